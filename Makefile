@@ -1,0 +1,71 @@
+# make run serves the directory, make check is what a change must pass; each is safe to repeat.
+SHELL := /bin/sh
+.SHELLFLAGS := -euc
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test check fmt clean
+
+HOST ?= 127.0.0.1
+PORT ?= 8000
+PYTHON ?= python3
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+EXACT = directory/services/*,directory/api/decorators.py
+# The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".
+ifneq ($(shell command -v uv 2>/dev/null),)
+NEW_VENV = uv venv -q -p $(PYTHON) .venv
+INSTALL = uv pip install -q -p $(BIN)/python -c constraints.txt -r
+else
+NEW_VENV = $(PYTHON) -m venv .venv
+INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -c constraints.txt -r
+endif
+
+help: ## List these commands
+	@sed -n 's/^\([a-z]*\):.* ## /  make \1\t/p' Makefile
+	@echo "  HOST=$(HOST) PORT=$(PORT) are where run listens; test takes PYTEST_ARGS, as in PYTEST_ARGS='-k vote'"
+
+run: .venv/.run ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
+	@$(BIN)/flask db upgrade
+	@$(BIN)/flask seed --if-empty
+	@exec $(BIN)/gunicorn -c gunicorn.conf.py --bind "$(HOST):$(PORT)" wsgi:app
+
+test: .venv/.test ## Run the whole suite
+	@$(PYTEST) $(PYTEST_ARGS)
+
+check: .venv/.test ## Style, types, imports, and the suite with its coverage: what a change must pass
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(PYTEST) --cov --cov-report=
+	@$(BIN)/coverage report --fail-under=95
+	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
+
+fmt: .venv/.test ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --fix --exit-zero
+	@$(BIN)/ruff format
+
+clean: ## Remove what the tools leave behind; .venv and instance stay
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .schemathesis htmlcov
+	@rm -f .coverage .coverage.*
+	@find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: newer than all that says what to install, or it is installed again.
+.venv/.run: $(BIN)/python requirements.txt constraints.txt
+	@echo "Installing what runs"
+	@$(INSTALL) requirements.txt
+	@touch $@
+
+.venv/.test: $(BIN)/python requirements.txt tests/requirements.txt constraints.txt
+	@echo "Installing what runs and what tests"
+	@$(INSTALL) tests/requirements.txt
+	@touch $@ .venv/.run
+
+# Missing also where it points at a Python that is gone; what is left of such a .venv is of no use.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer, please: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	@rm -rf .venv
+	@$(NEW_VENV)

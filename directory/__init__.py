@@ -1,0 +1,41 @@
+"""The Project Directory Service."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from directory import cli, database, logs
+from directory.api import admin, auth, categories, credentials, limits, problems, projects, routing, security, system
+from directory.extensions import db, migrate
+from directory.services.webhooks import Endpoint
+
+
+def create_app(config: Mapping[str, Any]) -> Flask:
+    """The application for checked settings, as `config.load` makes them. Opens no connection."""
+    app = Flask(__name__, static_folder=None)
+    app.config.from_mapping(config)
+    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = database.engine_options(
+        config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]
+    )
+    logs.configure(config["LOG_LEVEL"])
+    db.init_app(app)
+    with app.app_context():
+        database.prepare(db.engine)
+    migrate.init_app(app, db, compare_type=True)
+    app.extensions["webhooks"] = [
+        Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]))
+        for e in config["WEBHOOK_ENDPOINTS"]
+    ]
+    routing.init_app(app)
+    for room in (security, credentials, limits, problems):
+        room.init_app(app)
+    for room in (projects, categories, auth, admin, system):
+        app.register_blueprint(room.bp)
+    routing.require_access(app)
+    cli.init_app(app)
+    if config["TRUSTED_PROXIES"]:
+        hops = config["TRUSTED_PROXIES"]
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
+    return app

@@ -1,0 +1,190 @@
+"""The administrators' routes. The blueprint is closed as a whole, so that a new route is too."""
+
+from typing import Any
+
+from flask import Blueprint
+
+from directory.api import cursors
+from directory.api.credentials import caller
+from directory.api.decorators import admin_required, require_admin
+from directory.api.operation import operation
+from directory.api.projects import listing, subscribers
+from directory.api.schemas.admin import (
+    Analytics,
+    AnalyticsQuery,
+    AuditPage,
+    AuditQuery,
+    DecisionList,
+    DecisionsInput,
+    DeliveriesQuery,
+    DeliveryOutput,
+    DeliveryPage,
+    HistoryQuery,
+    QueueQuery,
+    ReasonInput,
+    UserChanges,
+    UserDetail,
+    UserPage,
+    UsersQuery,
+)
+from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail, ProjectPage
+from directory.errors import CategoryInUse, Duplicate, InvalidTransition, LastAdmin
+from directory.services import accounts, analytics, audit, catalog, categories, moderation, people
+from directory.services import deliveries as outbox
+
+bp = Blueprint("admin", __name__, url_prefix="/api/admin")
+bp.before_request(require_admin)
+
+
+@bp.get("/projects")
+@admin_required
+@operation(query=QueueQuery(), answer=ProjectPage(), tier="read")
+def queue(query: dict[str, Any]) -> Any:
+    """List projects of every state; the pending ones are the review queue, oldest first."""
+    owner = query.get("owner")
+    filters = catalog.Filters(
+        **{name: query.get(name) for name in ("status", "category", "q")},
+        owner=None if owner == "me" else owner,
+        owner_id=caller().id if owner == "me" else None,
+    )
+    sort = query.get("sort")
+    if sort is None and filters.status == "pending" and filters.q is None:
+        sort = "oldest"
+    return listing(filters, sort, query)
+
+
+@bp.put("/projects/<id:project_id>/approve")
+@admin_required
+@operation(answer=ProjectDetail(), raises=(InvalidTransition,))
+def approve(project_id: int) -> Any:
+    """Make a pending project live and notify the outside."""
+    moderation.approve(project_id, by=caller(), notify=subscribers())
+    return catalog.one(project_id, viewer=caller())
+
+
+@bp.put("/projects/<id:project_id>/reject")
+@admin_required
+@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition,))
+def reject(project_id: int, body: dict[str, Any]) -> Any:
+    """Refuse a pending project, with a reason if one is given."""
+    moderation.reject(project_id, by=caller(), notify=subscribers(), reason=body.get("reason"))
+    return catalog.one(project_id, viewer=caller())
+
+
+@bp.put("/projects/<id:project_id>/unpublish")
+@admin_required
+@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition,))
+def unpublish(project_id: int, body: dict[str, Any]) -> Any:
+    """Take a live project down, back to the queue."""
+    moderation.unpublish(project_id, by=caller(), notify=subscribers(), reason=body.get("reason"))
+    return catalog.one(project_id, viewer=caller())
+
+
+@bp.post("/projects/decisions")
+@admin_required
+@operation(body=DecisionsInput(), body_required=True, answer=DecisionList())
+def decide(body: dict[str, Any]) -> Any:
+    """Approve or reject up to a hundred projects at once; each item of the answer has its own status."""
+    refusals = moderation.decide_many(
+        body["decision"], body["ids"], by=caller(), notify=subscribers(), reason=body.get("reason")
+    )
+    projects = catalog.many([one for one, code in refusals.items() if code is None], viewer=caller())
+    return {"items": [_outcome(one, refusals[one], projects.get(one)) for one in body["ids"]]}
+
+
+def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) -> dict[str, Any]:
+    if code is None:
+        return {"id": project_id, "status": 200, "project": project}
+    return {"id": project_id, "status": 404 if code == "not_found" else 409, "code": code}
+
+
+@bp.get("/projects/<id:project_id>/history")
+@admin_required
+@operation(query=HistoryQuery(), answer=AuditPage(), tier="read")
+def history(project_id: int, query: dict[str, Any]) -> Any:
+    """List what happened to a project, and to earlier submissions of its URL."""
+    window = cursors.window(query)
+    found = audit.history(project_id, window)
+    return {"items": found.items, "pagination": cursors.pagination(found, window)}
+
+
+@bp.get("/audit")
+@admin_required
+@operation(query=AuditQuery(), answer=AuditPage(), tier="read")
+def log(query: dict[str, Any]) -> Any:
+    """List the audit log, newest first."""
+    window = cursors.window(query)
+    names = ("action", "project_id", "user_id", "actor_id")
+    found = audit.entries(window, **{name: query[name] for name in names if name in query})
+    return {"items": found.items, "pagination": cursors.pagination(found, window)}
+
+
+@bp.get("/users")
+@admin_required
+@operation(query=UsersQuery(), answer=UserPage(), tier="read")
+def users(query: dict[str, Any]) -> Any:
+    """List users with their statistics."""
+    window = cursors.window(query)
+    filters = people.Filters(**{name: query.get(name) for name in ("q", "role", "status")})
+    found = people.page(filters, query["sort"], window)
+    paging = cursors.numbered(found, window, people.total(filters))
+    return {"items": found.items, "pagination": paging}, {"Link": cursors.links(paging)}
+
+
+@bp.put("/users/<id:user_id>")
+@admin_required
+@operation(body=UserChanges(), body_required=True, answer=UserDetail(), raises=(LastAdmin,))
+def change_user(user_id: int, body: dict[str, Any]) -> Any:
+    """Change a user's role or status."""
+    accounts.administer(user_id, role=body.get("role"), status=body.get("status"), by=caller())
+    return people.one(user_id)
+
+
+@bp.get("/analytics")
+@admin_required
+@operation(query=AnalyticsQuery(), answer=Analytics(), tier="read")
+def dashboard(query: dict[str, Any]) -> Any:
+    """Show the dashboard's figures."""
+    return analytics.dashboard(query["days"])
+
+
+@bp.post("/categories")
+@admin_required
+@operation(body=CategoryInput(), body_required=True, answer=CategoryOutput(), status=201, raises=(Duplicate,))
+def add_category(body: dict[str, Any]) -> Any:
+    """Add a category."""
+    return categories.add(body), {"Location": f"/api/admin/categories/{body['slug']}"}
+
+
+@bp.put("/categories/<slug>")
+@admin_required
+@operation(body=CategoryInput(partial=True), body_required=True, answer=CategoryOutput(), raises=(Duplicate,))
+def change_category(slug: str, body: dict[str, Any]) -> Any:
+    """Change a category."""
+    return categories.change(slug, body)
+
+
+@bp.delete("/categories/<slug>")
+@admin_required
+@operation(status=204, raises=(CategoryInUse,))
+def remove_category(slug: str) -> Any:
+    """Delete a category that no project uses."""
+    categories.remove(slug)
+
+
+@bp.get("/webhooks/deliveries")
+@admin_required
+@operation(query=DeliveriesQuery(), answer=DeliveryPage(), tier="read")
+def deliveries(query: dict[str, Any]) -> Any:
+    """List webhook deliveries with their attempts, newest first."""
+    window = cursors.window(query)
+    found = outbox.listed(query.get("state"), window)
+    return {"items": found.items, "pagination": cursors.pagination(found, window)}
+
+
+@bp.post("/webhooks/deliveries/<id:delivery_id>/redeliver")
+@admin_required
+@operation(answer=DeliveryOutput(), status=202)
+def redeliver(delivery_id: int) -> Any:
+    """Send a delivery again, under the same webhook-id."""
+    return outbox.redeliver(delivery_id)

@@ -1,0 +1,171 @@
+"""Registering, signing in and out, one's account, sessions and tokens. Passwords are hashed outside transactions."""
+
+from typing import Any
+
+from flask import Blueprint, Response, current_app, request
+
+from directory.api import limits
+from directory.api.credentials import caller, give_cookie, take_cookie
+from directory.api.decorators import login_required, public
+from directory.api.operation import operation, respond
+from directory.api.schemas.accounts import (
+    AccountChanges,
+    LoginInput,
+    NewToken,
+    RegisterInput,
+    SessionList,
+    TokenInput,
+    TokenList,
+    UserOutput,
+)
+from directory.database import transaction
+from directory.errors import AccountSuspended, Duplicate, Invalid, InvalidCredentials, RegistrationClosed
+from directory.services import accounts, sessions
+
+bp = Blueprint("auth", __name__, url_prefix="/api/auth")
+
+
+def _user_agent() -> str:
+    return "".join(c for c in request.user_agent.string if c.isprintable())
+
+
+def _signed_in(user: Any, secret: str, status: int) -> Response:
+    response = respond(user, register.operation if status == 201 else login.operation)  # type: ignore[attr-defined]
+    give_cookie(response, secret)
+    return response
+
+
+@bp.post("/register")
+@public
+@operation(
+    body=RegisterInput(), body_required=True, answer=UserOutput(), status=201, tier="auth", transactional=False,
+    raises=(RegistrationClosed, Duplicate),
+)  # fmt: skip
+def register(body: dict[str, Any]) -> Any:
+    """Open an account and sign in."""
+    if not current_app.config["REGISTRATION_OPEN"]:
+        raise RegistrationClosed
+    username, email = body["username"], body["email"]
+    hashed = accounts.prepare_password(body["password"], username=username, email=email)
+
+    def work() -> tuple[Any, str]:
+        user = accounts.register(username, email, hashed)
+        return user, sessions.begin(user.id, user_agent=_user_agent())
+
+    return _signed_in(*transaction(work), 201)
+
+
+@bp.post("/login")
+@public
+@operation(
+    body=LoginInput(), body_required=True, answer=UserOutput(), tier="auth", transactional=False,
+    raises=(InvalidCredentials, AccountSuspended),
+)  # fmt: skip
+def login(body: dict[str, Any]) -> Any:
+    """Sign in by username or e-mail address."""
+    user = accounts.find(body["login"])
+    limits.spend_on_account(str(user.id) if user else body["login"].lower())
+    accounts.release()
+    accounts.authenticate(user, body["password"])
+    new_hash = accounts.upgraded_hash(user, body["password"])
+
+    def work() -> tuple[Any, str]:
+        secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=_user_agent())
+        return accounts.get(user.id), secret
+
+    return _signed_in(*transaction(work), 200)
+
+
+@bp.post("/logout")
+@login_required
+@operation(status=204)
+def logout() -> Any:
+    """Sign out: the session ends on the server, wherever its cookie was copied."""
+    session_id = caller().session_id
+    if session_id is not None:
+        sessions.end(session_id, by=caller())
+    response = Response(status=204)
+    del response.headers["Content-Type"]
+    take_cookie(response)
+    return response
+
+
+@bp.get("/me")
+@login_required
+@operation(answer=UserOutput(), tier="read")
+def show() -> Any:
+    """Show one's account."""
+    return accounts.get(caller().id)
+
+
+@bp.put("/me")
+@login_required
+@operation(
+    body=AccountChanges(), body_required=True, answer=UserOutput(), transactional=False, raises=(Duplicate,)
+)  # fmt: skip
+def change(body: dict[str, Any]) -> Any:
+    """Change one's e-mail address or password."""
+    user = accounts.get(caller().id)
+    known, new_hash = user.password_hash, None
+    if ("password" in body) != ("current_password" in body):
+        missing = "current_password" if "password" in body else "password"
+        raise Invalid.field(missing, "password and current_password go together.")
+    if "password" in body:
+        limits.spend_on_account(str(user.id))
+        email = body.get("email", user.email)
+        accounts.release()
+        accounts.require_password(known, body["current_password"])
+        new_hash = accounts.prepare_password(body["password"], username=user.username, email=email)
+    return transaction(
+        lambda: accounts.change(caller(), email=body.get("email"), known_hash=known, new_hash=new_hash)
+    )
+
+
+@bp.get("/sessions")
+@login_required
+@operation(answer=SessionList(), tier="read")
+def list_sessions() -> Any:
+    """List one's signed-in browsers."""
+    return {"items": sessions.listed(caller())}
+
+
+@bp.delete("/sessions/<id:session_id>")
+@login_required
+@operation(status=204)
+def end_session(session_id: int) -> Any:
+    """Sign one browser out."""
+    sessions.end(session_id, by=caller())
+
+
+@bp.delete("/sessions")
+@login_required
+@operation(status=204)
+def end_other_sessions() -> Any:
+    """Sign all other browsers out."""
+    sessions.end_others(caller().id, keep=caller().session_id)
+
+
+@bp.get("/tokens")
+@login_required
+@operation(answer=TokenList(), tier="read")
+def list_tokens() -> Any:
+    """List one's API tokens."""
+    return {"items": sessions.tokens(caller())}
+
+
+@bp.post("/tokens")
+@login_required
+@operation(body=TokenInput(), body_required=True, answer=NewToken(), status=201)
+def issue_token(body: dict[str, Any]) -> Any:
+    """Make an API token; its text is shown this once."""
+    return sessions.issue_token(body["name"], body.get("expires_at"), by=caller())
+
+
+@bp.delete("/tokens/<id:token_id>")
+@login_required
+@operation(status=204)
+def revoke_token(token_id: int) -> Any:
+    """Revoke an API token."""
+    sessions.revoke_token(token_id, by=caller())
+
+

@@ -1,0 +1,209 @@
+"""What a request carries, its JSON body and its query string, read so that nothing is dropped in silence."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+from urllib.parse import unquote_to_bytes
+
+from flask import request
+
+from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
+
+BODY_MAX = 65_536
+DEPTH_MAX = 32
+DIGITS_MAX = 4_300
+PARAMETERS_MAX = 30
+_NAME_MAX = 64
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# A whole string, so that brackets inside it do not count, or one bracket outside of any.
+_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_BAD_PERCENT = re.compile(b"%(?![0-9A-Fa-f]{2})")
+
+
+def read_json(*, required: bool) -> Any:
+    """The body as JSON, never None unless it is empty, which it may be where it is not `required`."""
+    data = _read_body()
+    if not data and not required:
+        return None
+    _require_json_type()
+    value = parse_json(data)
+    if value is None:
+        # No route takes null, and to the caller None says that there was no body.
+        raise Invalid([{"pointer": pointer([]), "detail": "Must be an object."}])
+    return value
+
+
+def parse_json(data: bytes) -> Any:
+    """The value of a JSON text: MalformedJson where it is none, Invalid where it holds a lone surrogate."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedJson(f"The body is not UTF-8 at byte {error.start}.") from None
+    _require_shallow(text)
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise MalformedJson(f"The body is not well-formed JSON at {where}.") from None
+    # UTF-8 has no surrogates, so that only an escape can have brought one in.
+    if "\\u" in text:
+        _refuse_surrogates(value, [])
+    return value
+
+
+def pointer(path: Sequence[str | int]) -> str:
+    """The JSON Pointer (RFC 6901) to a place in the body, `#` being the whole; safe to send back."""
+    return "#" + "".join(f"/{_shown(str(step)).replace('~', '~0').replace('/', '~1')}" for step in path)
+
+
+def read_query() -> dict[str, str]:
+    """The query parameters by name; Invalid where one is repeated, has no name or is not UTF-8."""
+    parameters: dict[str, str] = {}
+    for pair in filter(None, request.query_string.split(b"&")):
+        raw_name, _, raw_value = pair.partition(b"=")
+        name = _parameter_name(raw_name)
+        if name in parameters:
+            raise Invalid.parameter(name, "Must be given once.")
+        if len(parameters) == PARAMETERS_MAX:
+            raise Invalid.parameter(name, f"There must be at most {PARAMETERS_MAX} parameters.")
+        try:
+            parameters[name] = _unquote(raw_value)
+        except ValueError as error:
+            raise Invalid.parameter(name, str(error)) from None
+    return parameters
+
+
+def _read_body() -> bytes:
+    """The bytes of the body, of which no more than the bound is ever held.
+
+    Werkzeug's own bound, MAX_CONTENT_LENGTH, stays unset: it reads a chunked body up to the bound and hands
+    over what it has, with no error and no sign that there was more (`LimitedStream.readall` in 3.1.9).
+    """
+    declared = request.content_length
+    if declared is not None and declared > BODY_MAX:
+        raise TooLarge
+    body = bytearray()
+    # One byte past the bound is asked for: only its absence shows that a chunked body ends there.
+    while len(body) <= BODY_MAX and (chunk := _read_chunk(BODY_MAX + 1 - len(body))):
+        body += chunk
+    if len(body) > BODY_MAX:
+        raise TooLarge
+    if len(body) < (declared or 0):
+        raise MalformedJson("The body ended before its Content-Length.")
+    return bytes(body)
+
+
+def _read_chunk(size: int) -> bytes:
+    try:
+        return request.stream.read(size)
+    except Exception as error:
+        # Every server has its own exceptions for a connection that closed or a chunk that is none (gunicorn's
+        # derive from Exception alone), and all of them say that the client did not send a whole body.
+        raise MalformedJson("The body broke off before its end.") from error
+
+
+def _require_json_type() -> None:
+    """Raise UnsupportedMediaType unless the body says that it is plain JSON in UTF-8."""
+    # By hand, for Werkzeug's parser drops parameters that it cannot read, and all but one of repeated ones.
+    media, *parameters = request.headers.get("Content-Type", "").split(";")
+    if media.strip(" \t").lower() != "application/json":
+        raise UnsupportedMediaType
+    if any(each.strip(" \t").lower() not in ("", "charset=utf-8", 'charset="utf-8"') for each in parameters):
+        raise UnsupportedMediaType("Send application/json with no parameter but charset=utf-8.")
+    if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
+        raise UnsupportedMediaType("Send the body without a Content-Encoding.")
+
+
+def _require_shallow(text: str) -> None:
+    """Raise MalformedJson where brackets nest too deep, before the parser, which would recurse with them."""
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        token = match[0]
+        if token in ("[", "{"):
+            depth += 1
+        elif token in ("]", "}"):
+            depth -= 1
+        if depth > DEPTH_MAX:
+            raise MalformedJson(f"The body nests deeper than {DEPTH_MAX} levels.")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise MalformedJson(f'The body names "{_shown(name)}" twice in one object.')
+        members[name] = value
+    return members
+
+
+def _constant(name: str) -> NoReturn:
+    raise MalformedJson(f"The body holds {name}, which is no JSON.")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise MalformedJson("The body holds a number that is too large.")
+    return number
+
+
+def _integer(text: str) -> int:
+    # `int` takes quadratic time; its own bound of as many digits depends on how the interpreter was started.
+    if len(text.lstrip("-")) > DIGITS_MAX:
+        raise MalformedJson("The body holds a number that is too large.")
+    return int(text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
+)
+
+
+def _refuse_surrogates(value: Any, path: list[str | int]) -> None:
+    """Raise Invalid with the first place that holds half of a surrogate pair."""
+    if isinstance(value, str):
+        _refuse_surrogate(value, path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_surrogates(item, [*path, index])
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            _refuse_surrogate(name, [*path, name])
+            _refuse_surrogates(item, [*path, name])
+
+
+def _refuse_surrogate(text: str, path: list[str | int]) -> None:
+    if _SURROGATE.search(text):
+        raise Invalid([{"pointer": pointer(path), "detail": "Must not hold half of a surrogate pair."}])
+
+
+def _parameter_name(raw: bytes) -> str:
+    """A parameter's name, which is safe to send back; Invalid for one that no route could have."""
+    try:
+        name = _unquote(raw)
+    except ValueError as error:
+        raise Invalid.parameter(_shown(raw.decode("utf-8", "replace")), str(error)) from None
+    if not name:
+        raise Invalid.parameter("", "Must have a name.")
+    if name != _shown(name):
+        raise Invalid.parameter(_shown(name), "There is no such parameter.")
+    return name
+
+
+def _unquote(raw: bytes) -> str:
+    """The text of a name or a value in a query string; ValueError where it has none."""
+    if _BAD_PERCENT.search(raw):
+        raise ValueError("Must write % as %25.")
+    try:
+        return unquote_to_bytes(raw.replace(b"+", b" ")).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("Must be UTF-8.") from None
+
+
+def _shown(name: str) -> str:
+    """A name that a client made up, fit to be sent back and logged: short and printable."""
+    short = name if len(name) <= _NAME_MAX else name[:_NAME_MAX] + "…"
+    return "".join(char if char.isprintable() else "?" for char in short)

@@ -1,0 +1,20 @@
+"""The public list of categories."""
+
+from typing import Any
+
+from flask import Blueprint
+
+from directory.api.decorators import public
+from directory.api.operation import operation
+from directory.api.schemas.projects import CategoryList
+from directory.services import categories
+
+bp = Blueprint("categories", __name__, url_prefix="/api/categories")
+
+
+@bp.get("")
+@public
+@operation(answer=CategoryList(), tier="read", etag=True)
+def index() -> Any:
+    """List all categories with their live projects counted."""
+    return {"items": categories.listed()}

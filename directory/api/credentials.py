@@ -1,0 +1,98 @@
+"""Who calls: the session cookie or the bearer token of a request, as Flask-Login's request loader."""
+
+import logging
+from typing import Any
+
+from flask import Flask, Request, Response, current_app, request
+from flask_login import current_user
+from sqlalchemy.exc import SQLAlchemyError
+
+from directory.database import writing
+from directory.errors import Unauthenticated
+from directory.extensions import login_manager
+from directory.services import sessions
+from directory.services.identity import Caller
+
+log = logging.getLogger(__name__)
+COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
+
+
+def init_app(app: Flask) -> None:
+    """Bind Flask-Login, and name the cookie: `__Host-` keeps it to this host and to TLS outside development."""
+    secure = app.config["APP_ENV"] == "production"
+    app.config |= {"COOKIE_NAME": "__Host-directory" if secure else "directory", "COOKIE_SECURE": secure}
+    login_manager.init_app(app)
+    login_manager.request_loader(load)
+    app.before_request(refuse_bad_token)
+
+
+def bearer(request: Request) -> str | None:
+    """The bearer token of a request, None where it has no Authorization of that scheme."""
+    scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def cookie(request: Request) -> str | None:
+    """The session cookie of a request."""
+    return request.cookies.get(current_app.config["COOKIE_NAME"])
+
+
+def load(request: Request) -> Caller | None:
+    """The caller: by the bearer token alone where there is one, else by the cookie. Raises Unauthenticated."""
+    token = bearer(request)
+    if token is not None:
+        found = sessions.by_token(token)
+        if found is None:
+            raise Unauthenticated("The bearer token is unknown, expired or revoked.")
+    else:
+        secret = cookie(request)
+        found = sessions.by_cookie(secret) if secret else None
+    if found is None:
+        return None
+    caller, stale = found
+    if stale:
+        _touch(caller)
+    return caller
+
+
+def _touch(caller: Caller) -> None:
+    """Record the use. A busy or read-only database is no reason to refuse a request."""
+    try:
+        with writing(wait=False):
+            sessions.touch(caller)
+    except SQLAlchemyError as error:
+        log.info("last use not recorded", extra={"reason": type(error).__name__})
+
+
+def refuse_bad_token() -> None:
+    """A bad bearer token is refused on every route, public ones included."""
+    if request.url_rule is not None and bearer(request) is not None:
+        viewer()
+
+
+def viewer() -> Caller | None:
+    """The caller, or None where the request is anonymous."""
+    user: Any = current_user._get_current_object()
+    return user if isinstance(user, Caller) else None
+
+
+def caller() -> Caller:
+    """The caller. Raises Unauthenticated."""
+    user = viewer()
+    if user is None:
+        raise Unauthenticated
+    return user
+
+
+def give_cookie(response: Response, secret: str) -> None:
+    """Sign the browser in for as long as the session may live at most."""
+    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **_attributes())
+
+
+def take_cookie(response: Response) -> None:
+    """Make the browser forget its session."""
+    response.delete_cookie(current_app.config["COOKIE_NAME"], **_attributes())
+
+
+def _attributes() -> dict[str, Any]:
+    return {"path": "/", "httponly": True, "samesite": "Lax", "secure": current_app.config["COOKIE_SECURE"]}

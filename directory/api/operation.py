@@ -1,0 +1,149 @@
+"""The one way for a request to go: limit, query, body, rule in a transaction, answer.
+
+`operation` wraps a view; what it is told also makes the OpenAPI document. Who may call stands outside of it, in
+`decorators`, and has been decided when it begins.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import orjson
+from flask import Response, request
+from marshmallow import Schema, ValidationError
+
+from directory.api import limits
+from directory.api.body import pointer, read_json, read_query
+from directory.api.credentials import viewer
+from directory.api.schemas.fields import Strict
+from directory.database import transaction
+from directory.errors import DirectoryError, Invalid
+
+View = Callable[..., Any]
+READS = {"GET", "HEAD", "OPTIONS"}
+
+
+class Nothing(Strict):
+    """No parameters, or an empty object."""
+
+
+NOTHING = Nothing()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a view takes and gives.
+
+    `body_required` is for bodies only; `transactional` is off for views that open their own transaction because
+    they hash a password first; `shared` answers depend on the caller alone by what the caller may see.
+    """
+
+    answer: Schema | None = None
+    status: int = 200
+    query: Schema = NOTHING
+    body: Schema = NOTHING
+    body_required: bool = False
+    tier: str = "write"
+    etag: bool = False
+    transactional: bool = True
+    raises: tuple[type[DirectoryError], ...] = ()
+    media_type: str = "application/json"
+
+
+def operation(**facts: Any) -> Callable[[View], View]:
+    """Wrap a view in the way of a request; `facts` are the members of `Operation`."""
+    spec = Operation(**facts)
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def run(**path: Any) -> Response:
+            reads = request.method in READS
+            limits.spend("read" if reads else spec.tier)
+            taken = {**path, **_query(spec)}
+            if not reads:
+                taken |= _body(spec)
+            if reads or not spec.transactional:
+                return respond(view(**taken), spec)
+            return transaction(lambda: respond(view(**taken), spec))
+
+        run.operation = spec  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _query(spec: Operation) -> dict[str, Any]:
+    """The checked parameters, as the view's `query`; unknown ones are refused on every route."""
+    given = read_query()
+    try:
+        loaded = spec.query.load(given)
+    except ValidationError as error:
+        raise Invalid([{"parameter": name, "detail": d} for name, d in _flat(error.messages)]) from None
+    return {} if spec.query is NOTHING else {"query": loaded}
+
+
+def _body(spec: Operation) -> dict[str, Any]:
+    """The checked body, as the view's `body`; where none is foreseen an empty object passes for none."""
+    given = read_json(required=spec.body_required)
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
+    try:
+        loaded = spec.body.load(given)
+    except ValidationError as error:
+        raise Invalid([{"pointer": name, "detail": d} for name, d in _flat(error.messages, as_pointer=True)]) from None
+    return {} if spec.body is NOTHING else {"body": loaded}
+
+
+def _flat(messages: Any, path: tuple[str | int, ...] = (), *, as_pointer: bool = False) -> list[tuple[str, str]]:
+    """Marshmallow's tree of messages as a list of places and details."""
+    if isinstance(messages, dict):
+        return [
+            found
+            for step, below in messages.items()
+            for found in _flat(below, (*path, step) if step != "_schema" else path, as_pointer=as_pointer)
+        ]
+    where = pointer(path) if as_pointer else pointer(path)[2:]
+    return [(where, str(message)) for message in messages]
+
+
+def respond(result: Any, spec: Operation) -> Response:
+    """The response to what a view returned: data, data with headers, or a response of its own."""
+    if isinstance(result, Response):
+        return result
+    data, headers = result if isinstance(result, tuple) else (result, {})
+    body = b"" if spec.answer is None else orjson.dumps(spec.answer.dump(data))
+    response = Response(body, status=spec.status, headers=headers)
+    if spec.answer is None:
+        del response.headers["Content-Type"]
+    else:
+        response.content_type = "application/json"
+    if spec.etag:
+        tag(response, data.get("version") if isinstance(data, dict) else None)
+    return response
+
+
+def tag(response: Response, version: int | None = None) -> None:
+    """Give a read its ETag and caching rules, and make it 304 where the caller has it already.
+
+    The tag of a project begins with its version, which is what If-Match is compared by: a vote changes the answer
+    and so the tag, but does not stand in the way of its owner's edit.
+    """
+    digest = hashlib.sha256(response.get_data()).hexdigest()[:20]
+    response.set_etag(digest if version is None else f"{version}-{digest}")
+    response.headers["Cache-Control"] = "public, no-cache" if viewer() is None else "private, no-cache"
+    response.vary.update(("Cookie", "Authorization"))
+    if request.method in READS:
+        response.make_conditional(request)
+        response.headers.pop("Date", None)  # the server gives every answer its one
+
+
+def versions_allowed() -> set[int] | None:
+    """The versions of a project that If-Match names; None where it is absent or `*`."""
+    if "If-Match" not in request.headers or request.if_match.star_tag:
+        return None
+    heads = (etag.partition("-")[0] for etag in request.if_match.as_set())
+    return {int(head) for head in heads if head.isascii() and head.isdigit() and len(head) < 19}

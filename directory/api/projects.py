@@ -1,0 +1,106 @@
+"""The project routes."""
+
+from typing import Any
+
+from flask import Blueprint, current_app
+
+from directory.api import cursors
+from directory.api.credentials import caller, viewer
+from directory.api.decorators import login_required, owner_required, public
+from directory.api.operation import operation, versions_allowed
+from directory.api.schemas.projects import ProjectDetail, ProjectInput, ProjectPage, ProjectQuery, VoteOutput
+from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
+from directory.services import catalog, submissions, voting
+from directory.services.webhooks import Endpoint
+
+bp = Blueprint("projects", __name__, url_prefix="/api/projects")
+
+
+def subscribers() -> list[Endpoint]:
+    """The configured webhook endpoints."""
+    return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
+
+
+@bp.get("")
+@public
+@operation(query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, raises=(Unauthenticated,))
+def index(query: dict[str, Any]) -> Any:
+    """List projects: filtered, sorted, searched, by page or by cursor."""
+    names = ("status", "category", "tag", "owner", "q")
+    filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
+    return listing(filters, query.get("sort"), query)
+
+
+def listing(filters: catalog.Filters, sort: str | None, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A page of projects and its Link header."""
+    window = cursors.window(query)
+    found = catalog.page(filters, sort, window, viewer=viewer())
+    paging = cursors.numbered(found, window, catalog.total(filters))
+    return {"items": found.items, "pagination": paging}, {"Link": cursors.links(paging)}
+
+
+@bp.get("/<id:project_id>")
+@public
+@operation(answer=ProjectDetail(), tier="read", etag=True)
+def show(project_id: int) -> Any:
+    """Show a project."""
+    return catalog.one(project_id, viewer=viewer())
+
+
+@bp.post("")
+@login_required
+@operation(
+    body=ProjectInput(), body_required=True, answer=ProjectDetail(), status=201, tier="submission", etag=True,
+    raises=(Duplicate,),
+)  # fmt: skip
+def create(body: dict[str, Any]) -> Any:
+    """Submit a project for review."""
+    project_id = submissions.submit(body, by=caller(), notify=subscribers())
+    return catalog.one(project_id, viewer=caller()), {"Location": f"/api/projects/{project_id}"}
+
+
+@bp.put("/<id:project_id>")
+@owner_required
+@operation(
+    body=ProjectInput(partial=True), body_required=True, answer=ProjectDetail(), etag=True,
+    raises=(NotOwner, Duplicate, PreconditionFailed),
+)  # fmt: skip
+def update(project_id: int, body: dict[str, Any]) -> Any:
+    """Change a project: any subset of the writable fields."""
+    review = current_app.config["REVIEW_ON_EDIT"]
+    submissions.edit(project_id, body, by=caller(), review_on_edit=review, versions=versions_allowed())
+    return catalog.one(project_id, viewer=caller())
+
+
+@bp.delete("/<id:project_id>")
+@owner_required
+@operation(status=204, raises=(NotOwner, PreconditionFailed))
+def delete(project_id: int) -> Any:
+    """Delete a project with its votes."""
+    submissions.remove(project_id, by=caller(), notify=subscribers(), versions=versions_allowed())
+
+
+@bp.post("/<id:project_id>/upvote")
+@login_required
+@operation(answer=VoteOutput(), tier="voting", raises=(NotVotable,))
+def toggle_vote(project_id: int) -> Any:
+    """Toggle the caller's vote."""
+    return voting.toggle(project_id, by=caller())
+
+
+@bp.put("/<id:project_id>/upvote")
+@login_required
+@operation(answer=VoteOutput(), tier="voting", raises=(NotVotable,))
+def cast_vote(project_id: int) -> Any:
+    """Set the caller's vote; safe to retry."""
+    return voting.cast(project_id, by=caller())
+
+
+@bp.delete("/<id:project_id>/upvote")
+@login_required
+@operation(answer=VoteOutput(), tier="voting", raises=(NotVotable,))
+def withdraw_vote(project_id: int) -> Any:
+    """Clear the caller's vote; safe to retry."""
+    return voting.withdraw(project_id, by=caller())
+
+

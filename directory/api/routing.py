@@ -1,0 +1,46 @@
+"""How paths map to routes: which ids there can be, and that every route says who may call it."""
+
+from flask import Flask
+from flask.sessions import SecureCookieSession, SessionInterface
+from werkzeug.routing import BaseConverter, ValidationError
+
+HIGHEST_ID = 2**63 - 1
+
+
+class IdConverter(BaseConverter):
+    """A positive whole number of 63 bits; anything else is no path of ours, on any method."""
+
+    regex = r"[1-9][0-9]{0,18}"
+
+    def to_python(self, value: str) -> int:
+        """The id."""
+        number = int(value)
+        if number > HIGHEST_ID:
+            raise ValidationError
+        return number
+
+
+class NoSession(SessionInterface):
+    """Flask's own signed-cookie session, switched off: sessions are rows, and no answer sets its cookie."""
+
+    def open_session(self, app: Flask, request: object) -> SecureCookieSession:
+        """An empty session, for libraries that look into it."""
+        return SecureCookieSession()
+
+    def save_session(self, app: Flask, session: object, response: object) -> None:
+        """Nothing is kept."""
+
+
+def init_app(app: Flask) -> None:
+    """Set the map's rules."""
+    app.session_interface = NoSession()
+    app.url_map.converters["id"] = IdConverter
+    app.url_map.merge_slashes = False
+    app.url_map.strict_slashes = True
+
+
+def require_access(app: Flask) -> None:
+    """Refuse to start with a route that does not say who may call it: forgetting it must not open it."""
+    for endpoint, view in app.view_functions.items():
+        if not hasattr(view, "access"):
+            raise RuntimeError(f"the route {endpoint} does not say who may call it")

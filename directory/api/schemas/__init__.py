@@ -1,0 +1,1 @@
+"""Marshmallow schemas: what the API takes and what it gives, field by field."""

@@ -1,0 +1,114 @@
+"""Accounts, sessions and tokens: what is taken and what is given."""
+
+from marshmallow import fields
+
+from directory.api.schemas.fields import Checked, Line, Matching, Strict, Timestamp, Word
+from directory.api.schemas.projects import USERNAME
+from directory.models import AccountStatus, Role
+
+
+class Secret(Checked):
+    """A password, as given: its rules are the service's. Only its length is bounded here, before any hashing."""
+
+    def __init__(self, **kwargs: object) -> None:
+        super().__init__(load_only=True, **kwargs)  # type: ignore[arg-type]
+        self.metadata.setdefault("format", "password")
+        self.metadata.setdefault("minLength", 1)
+        self.metadata.setdefault("maxLength", 1024)
+
+    def check(self, value: str) -> str:  # type: ignore[override]
+        """The password."""
+        if not 1 <= len(value) <= 1024:
+            raise ValueError("Must be of 1 to 1024 characters.")
+        return value
+
+
+class Email(Matching):
+    """An e-mail address in lower case. Who really owns it is not checked, so the pattern is a modest one."""
+
+    def __init__(self, **kwargs: object) -> None:
+        pattern = r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+"
+        super().__init__(pattern, 254, says="Not an e-mail address.", fold=True, **kwargs)  # type: ignore[arg-type]
+        self.metadata.setdefault("format", "email")
+
+
+class RegisterInput(Strict):
+    """A new account."""
+
+    username = Matching(
+        USERNAME, 32, says="Use 3 to 32 of a-z, 0-9, _ and -.", required=True, metadata={"minLength": 3}
+    )
+    email = Email(required=True)
+    password = Secret(required=True, metadata={"minLength": 8, "maxLength": 128})
+
+
+class LoginInput(Strict):
+    """A username or e-mail address, and its password."""
+
+    login = Line(1, 254, required=True)
+    password = Secret(required=True)
+
+
+class AccountChanges(Strict):
+    """A new e-mail address, or a new password together with the present one."""
+
+    email = Email()
+    password = Secret(metadata={"minLength": 8, "maxLength": 128})
+    current_password = Secret()
+
+
+class UserOutput(Strict):
+    """An account as its user and administrators see it."""
+
+    id = fields.Integer(required=True)
+    username = fields.String(required=True)
+    email = fields.String(required=True)
+    role = Word(tuple(Role), required=True)
+    is_admin = fields.Boolean(required=True)
+    status = Word(tuple(AccountStatus), required=True)
+    created_at = Timestamp(required=True)
+
+
+class SessionOutput(Strict):
+    """A signed-in browser."""
+
+    id = fields.Integer(required=True)
+    created_at = Timestamp(required=True)
+    last_seen_at = Timestamp(required=True)
+    user_agent = fields.String(required=True)
+    current = fields.Boolean(required=True)
+
+
+class SessionList(Strict):
+    """One's sessions."""
+
+    items = fields.List(fields.Nested(SessionOutput), required=True)
+
+
+class TokenInput(Strict):
+    """A new API token."""
+
+    name = Line(1, 100, required=True)
+    expires_at = Timestamp(allow_none=True)
+
+
+class TokenOutput(Strict):
+    """An API token, without its text."""
+
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    created_at = Timestamp(required=True)
+    expires_at = Timestamp(required=True, allow_none=True)
+    last_used_at = Timestamp(required=True, allow_none=True)
+
+
+class NewToken(TokenOutput):
+    """An API token with its text, shown this once."""
+
+    token = fields.String(required=True)
+
+
+class TokenList(Strict):
+    """One's tokens."""
+
+    items = fields.List(fields.Nested(TokenOutput), required=True)

@@ -1,0 +1,274 @@
+"""What only administrators send and see."""
+
+from marshmallow import ValidationError, fields, validates
+
+from directory.api.routing import HIGHEST_ID
+from directory.api.schemas.accounts import UserOutput
+from directory.api.schemas.fields import Line, Prose, Slug, Strict, Timestamp, Whole, Word
+from directory.api.schemas.projects import STATUSES, Owner, PageQuery, Pagination, ProjectDetail, UserRef
+from directory.models import AccountStatus, DeliveryState, Role
+from directory.services.audit import ACTIONS
+from directory.services.text import CATEGORY_SLUG_MAX
+
+
+
+
+class QueueQuery(PageQuery):
+    """The administrators' list of projects."""
+
+    status = Word(STATUSES)
+    category = Slug(CATEGORY_SLUG_MAX)
+    owner = Owner()
+    q = Line(1, 200)
+    sort = Word(
+        ("newest", "popular", "upvotes", "oldest"),
+        metadata={"description": "Default newest; for status=pending oldest, the review queue's order."},
+    )
+
+
+class ReasonInput(Strict):
+    """An optional reason."""
+
+    reason = Prose(0, 1000, allow_none=True)
+
+
+class DecisionsInput(Strict):
+    """One decision about many projects."""
+
+    decision = Word(("approve", "reject"), required=True)
+    ids = fields.List(
+        fields.Integer(strict=True, metadata={"minimum": 1, "maximum": HIGHEST_ID}),
+        required=True,
+        metadata={"minItems": 1, "maxItems": 100, "uniqueItems": True},
+    )
+    reason = Prose(0, 1000, allow_none=True)
+
+    @validates("ids")
+    def _distinct(self, ids: list[int], **_kwargs: object) -> None:
+        if not 1 <= len(ids) <= 100:
+            raise ValidationError("Name 1 to 100 projects.")
+        if len(set(ids)) < len(ids):
+            raise ValidationError("The same id stands there twice.")
+        if not all(1 <= one <= HIGHEST_ID for one in ids):
+            raise ValidationError("An id is a positive whole number.")
+
+
+class Decision(Strict):
+    """What became of one project of many: the project, or the code of the refusal."""
+
+    id = fields.Integer(required=True)
+    status = fields.Integer(required=True, metadata={"description": "200, 404 or 409."})
+    code = fields.String()
+    project = fields.Nested(ProjectDetail)
+
+
+class DecisionList(Strict):
+    """The outcomes, in the order of the ids given."""
+
+    items = fields.List(fields.Nested(Decision), required=True)
+
+
+class AuditOutput(Strict):
+    """One change. `actor` is null where the operator's command line acted."""
+
+    id = fields.Integer(required=True)
+    action = Word(ACTIONS, required=True)
+    at = Timestamp(required=True)
+    actor = fields.Nested(UserRef, required=True, allow_none=True)
+    project_id = fields.Integer(required=True, allow_none=True)
+    user_id = fields.Integer(required=True, allow_none=True)
+    from_ = fields.String(required=True, allow_none=True, data_key="from", attribute="from_state")
+    to = fields.String(required=True, allow_none=True, attribute="to_state")
+    reason = fields.String(required=True, allow_none=True)
+
+
+class CursorQuery(Strict):
+    """Lists that page by cursor alone."""
+
+    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
+    cursor = fields.String()
+
+
+class HistoryQuery(CursorQuery):
+    """A project's history; a hundred entries unless asked otherwise."""
+
+    limit = Whole(1, 100, load_default=100, metadata={"default": 100})
+
+
+class AuditQuery(CursorQuery):
+    """The audit log's filters."""
+
+    action = Word(ACTIONS)
+    project_id = Whole(1, HIGHEST_ID)
+    user_id = Whole(1, HIGHEST_ID)
+    actor_id = Whole(1, HIGHEST_ID)
+
+
+class CursorPagination(Strict):
+    """Where a list that pages by cursor goes on and back."""
+
+    limit = fields.Integer(required=True)
+    next_cursor = fields.String(required=True, allow_none=True)
+    prev_cursor = fields.String(required=True, allow_none=True)
+
+
+class AuditPage(Strict):
+    """Audit entries, newest first."""
+
+    items = fields.List(fields.Nested(AuditOutput), required=True)
+    pagination = fields.Nested(CursorPagination, required=True)
+
+
+class UsersQuery(PageQuery):
+    """The users list."""
+
+    q = Line(1, 100, metadata={"description": "A part of the username or e-mail address."})
+    role = Word(tuple(Role))
+    status = Word(tuple(AccountStatus))
+    sort = Word(("newest", "username"), load_default="newest", metadata={"default": "newest"})
+
+
+class UserChanges(Strict):
+    """A new role or status, or both."""
+
+    role = Word(tuple(Role))
+    status = Word(tuple(AccountStatus))
+
+
+class ProjectCounts(Strict):
+    """Projects by state."""
+
+    live = fields.Integer(required=True)
+    pending = fields.Integer(required=True)
+    rejected = fields.Integer(required=True)
+    total = fields.Integer(required=True)
+
+
+class Stats(Strict):
+    """What a user has submitted, given and received."""
+
+    projects = fields.Nested(ProjectCounts, required=True)
+    upvotes_given = fields.Integer(required=True)
+    upvotes_received = fields.Integer(required=True)
+    last_submission_at = Timestamp(required=True, allow_none=True)
+
+
+class UserDetail(UserOutput):
+    """An account with its statistics."""
+
+    stats = fields.Nested(Stats, required=True)
+
+
+class UserPage(Strict):
+    """A page of users."""
+
+    items = fields.List(fields.Nested(UserDetail), required=True)
+    pagination = fields.Nested(Pagination, required=True)
+
+
+class AnalyticsQuery(Strict):
+    """How many UTC days back, today included."""
+
+    days = Whole(1, 365, load_default=30, metadata={"default": 30})
+
+
+class UserCounts(Strict):
+    """Users by status."""
+
+    active = fields.Integer(required=True)
+    suspended = fields.Integer(required=True)
+    total = fields.Integer(required=True)
+
+
+class Totals(Strict):
+    """What there is."""
+
+    projects = fields.Nested(ProjectCounts, required=True)
+    users = fields.Nested(UserCounts, required=True)
+    upvotes = fields.Integer(required=True)
+
+
+class Review(Strict):
+    """How the review goes; median and rate over the days asked for, null without a decision."""
+
+    queue_length = fields.Integer(required=True)
+    oldest_submitted_at = Timestamp(required=True, allow_none=True)
+    median_seconds_to_decision = fields.Float(required=True, allow_none=True)
+    approval_rate = fields.Float(required=True, allow_none=True)
+
+
+class Day(Strict):
+    """What happened on one UTC day."""
+
+    date = fields.Date(required=True)
+    submissions = fields.Integer(required=True)
+    approvals = fields.Integer(required=True)
+    rejections = fields.Integer(required=True)
+    upvotes = fields.Integer(required=True)
+    signups = fields.Integer(required=True)
+
+
+class TopProject(Strict):
+    """One of the live projects with the most votes."""
+
+    id = fields.Integer(required=True)
+    slug = fields.String(required=True)
+    title = fields.String(required=True)
+    upvotes = fields.Integer(required=True)
+
+
+class TopCategory(Strict):
+    """One of the categories with the most live projects."""
+
+    slug = fields.String(required=True)
+    name = fields.String(required=True)
+    live_projects = fields.Integer(required=True)
+
+
+class Analytics(Strict):
+    """The dashboard."""
+
+    generated_at = Timestamp(required=True)
+    totals = fields.Nested(Totals, required=True)
+    review = fields.Nested(Review, required=True)
+    series = fields.List(fields.Nested(Day), required=True)
+    top_projects = fields.List(fields.Nested(TopProject), required=True)
+    top_categories = fields.List(fields.Nested(TopCategory), required=True)
+
+
+class DeliveriesQuery(CursorQuery):
+    """The webhook deliveries, by state."""
+
+    state = Word(tuple(DeliveryState))
+
+
+class AttemptOutput(Strict):
+    """One try: the receiver's status, or why there was none; how long; the first kilobyte of the answer."""
+
+    at = Timestamp(required=True)
+    status = fields.Integer(required=True, allow_none=True)
+    error = fields.String(required=True, allow_none=True)
+    milliseconds = fields.Integer(required=True)
+    response = fields.String(required=True)
+
+
+class DeliveryOutput(Strict):
+    """One notification for one endpoint. The endpoint goes by a name: its address may be a secret."""
+
+    id = fields.Integer(required=True)
+    webhook_id = fields.String(required=True)
+    event = fields.String(required=True)
+    endpoint = fields.String(required=True)
+    project_id = fields.Integer(required=True, allow_none=True)
+    state = Word(tuple(DeliveryState), required=True)
+    attempts = fields.List(fields.Nested(AttemptOutput), required=True)
+    created_at = Timestamp(required=True)
+    next_attempt_at = Timestamp(required=True, allow_none=True)
+    delivered_at = Timestamp(required=True, allow_none=True)
+
+
+class DeliveryPage(Strict):
+    """Deliveries, newest first."""
+
+    items = fields.List(fields.Nested(DeliveryOutput), required=True)
+    pagination = fields.Nested(CursorPagination, required=True)

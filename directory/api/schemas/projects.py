@@ -1,0 +1,152 @@
+"""Projects, votes and categories: what is taken and what is given."""
+
+from marshmallow import ValidationError, fields, validates
+
+from directory.api.schemas.fields import Line, Link, Matching, Prose, Slug, Strict, Timestamp, Whole, Word
+from directory.models import Status
+from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
+
+STATUSES = tuple(Status)
+USERNAME = r"[a-z0-9_-]{3,32}"
+
+
+class Owner(Matching):
+    """Whose projects: a username, or `me`."""
+
+    def __init__(self) -> None:
+        says = "Neither a username nor me."
+        super().__init__(f"me|{USERNAME}", 32, says=says, metadata={"description": "A username, or `me`."})
+
+
+class ProjectInput(Strict):
+    """A submission; for a change every field is optional."""
+
+    title = Line(1, 100, required=True)
+    tagline = Line(1, 140, required=True)
+    description = Prose(0, 10_000, metadata={"description": "Plain text or Markdown, stored as given."})
+    url = Link(required=True)
+    category = Slug(CATEGORY_SLUG_MAX, required=True)
+    repository_url = Link(allow_none=True)
+    logo_url = Link(allow_none=True)
+    tags = fields.List(Slug(TAG_MAX), metadata={"maxItems": 5, "uniqueItems": True})
+
+    @validates("tags")
+    def _few(self, tags: list[str], **_kwargs: object) -> None:
+        if len(tags) > 5:
+            raise ValidationError("At most 5 tags.")
+        if len(set(tags)) < len(tags):
+            raise ValidationError("The same tag stands there twice.")
+
+
+class CategoryRef(Strict):
+    """A project's category."""
+
+    slug = fields.String(required=True)
+    name = fields.String(required=True)
+
+
+class UserRef(Strict):
+    """A user by id and name."""
+
+    id = fields.Integer(required=True)
+    username = fields.String(required=True)
+
+
+class ProjectOutput(Strict):
+    """A project. `rejection_reason` is there for its owner and administrators, null unless it is rejected."""
+
+    id = fields.Integer(required=True)
+    slug = fields.String(required=True, metadata={"description": "From the title, for readable links; not unique."})
+    title = fields.String(required=True)
+    tagline = fields.String(required=True)
+    description = fields.String(required=True)
+    url = fields.String(required=True)
+    repository_url = fields.String(required=True, allow_none=True)
+    logo_url = fields.String(required=True, allow_none=True)
+    tags = fields.List(fields.String(), required=True)
+    category = fields.Nested(CategoryRef, required=True)
+    status = Word(STATUSES, required=True)
+    upvotes = fields.Integer(required=True, metadata={"minimum": 0})
+    has_upvoted = fields.Boolean(
+        required=True, allow_none=True, metadata={"description": "Whether the caller has voted; null if anonymous."}
+    )
+    owner = fields.Nested(UserRef, required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
+    submitted_at = Timestamp(required=True, metadata={"description": "Creation, or the last return to pending."})
+    published_at = Timestamp(required=True, allow_none=True, metadata={"description": "The first approval."})
+    rejection_reason = fields.String(allow_none=True)
+
+
+class ProjectDetail(ProjectOutput):
+    """One project. `queue_position` is there for its owner and administrators, null unless it is pending."""
+
+    queue_position = fields.Integer(allow_none=True, metadata={"minimum": 1})
+
+
+class Pagination(Strict):
+    """Where in the list this page is. Under a cursor `page` is null; a cursor is null at an end of the list."""
+
+    page = fields.Integer(required=True, allow_none=True)
+    limit = fields.Integer(required=True)
+    total = fields.Integer(required=True)
+    pages = fields.Integer(required=True)
+    next_cursor = fields.String(required=True, allow_none=True)
+    prev_cursor = fields.String(required=True, allow_none=True)
+
+
+class ProjectPage(Strict):
+    """A page of projects."""
+
+    items = fields.List(fields.Nested(ProjectOutput), required=True)
+    pagination = fields.Nested(Pagination, required=True)
+
+
+class PageQuery(Strict):
+    """What every list that pages takes. `page` and `cursor` exclude each other."""
+
+    page = Whole(1, 10_000, says="Pages reach 10,000 items deep; beyond, go on by cursor.", metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."})
+    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
+    cursor = fields.String(metadata={"description": "next_cursor or prev_cursor of an earlier answer."})
+
+
+class ProjectQuery(PageQuery):
+    """The public list's parameters."""
+
+    status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
+    category = Slug(CATEGORY_SLUG_MAX)
+    sort = Word(("newest", "popular", "upvotes"), metadata={"description": "Default newest; with q best match."})
+    q = Line(1, 200, metadata={"description": "Full-text search in title, tagline, description and tags."})
+    tag = Slug(TAG_MAX)
+    owner = Owner()
+
+
+class VoteOutput(Strict):
+    """The vote as it is now, and the project's count."""
+
+    project_id = fields.Integer(required=True)
+    upvoted = fields.Boolean(required=True)
+    upvotes = fields.Integer(required=True, metadata={"minimum": 0})
+
+
+class CategoryInput(Strict):
+    """A category; for a change every field is optional."""
+
+    slug = Slug(CATEGORY_SLUG_MAX, required=True)
+    name = Line(1, 100, required=True)
+    description = Prose(0, 500)
+
+
+class CategoryOutput(Strict):
+    """A category and how many live projects it holds."""
+
+    slug = fields.String(required=True)
+    name = fields.String(required=True)
+    description = fields.String(required=True)
+    live_projects = fields.Integer(required=True, metadata={"minimum": 0})
+
+
+class CategoryList(Strict):
+    """All categories."""
+
+    items = fields.List(fields.Nested(CategoryOutput), required=True)

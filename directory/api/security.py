@@ -1,0 +1,126 @@
+"""What every request and response goes through: its id, the cross-site rule, CORS, security headers, its log line."""
+
+import logging
+import re
+import secrets
+import time
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, current_app, g, request
+
+from directory.api.credentials import bearer, cookie
+from directory.errors import CrossSiteRequest
+
+log = logging.getLogger("directory.access")
+
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+EXPOSED = "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
+ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, X-Request-ID"
+NO_STORE = ("/api/admin/", "/api/auth/")
+
+
+def init_app(app: Flask) -> None:
+    """Put the hooks around every request, unknown paths included."""
+    app.before_request(_begin)
+    app.before_request(_preflight)
+    app.before_request(_refuse_cross_site)
+    app.after_request(_finish)
+
+
+def _begin() -> None:
+    given = request.headers.get("X-Request-ID", "")
+    g.request_id = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+    g.began = time.perf_counter()
+
+
+def _preflight() -> Response | None:
+    """Answer OPTIONS: a CORS preflight, or the plain question for the methods of a path."""
+    if request.method != "OPTIONS" or request.routing_exception is not None:
+        return None
+    allowed = request.url_rule.methods or set() if request.url_rule else set()
+    adapter = current_app.url_map.bind_to_environ(request.environ)
+    response = Response(status=204, headers={"Allow": ", ".join(sorted({*adapter.allowed_methods(), *allowed}))})
+    del response.headers["Content-Type"]
+    if _trusted(request.headers.get("Origin")) and "Access-Control-Request-Method" in request.headers:
+        response.headers["Access-Control-Allow-Methods"] = response.headers["Allow"]
+        response.headers["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
+        response.headers["Access-Control-Max-Age"] = "600"
+    return response
+
+
+def _refuse_cross_site() -> None:
+    """Refuse a write that another site's page caused, by Fetch Metadata and, where that is absent, by Origin.
+
+    A bearer token proves itself: no page can add it to a request, so such a request is judged by it alone.
+    """
+    if request.method in SAFE_METHODS or request.routing_exception is not None or bearer(request) is not None:
+        return
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    if site is not None:
+        passes = site in {"same-origin", "none"} or _trusted(origin)
+    elif origin is not None:
+        passes = _trusted(origin) or _own(origin)
+    else:
+        passes = cookie(request) is None
+    if not passes:
+        raise CrossSiteRequest
+
+
+def _trusted(origin: str | None) -> bool:
+    return origin in current_app.config["CORS_ORIGINS"]
+
+
+def _own(origin: str) -> bool:
+    """Whether the origin is this host. The scheme is left out: a proxy may end TLS before us."""
+    parts = urlsplit(origin)
+    return bool(parts.netloc) and _host(parts.scheme, parts.netloc) == _host(parts.scheme, request.host)
+
+
+def _host(scheme: str, netloc: str) -> str:
+    return netloc.lower().removesuffix(DEFAULT_PORTS.get(scheme, ""))
+
+
+def _finish(response: Response) -> Response:
+    response.headers["X-Request-ID"] = g.request_id
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    if request.is_secure:
+        response.headers["Strict-Transport-Security"] = "max-age=31536000"
+    if request.path.startswith(NO_STORE) or response.status_code >= 400:
+        response.headers["Cache-Control"] = "no-store"
+    _cors(response)
+    _log(response)
+    return response
+
+
+def _cors(response: Response) -> None:
+    if not current_app.config["CORS_ORIGINS"]:
+        return
+    response.vary.add("Origin")
+    origin = request.headers.get("Origin")
+    if origin is not None and _trusted(origin):
+        response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers["Access-Control-Allow-Credentials"] = "true"
+        response.headers["Access-Control-Expose-Headers"] = EXPOSED
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+
+
+def _log(response: Response) -> None:
+    user = g.get("_login_user")
+    facts = {
+        "method": request.method,
+        "path": request.path,
+        "status": response.status_code,
+        "ms": round((time.perf_counter() - g.began) * 1000, 1),
+        "user_id": getattr(user, "id", None),
+    }
+    log.info("request", extra=facts)

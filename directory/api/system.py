@@ -1,0 +1,5 @@
+"""Around the service: health, readiness, metrics, the API's own description, the feed."""
+
+from flask import Blueprint
+
+bp = Blueprint("system", __name__)

@@ -1,0 +1,183 @@
+"""How the service talks to its database: engine settings for SQLite and PostgreSQL, and the one write transaction.
+
+Reads run in a plain transaction. A write runs in `transaction`, which on SQLite takes the write lock at its start
+(a read that turns into a write fails at once there, whatever the busy timeout) and on either database rolls back and
+runs the work again when it lost against another transaction.
+"""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory.errors import DirectoryError
+from directory.extensions import db
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+TRIES = 3
+# All waits together stay under the 5 s within which a caller is promised an answer.
+SQLITE_BUSY_MILLISECONDS = 4_500
+POSTGRES_SETTINGS = {
+    "statement_timeout": "4000",
+    "lock_timeout": "1400",
+    "idle_in_transaction_session_timeout": "10000",
+    "timezone": "UTC",
+}
+CONFLICTS = {"40001", "40P01", "55P03"}  # serialisation failure, deadlock, lock not available
+# Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
+UNAVAILABLE_CLASSES = {"08", "53", "57", "58", "40"}
+UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
+SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 13, 14}  # BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN
+
+
+def engine_options(url: str, *, threads: int) -> dict[str, Any]:
+    """The engine's options for `url`; the pool has a connection for each of the process's `threads`."""
+    if make_url(url).get_backend_name() == "sqlite":
+        return {"connect_args": {"timeout": SQLITE_BUSY_MILLISECONDS / 1000}}
+    return {
+        "pool_pre_ping": True,
+        "pool_size": threads,
+        "max_overflow": 2,
+        "pool_timeout": 3,
+        "connect_args": {
+            "connect_timeout": 2,
+            "tcp_user_timeout": 10_000,
+            "keepalives_idle": 30,
+            "options": " ".join(f"-c {name}={value}" for name, value in POSTGRES_SETTINGS.items()),
+        },
+    }
+
+
+def prepare(engine: Engine) -> None:
+    """Give a SQLite engine its pragmas and explicit transactions; PostgreSQL needs nothing."""
+    if engine.dialect.name != "sqlite":
+        return
+    event.listen(engine, "connect", _sqlite_connect)
+    event.listen(engine, "begin", _sqlite_begin)
+
+
+def _sqlite_connect(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # the driver's own late BEGIN would make every write a read first
+    for pragma in (
+        f"busy_timeout={SQLITE_BUSY_MILLISECONDS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "temp_store=MEMORY",
+        "trusted_schema=OFF",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _sqlite_begin(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    begin = f"BEGIN {options.get('sqlite_begin', 'DEFERRED')}"
+    if options.get("wait", True):
+        connection.exec_driver_sql(begin)
+        return
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    try:
+        connection.exec_driver_sql(begin)
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={SQLITE_BUSY_MILLISECONDS}")
+
+
+def transaction(work: Callable[[], T]) -> T:
+    """Run `work` in one write transaction and commit it.
+
+    Work that lost against another transaction is rolled back and run again, three times in all; so it must hold
+    nothing but database work. What it raises rolls everything back.
+    """
+    for attempt in range(1, TRIES + 1):
+        try:
+            with writing():
+                return work()
+        except DBAPIError as error:
+            if attempt == TRIES or getattr(error.orig, "sqlstate", None) not in CONFLICTS:
+                raise
+            log.info("transaction conflict, trying again", extra={"attempt": attempt})
+            time.sleep(random.uniform(0.005, 0.03) * attempt)  # noqa: S311 (jitter, no secret)
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+@contextmanager
+def writing(*, wait: bool = True) -> Iterator[None]:
+    """One write transaction of the current session: committed at the end, rolled back by any exception.
+
+    Without `wait` it fails at once where it would wait for another writer: for what may be left undone.
+    """
+    db.session.rollback()  # ends the read that authenticated the caller
+    try:
+        connection = db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE", "wait": wait})
+        if not wait and connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("SET LOCAL lock_timeout = 1")
+        yield
+        db.session.commit()
+    except BaseException:
+        db.session.rollback()
+        raise
+
+
+def unbounded() -> None:
+    """Lift the time limits of the current transaction, for bulk work of a command."""
+    if on_postgresql():
+        db.session.execute(text("SET LOCAL statement_timeout = 0"))
+
+
+def on_postgresql() -> bool:
+    """Whether the current application's database is PostgreSQL."""
+    return db.engine.dialect.name == "postgresql"
+
+
+@contextmanager
+def refusing(**errors: DirectoryError) -> Iterator[None]:
+    """Turn the violation of a named constraint into a domain error; the transaction is lost either way.
+
+    SQLite names the columns of a broken unique constraint instead of the constraint: for `uq_t_a_b` it says
+    "t.a, t.b", so the keyword's columns are compared by that text too.
+    """
+    try:
+        yield
+    except IntegrityError as error:
+        for name, refusal in errors.items():
+            if _violates(error, name):
+                raise refusal from error
+        raise
+
+
+def _violates(error: IntegrityError, name: str) -> bool:
+    diagnosis = getattr(error.orig, "diag", None)
+    if diagnosis is not None:
+        return str(diagnosis.constraint_name) == name
+    message = str(error.orig)
+    if name.startswith("fk_"):
+        return "FOREIGN KEY" in message
+    constraint = next(
+        c for t in db.metadata.tables.values() for c in t.constraints if c.name == name
+    )
+    columns = ", ".join(f"{constraint.table.name}.{c}" for c in constraint.columns.keys())  # type: ignore[attr-defined]
+    return message == f"UNIQUE constraint failed: {columns}"
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Whether a database error means out of reach, over a bound or out of room, rather than a fault of ours."""
+    if isinstance(error, PoolTimeout):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in SQLITE_UNAVAILABLE
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return error.connection_invalidated or isinstance(error, OperationalError | InternalError)
+    return state in UNAVAILABLE_STATES or state[:2] in UNAVAILABLE_CLASSES

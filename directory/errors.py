@@ -1,0 +1,211 @@
+"""What can go wrong, in the directory's own words. HTTP is not known here: `api.problems` gives each code its status.
+
+    DirectoryError
+    ├── Invalid                 validation_failed       a value was refused; says which and why
+    ├── MalformedJson           malformed_json          the body is no JSON
+    ├── TooLarge                too_large               the body is over its bound
+    ├── UnsupportedMediaType    unsupported_media_type  the body is of another type than JSON
+    ├── Unauthenticated         unauthenticated         no credentials that hold
+    ├── InvalidCredentials      invalid_credentials     a wrong login or password
+    ├── Forbidden
+    │   ├── NotOwner            not_owner
+    │   ├── AdminRequired       admin_required
+    │   ├── AccountSuspended    account_suspended
+    │   ├── CrossSiteRequest    cross_site_request
+    │   └── RegistrationClosed  registration_closed
+    ├── NotFound                not_found               no such thing, or none that the caller may know of
+    ├── Conflict
+    │   ├── InvalidTransition   invalid_transition      carries current_status
+    │   ├── NotVotable          not_votable
+    │   ├── Duplicate           duplicate
+    │   ├── LastAdmin           last_admin
+    │   └── CategoryInUse       category_in_use
+    ├── PreconditionFailed      precondition_failed     If-Match named another version
+    ├── RateLimited             rate_limited            carries retry_after
+    └── Unavailable             unavailable             the database does not answer within its bounds
+"""
+
+from typing import Any
+
+
+class DirectoryError(Exception):
+    """A refusal with a stable code. `extra` holds further members of the answer."""
+
+    code = "internal"
+    default = "Something went wrong."
+
+    def __init__(self, detail: str | None = None, **extra: Any) -> None:
+        self.detail = detail or self.default
+        self.extra = extra
+        super().__init__(self.detail)
+
+
+class Invalid(DirectoryError):
+    """One or more values were refused: `errors` is a list of {"pointer" | "parameter", "detail"}."""
+
+    code = "validation_failed"
+    default = "Some values are not valid."
+
+    def __init__(self, errors: list[dict[str, str]], detail: str | None = None) -> None:
+        self.errors = errors
+        super().__init__(detail, errors=errors)
+
+    @classmethod
+    def field(cls, name: str, detail: str) -> "Invalid":
+        """One refused field of the body."""
+        return cls([{"pointer": f"#/{name}", "detail": detail}])
+
+    @classmethod
+    def parameter(cls, name: str, detail: str) -> "Invalid":
+        """One refused query parameter."""
+        return cls([{"parameter": name, "detail": detail}])
+
+
+class MalformedJson(DirectoryError):
+    """The body cannot be read as JSON."""
+
+    code = "malformed_json"
+    default = "The body is not well-formed JSON in UTF-8."
+
+
+class TooLarge(DirectoryError):
+    """The body is over its bound."""
+
+    code = "too_large"
+    default = "The body is larger than 64 KiB."
+
+
+class UnsupportedMediaType(DirectoryError):
+    """The body is of another media type than JSON."""
+
+    code = "unsupported_media_type"
+    default = "Send the body as application/json."
+
+
+class Unauthenticated(DirectoryError):
+    """No credentials, or none that hold."""
+
+    code = "unauthenticated"
+    default = "Sign in, or send a valid bearer token."
+
+
+class InvalidCredentials(DirectoryError):
+    """A wrong login or password; which of the two is not told."""
+
+    code = "invalid_credentials"
+    default = "The login or the password is wrong."
+
+
+class Forbidden(DirectoryError):
+    """The caller is known, and may not."""
+
+
+class NotOwner(Forbidden):
+    """The project belongs to somebody else."""
+
+    code = "not_owner"
+    default = "Only the owner of the project or an administrator may do this."
+
+
+class AdminRequired(Forbidden):
+    """The route is for administrators."""
+
+    code = "admin_required"
+    default = "Only an administrator may do this."
+
+
+class AccountSuspended(Forbidden):
+    """The password was right, the account is suspended."""
+
+    code = "account_suspended"
+    default = "This account is suspended."
+
+
+class CrossSiteRequest(Forbidden):
+    """A write that a page of another site caused."""
+
+    code = "cross_site_request"
+    default = "This request comes from another site."
+
+
+class RegistrationClosed(Forbidden):
+    """New accounts are not taken."""
+
+    code = "registration_closed"
+    default = "Registration is closed."
+
+
+class NotFound(DirectoryError):
+    """No such thing, or none that the caller may know of."""
+
+    code = "not_found"
+    default = "There is nothing here, or nothing that you may see."
+
+
+class Conflict(DirectoryError):
+    """The state of things does not allow it."""
+
+
+class InvalidTransition(Conflict):
+    """The project's state does not allow the decision."""
+
+    code = "invalid_transition"
+
+    def __init__(self, current_status: str, wanted: str) -> None:
+        super().__init__(
+            f"A project that is {current_status} cannot be {wanted}.", current_status=current_status
+        )
+
+
+class NotVotable(Conflict):
+    """Votes go to live projects only."""
+
+    code = "not_votable"
+    default = "Only live projects take votes."
+
+
+class Duplicate(Conflict):
+    """Something with the same identity exists."""
+
+    code = "duplicate"
+    default = "This exists already."
+
+
+class LastAdmin(Conflict):
+    """The change would leave no active administrator."""
+
+    code = "last_admin"
+    default = "The last active administrator can be neither demoted nor suspended."
+
+
+class CategoryInUse(Conflict):
+    """Projects still use the category."""
+
+    code = "category_in_use"
+    default = "Projects use this category."
+
+
+class PreconditionFailed(DirectoryError):
+    """If-Match named another version than the current one."""
+
+    code = "precondition_failed"
+    default = "The project has changed since the version that If-Match names."
+
+
+class RateLimited(DirectoryError):
+    """Over a rate limit; `retry_after` is in seconds."""
+
+    code = "rate_limited"
+    default = "Too many requests. Try again later."
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__()
+
+
+class Unavailable(DirectoryError):
+    """The database is out of reach, or a wait for it went over its bound."""
+
+    code = "unavailable"
+    default = "The service cannot reach its database in time. Try again shortly."
+    retry_after = 2

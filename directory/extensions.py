@@ -1,0 +1,44 @@
+"""The extensions, unbound: `create_app` binds each with `init_app`."""
+
+from flask import request
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_login import LoginManager
+from flask_migrate import Migrate
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import MetaData
+from sqlalchemy.orm import DeclarativeBase
+
+
+class Base(DeclarativeBase):
+    """The base of every model. The naming convention gives each constraint a name that a migration can use."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class StatelessLogin(LoginManager):
+    """Flask-Login without its signed cookies: the caller comes from the session row or the bearer token alone.
+
+    The library first looks into Flask's session and its remember cookie. We issue neither, both survive a logout
+    where they were copied, and a stray remember cookie would keep our loader from being asked.
+    """
+
+    def _load_user(self) -> None:
+        self._update_request_context_with_user(self._load_user_from_request(request))
+
+
+db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
+migrate = Migrate()
+login_manager = StatelessLogin()
+limiter = Limiter(key_func=get_remote_address)
+
+# For updates and deletes of which no loaded entity needs to learn.
+UNSYNCHRONISED = {"synchronize_session": False}

@@ -1,0 +1,24 @@
+"""The tables, their constraints, and each index with the query that it serves."""
+
+from directory.models.accounts import Session, Token, User
+from directory.models.base import AccountStatus, DeliveryState, Role, Status, now
+from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
+from directory.models.projects import Category, Project, ProjectTag, Upvote
+
+__all__ = [
+    "AccountStatus",
+    "AuditEntry",
+    "Category",
+    "Delivery",
+    "DeliveryAttempt",
+    "DeliveryState",
+    "Project",
+    "ProjectTag",
+    "Role",
+    "Session",
+    "Status",
+    "Token",
+    "Upvote",
+    "User",
+    "now",
+]

@@ -1,0 +1,74 @@
+"""Who uses the directory: accounts, browser sessions and API tokens."""
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from directory.extensions import db
+from directory.models.base import AccountStatus, BigId, Id, Instant, Role, now, one_of
+
+
+class User(db.Model):  # type: ignore[name-defined,misc]
+    """An account. Rows are never deleted: projects, votes and the audit log keep pointing at them."""
+
+    __tablename__ = "users"
+    __table_args__ = (
+        UniqueConstraint("username"),  # login by name, the users list by name
+        UniqueConstraint("email"),  # login by e-mail
+        one_of("role", Role),
+        one_of("status", AccountStatus),
+        Index(None, "created_at", "id"),  # the users list, newest first; signups a day
+        Index(None, "role", "status", "id"),  # the active administrators, for the last-admin guard
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    username: Mapped[str] = mapped_column(String(32))
+    email: Mapped[str] = mapped_column(String(254))
+    password_hash: Mapped[str] = mapped_column(String(200))
+    role: Mapped[str] = mapped_column(String(16), default=Role.MEMBER)
+    status: Mapped[str] = mapped_column(String(16), default=AccountStatus.ACTIVE)
+    created_at: Mapped[Instant] = mapped_column(default=now)
+
+    @property
+    def is_admin(self) -> bool:
+        """True exactly when the role is admin."""
+        return self.role == Role.ADMIN
+
+
+class Session(db.Model):  # type: ignore[name-defined,misc]
+    """A signed-in browser. The cookie's 256-bit id is stored as its SHA-256 alone."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (
+        UniqueConstraint("token_hash"),  # every request with a cookie
+        Index(None, "user_id"),  # a user's sessions; ending them all
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    user_id: Mapped[int] = mapped_column(BigId, ForeignKey("users.id", ondelete="CASCADE"))
+    token_hash: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    last_seen_at: Mapped[Instant] = mapped_column(default=now)
+    user_agent: Mapped[str] = mapped_column(String(300), default="")
+
+
+class Token(db.Model):  # type: ignore[name-defined,misc]
+    """An API token of a user, stored as its SHA-256 alone."""
+
+    __tablename__ = "tokens"
+    __table_args__ = (
+        UniqueConstraint("token_hash"),  # every request with a bearer token
+        Index(None, "user_id"),  # a user's tokens; ending them all
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    user_id: Mapped[int] = mapped_column(BigId, ForeignKey("users.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    token_hash: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    expires_at: Mapped[Instant | None]
+    last_used_at: Mapped[Instant | None]
+
+

@@ -1,0 +1,81 @@
+"""Column types and words that several tables share."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, Integer, TypeDecorator
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import mapped_column
+
+
+class Status(StrEnum):
+    """The states of a project."""
+
+    LIVE = "live"
+    PENDING = "pending"
+    REJECTED = "rejected"
+
+
+class Role(StrEnum):
+    """The roles of a user."""
+
+    MEMBER = "member"
+    ADMIN = "admin"
+
+
+class AccountStatus(StrEnum):
+    """The states of an account."""
+
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+
+
+class DeliveryState(StrEnum):
+    """The states of a webhook delivery."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An instant, always aware and in UTC; SQLite, which knows no zones, stores it without one."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Refuse a naive time: it would be another instant on the other database."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a naive datetime cannot be stored")
+        utc = value.astimezone(UTC)
+        return utc if dialect.name == "postgresql" else utc.replace(tzinfo=None)
+
+    def process_result_value(self, value: Any, _dialect: Dialect) -> datetime | None:
+        """Give the zone back to what SQLite returned."""
+        if value is None:
+            return None
+        instant: datetime = value
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+
+
+def now() -> datetime:
+    """The present instant in UTC, with microseconds."""
+    return datetime.now(UTC)
+
+
+def one_of(column: str, words: type[StrEnum]) -> CheckConstraint:
+    """A check that `column` holds one of the enumeration's words."""
+    listed = ", ".join(f"'{word.value}'" for word in words)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+# SQLite gives an automatic id to INTEGER keys only; both databases hold 63 bits.
+BigId = BigInteger().with_variant(Integer(), "sqlite")
+JsonList = JSON().with_variant(JSONB(), "postgresql")
+
+Id = Annotated[int, mapped_column(BigId, primary_key=True)]
+Instant = Annotated[datetime, mapped_column(UtcDateTime())]

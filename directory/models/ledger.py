@@ -1,0 +1,93 @@
+"""What is kept of every change: the audit log, and the outbox of notifications."""
+
+from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from directory.extensions import db
+from directory.models.base import BigId, DeliveryState, Id, Instant, now, one_of
+
+
+class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
+    """One change, written in its transaction. Triggers refuse every update and delete.
+
+    `project_id` is no foreign key: the entry outlives the project, and `url_key` ties it to a later submission of
+    the same URL. `waited_seconds` is the time from submission to this decision.
+    """
+
+    __tablename__ = "audit_entries"
+    __table_args__ = (
+        Index(None, "project_id", "id"),  # a project's history
+        Index(None, "url_key", "id"),  # the history of the same URL
+        Index(None, "user_id", "id"),  # what was done to a user
+        Index(None, "actor_id", "id"),  # what a user did
+        Index(None, "action", "at"),  # the dashboard's series
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    action: Mapped[str] = mapped_column(String(40))
+    at: Mapped[Instant] = mapped_column(default=now)
+    actor_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("users.id", ondelete="RESTRICT"))
+    project_id: Mapped[int | None] = mapped_column(BigId)
+    user_id: Mapped[int | None] = mapped_column(BigId)
+    from_state: Mapped[str | None] = mapped_column(String(16))
+    to_state: Mapped[str | None] = mapped_column(String(16))
+    reason: Mapped[str | None] = mapped_column(String(1000))
+    url_key: Mapped[str | None] = mapped_column(String(64))
+    waited_seconds: Mapped[float | None] = mapped_column(Float(53))
+
+
+class Delivery(db.Model):  # type: ignore[name-defined,misc]
+    """The outbox: one notification for one endpoint. `payload` is the event's JSON, `endpoint` a configured name.
+
+    A deliverer claims a due row by a lease and a fencing token; only the holder of the token may complete it.
+    """
+
+    __tablename__ = "deliveries"
+    __table_args__ = (
+        one_of("state", DeliveryState),
+        CheckConstraint("(lease_token IS NULL) = (leased_until IS NULL)", name="lease"),
+        UniqueConstraint("webhook_id", "endpoint"),
+        Index(None, "state", "id"),  # the administrators' list by state
+        Index(  # what is due, endpoint by endpoint; the age of the oldest
+            "ix_deliveries_due",
+            "endpoint",
+            "next_attempt_at",
+            "id",
+            postgresql_where=text("state = 'pending'"),
+            sqlite_where=text("state = 'pending'"),
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    webhook_id: Mapped[str] = mapped_column(String(64))
+    event: Mapped[str] = mapped_column(String(40))
+    endpoint: Mapped[str] = mapped_column(String(300))
+    project_id: Mapped[int | None] = mapped_column(BigId)
+    payload: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(String(16), default=DeliveryState.PENDING)
+    attempts: Mapped[int] = mapped_column(Integer, default=0)
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    next_attempt_at: Mapped[Instant] = mapped_column(default=now)
+    leased_until: Mapped[Instant | None]
+    lease_token: Mapped[str | None] = mapped_column(String(32))
+    delivered_at: Mapped[Instant | None]
+
+
+class DeliveryAttempt(db.Model):  # type: ignore[name-defined,misc]
+    """One try of a delivery: when, the receiver's status or why there was none, how long, the answer's start."""
+
+    __tablename__ = "delivery_attempts"
+    __table_args__ = (
+        Index(None, "delivery_id", "id"),  # a delivery's attempts
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    delivery_id: Mapped[int] = mapped_column(BigId, ForeignKey("deliveries.id", ondelete="CASCADE"))
+    at: Mapped[Instant] = mapped_column(default=now)
+    status: Mapped[int | None] = mapped_column(Integer)
+    error: Mapped[str | None] = mapped_column(String(200))
+    milliseconds: Mapped[int] = mapped_column(Integer)
+    response: Mapped[str] = mapped_column(Text, default="")

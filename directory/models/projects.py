@@ -1,0 +1,117 @@
+"""What the directory holds: categories, projects, their tags and votes."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Computed, Float, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from directory.extensions import db
+from directory.models.base import BigId, Id, Instant, JsonList, Status, UtcDateTime, now, one_of
+
+
+class Category(db.Model):  # type: ignore[name-defined,misc]
+    """A category, and how many projects of each state it holds.
+
+    The three counters are kept by triggers on `projects`, so that a list's total is a sum over the categories
+    and never a scan of the projects.
+    """
+
+    __tablename__ = "categories"
+    __table_args__ = (
+        UniqueConstraint("slug"),  # every filter by category
+        CheckConstraint(
+            "live_projects >= 0 AND pending_projects >= 0 AND rejected_projects >= 0", name="counters"
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    slug: Mapped[str] = mapped_column(String(50))
+    name: Mapped[str] = mapped_column(String(100))
+    description: Mapped[str] = mapped_column(String(500), default="")
+    live_projects: Mapped[int] = mapped_column(BigId, default=0)
+    pending_projects: Mapped[int] = mapped_column(BigId, default=0)
+    rejected_projects: Mapped[int] = mapped_column(BigId, default=0)
+
+
+class Project(db.Model):  # type: ignore[name-defined,misc]
+    """A submission, in one of three states.
+
+    `url_key` is a hash of the normalised URL, `hot` the stored rank of sort=popular, `listed_at` the time by which
+    sort=newest goes, `version` what an ETag names. Triggers keep `project_tags` and the categories' counters.
+    """
+
+    __tablename__ = "projects"
+    __table_args__ = (
+        one_of("status", Status),
+        CheckConstraint("upvotes >= 0", name="upvotes"),
+        CheckConstraint("status <> 'live' OR published_at IS NOT NULL", name="published"),
+        UniqueConstraint("owner_id", "url_key"),  # one submission of a URL by an owner
+        # A list by state in each order, with and without a category. The state leads, so they serve the review too.
+        Index(None, "status", "listed_at", "id"),
+        Index(None, "status", "upvotes", "id"),
+        Index(None, "status", "hot", "id"),
+        Index(None, "status", "category_id", "listed_at", "id"),
+        Index(None, "status", "category_id", "upvotes", "id"),
+        Index(None, "status", "category_id", "hot", "id"),
+        Index(None, "status", "submitted_at", "id"),  # the review queue, and a project's place in it
+        Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
+        Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
+        Index(None, "listed_at", "id"),  # an administrator's list of every state
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    owner_id: Mapped[int] = mapped_column(BigId, ForeignKey("users.id", ondelete="RESTRICT"))
+    category_id: Mapped[int] = mapped_column(BigId, ForeignKey("categories.id", ondelete="RESTRICT"))
+    title: Mapped[str] = mapped_column(String(100))
+    slug: Mapped[str] = mapped_column(String(80))
+    tagline: Mapped[str] = mapped_column(String(140))
+    description: Mapped[str] = mapped_column(Text, default="")
+    url: Mapped[str] = mapped_column(String(2048))
+    url_key: Mapped[str] = mapped_column(String(64))
+    repository_url: Mapped[str | None] = mapped_column(String(2048))
+    logo_url: Mapped[str | None] = mapped_column(String(2048))
+    tags: Mapped[list[str]] = mapped_column(JsonList, default=list)
+    status: Mapped[str] = mapped_column(String(16), default=Status.PENDING)
+    rejection_reason: Mapped[str | None] = mapped_column(String(1000))
+    upvotes: Mapped[int] = mapped_column(BigId, default=0)
+    hot: Mapped[float] = mapped_column(Float(53))
+    version: Mapped[int] = mapped_column(BigId, default=1)
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    updated_at: Mapped[Instant]
+    submitted_at: Mapped[Instant]
+    published_at: Mapped[Instant | None]
+    listed_at: Mapped[datetime] = mapped_column(
+        UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
+    )
+
+
+class ProjectTag(db.Model):  # type: ignore[name-defined,misc]
+    """A tag of a project, kept by triggers from `projects.tags`: the index behind the filter by tag."""
+
+    __tablename__ = "project_tags"
+    __table_args__ = (Index(None, "project_id"),)  # a project's tags, when they change or it goes
+
+    tag: Mapped[str] = mapped_column(String(32), primary_key=True)
+    project_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+
+
+class Upvote(db.Model):  # type: ignore[name-defined,misc]
+    """One vote of a user for a project; the key lets there be no second one."""
+
+    __tablename__ = "upvotes"
+    __table_args__ = (
+        Index(None, "project_id"),  # a project's votes, when it goes or is recounted
+        Index(None, "created_at"),  # votes a day
+    )
+
+    user_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("users.id", ondelete="RESTRICT"), primary_key=True, autoincrement=False
+    )
+    project_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    created_at: Mapped[Instant] = mapped_column(default=now)

@@ -1,0 +1,117 @@
+"""The dashboard's figures, each from real rows: the log for what happened, the counters for what is."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Float, Select, cast, func, select
+
+from directory.extensions import db
+from directory.models import AccountStatus, AuditEntry, Category, Project, Status, Upvote, User, now
+
+TOP = 10
+LOGGED = {
+    "project.submitted": "submissions",
+    "project.approved": "approvals",
+    "project.rejected": "rejections",
+}
+DECISIONS = ("project.approved", "project.rejected")
+
+
+def dashboard(days: int) -> dict[str, Any]:
+    """The figures as of now; `series`, the median and the rate over the last `days` UTC days, today included."""
+    at = now()
+    today = at.date()
+    first = today - timedelta(days=days - 1)
+    since = datetime(first.year, first.month, first.day, tzinfo=at.tzinfo)
+    series = _series(since, days)
+    return {
+        "generated_at": at,
+        "totals": _totals(),
+        "review": _review(since, series),
+        "series": series,
+        "top_projects": _top_projects(),
+        "top_categories": _top_categories(),
+    }
+
+
+def _totals() -> dict[str, Any]:
+    counters = (Category.live_projects, Category.pending_projects, Category.rejected_projects)
+    live, pending, rejected = db.session.execute(
+        select(*(func.coalesce(func.sum(counter), 0) for counter in counters))
+    ).one()
+    active = func.count().filter(User.status == AccountStatus.ACTIVE)
+    active_users, users = db.session.execute(select(active, func.count()).select_from(User)).one()
+    projects = {"live": int(live), "pending": int(pending), "rejected": int(rejected)}
+    return {
+        "projects": {**projects, "total": sum(projects.values())},
+        "users": {"active": active_users, "suspended": users - active_users, "total": users},
+        "upvotes": int(db.session.scalar(select(func.coalesce(func.sum(Project.upvotes), 0))) or 0),
+    }
+
+
+def _review(since: datetime, series: list[dict[str, Any]]) -> dict[str, Any]:
+    approvals = sum(day["approvals"] for day in series)
+    decisions = approvals + sum(day["rejections"] for day in series)
+    queue = select(func.count(), func.min(Project.submitted_at)).where(Project.status == Status.PENDING)
+    length, oldest = db.session.execute(queue).one()
+    return {
+        "queue_length": length,
+        "oldest_submitted_at": oldest,
+        "median_seconds_to_decision": _median_wait(since),
+        "approval_rate": approvals / decisions if decisions else None,
+    }
+
+
+def _median_wait(since: datetime) -> float | None:
+    """The median time from submission to decision, in seconds, of the decisions since; None where there is none."""
+    waits = (
+        select(
+            AuditEntry.waited_seconds.label("seconds"),
+            func.row_number().over(order_by=AuditEntry.waited_seconds).label("place"),
+            func.count().over().label("size"),
+        )
+        .where(AuditEntry.action.in_(DECISIONS), AuditEntry.at >= since, AuditEntry.waited_seconds.is_not(None))
+        .subquery()
+    )
+    # The middle one of an odd number, the mean of the middle two of an even one: floor division on both databases.
+    middle = waits.c.place.in_([(waits.c.size + 1).op("/")(2), (waits.c.size + 2).op("/")(2)])
+    return db.session.scalar(select(cast(func.avg(waits.c.seconds), Float)).where(middle))
+
+
+def _series(since: datetime, days: int) -> list[dict[str, Any]]:
+    """One object for each day, oldest first; a day without anything is all zeros."""
+    names = ("submissions", "approvals", "rejections", "upvotes", "signups")
+    dates = [(since + timedelta(days=n)).date() for n in range(days)]
+    series = {day: {"date": day, **dict.fromkeys(names, 0)} for day in dates}
+    until = since + timedelta(days=days)
+    logged = _per_day(AuditEntry.at, since, until)
+    counts = {name: logged.where(AuditEntry.action == action) for action, name in LOGGED.items()}
+    counts["upvotes"] = _per_day(Upvote.created_at, since, until)
+    counts["signups"] = _per_day(User.created_at, since, until)
+    for name, query in counts.items():
+        for day, count in db.session.execute(query):
+            series[_date(day)][name] = count
+    return list(series.values())
+
+
+def _per_day(instant: Any, since: datetime, until: datetime) -> Select[Any]:
+    """Rows a UTC day; PostgreSQL's date() goes by the session's zone, which `database` sets to UTC."""
+    day = func.date(instant)
+    return select(day, func.count()).where(instant >= since, instant < until).group_by(day)
+
+
+def _date(value: Any) -> date:
+    return value if isinstance(value, date) else date.fromisoformat(value)
+
+
+def _top_projects() -> list[dict[str, Any]]:
+    columns = (Project.id, Project.slug, Project.title, Project.upvotes)
+    query = select(*columns).where(Project.status == Status.LIVE)
+    rows = db.session.execute(query.order_by(Project.upvotes.desc(), Project.id.desc()).limit(TOP))
+    return [dict(row._mapping) for row in rows]
+
+
+def _top_categories() -> list[dict[str, Any]]:
+    query = select(Category.slug, Category.name, Category.live_projects)
+    rows = db.session.execute(query.order_by(Category.live_projects.desc(), Category.id).limit(TOP))
+    return [dict(row._mapping) for row in rows]

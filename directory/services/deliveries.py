@@ -1,0 +1,71 @@
+"""The outbox as operators see it: its deliveries with their attempts, and sending one again."""
+
+from typing import Any
+
+from sqlalchemy import select, update
+
+from directory.errors import NotFound
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Delivery, DeliveryAttempt, DeliveryState, now
+from directory.services.paging import Slice, Sort, Window, fetch, plain
+
+NEWEST = Sort("newest", (Delivery.id,), descending=True)
+COLUMNS = (
+    Delivery.id,
+    Delivery.webhook_id,
+    Delivery.event,
+    Delivery.endpoint,
+    Delivery.project_id,
+    Delivery.state,
+    Delivery.created_at,
+    Delivery.next_attempt_at,
+    Delivery.delivered_at,
+)
+
+
+def listed(state: str | None, window: Window) -> Slice:
+    """A slice of the deliveries, newest first, with their attempts in one statement more."""
+    query = select(*COLUMNS)
+    if state is not None:
+        query = query.where(Delivery.state == state)
+    found = fetch(query, NEWEST, window)
+    found.items = _with_attempts([plain(row) for row in found.items])
+    return found
+
+
+def one(delivery_id: int) -> dict[str, Any]:
+    """A delivery with its attempts. Raises NotFound."""
+    row = db.session.execute(select(*COLUMNS).where(Delivery.id == delivery_id)).one_or_none()
+    if row is None:
+        raise NotFound
+    return _with_attempts([plain(row)])[0]
+
+
+def redeliver(delivery_id: int) -> dict[str, Any]:
+    """Make a delivery due at once, whatever became of it, with a whole schedule before it. Raises NotFound.
+
+    A try that is under way loses its claim, so that its outcome cannot overwrite this decision.
+    """
+    due = {
+        "state": DeliveryState.PENDING,
+        "attempts": 0,
+        "next_attempt_at": now(),
+        "leased_until": None,
+        "lease_token": None,
+        "delivered_at": None,
+    }
+    changing = update(Delivery).where(Delivery.id == delivery_id).values(due)
+    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    return one(delivery_id)
+
+
+def _with_attempts(deliveries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    attempts: dict[int, list[DeliveryAttempt]] = {delivery["id"]: [] for delivery in deliveries}
+    query = select(DeliveryAttempt).where(DeliveryAttempt.delivery_id.in_(attempts)).order_by(DeliveryAttempt.id)
+    for attempt in db.session.scalars(query):
+        attempts[attempt.delivery_id].append(attempt)
+    for delivery in deliveries:
+        delivery["attempts"] = attempts[delivery["id"]]
+        if delivery["state"] != DeliveryState.PENDING:
+            delivery["next_attempt_at"] = None
+    return deliveries

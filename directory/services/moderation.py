@@ -1,0 +1,127 @@
+"""The review: approve, reject, unpublish, and decisions about many projects at once.
+
+A decision is a conditional UPDATE: of two administrators who decide at once, its WHERE lets one through, and the
+audit entry and the outbox rows go with that one alone.
+"""
+
+from typing import Any
+
+from sqlalchemy import func, literal, select, update
+
+from directory.errors import InvalidTransition, NotFound
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Project, Status, now
+from directory.models.base import UtcDateTime
+from directory.services import audit, webhooks
+from directory.services.identity import Caller
+from directory.services.ranking import hot
+from directory.services.webhooks import Endpoint
+
+
+PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
+
+
+def approve(project_id: int, *, by: Caller | None, notify: list[Endpoint]) -> None:
+    """Make a pending project live and queue its notification with it. Approving a live one changes nothing.
+
+    Raises NotFound, InvalidTransition (the project is rejected).
+    """
+    _decide(project_id, "approve", Status.PENDING, Status.LIVE, by=by, notify=notify)
+
+
+def reject(project_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None = None) -> None:
+    """Refuse a pending project. Rejecting a rejected one changes nothing, its reason included.
+
+    Raises NotFound, InvalidTransition (the project is live).
+    """
+    _decide(project_id, "reject", Status.PENDING, Status.REJECTED, by=by, notify=notify, reason=reason)
+
+
+def unpublish(project_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None = None) -> None:
+    """Take a live project down, back to the end of the queue. Its votes and its first publication stay.
+
+    Raises NotFound, InvalidTransition (the project is not live).
+    """
+    _decide(project_id, "unpublish", Status.LIVE, Status.PENDING, by=by, notify=notify, reason=reason)
+
+
+def decide_many(
+    decision: str, ids: list[int], *, by: Caller, notify: list[Endpoint], reason: str | None = None
+) -> dict[int, str | None]:
+    """Approve or reject each of the projects; by id None where it holds now, else the code of the refusal.
+
+    Projects are locked in the order of their ids and then decided category by category, so that two such batches
+    reach the categories' counters in the same order and never wait for each other in a ring.
+    """
+    locked = select(Project.id, Project.category_id).where(Project.id.in_(ids)).order_by(Project.id)
+    found = list(db.session.execute(locked.with_for_update(key_share=True)))
+    refusals: dict[int, str | None] = dict.fromkeys(ids, NotFound.code)
+    for project in sorted(found, key=lambda row: (row.category_id, row.id)):
+        try:
+            if decision == "approve":
+                approve(project.id, by=by, notify=notify)
+            else:
+                reject(project.id, by=by, notify=notify, reason=reason)
+            refusals[project.id] = None
+        except InvalidTransition as error:
+            refusals[project.id] = error.code
+    return refusals
+
+
+def _decide(
+    project_id: int,
+    decision: str,
+    source: Status,
+    target: Status,
+    *,
+    by: Caller | None,
+    notify: list[Endpoint],
+    reason: str | None = None,
+) -> None:
+    at = now()
+    moved = _move(project_id, source, target, at, reason)
+    if moved is None:
+        _require_decided(project_id, decision, target)
+        return
+    audit.record_project(
+        f"project.{PAST[decision]}",
+        moved,
+        by=by,
+        at=at,
+        from_state=source,
+        to_state=target,
+        reason=reason,
+        waited_seconds=None if decision == "unpublish" else (at - moved.submitted_at).total_seconds(),
+    )
+    if target is Status.LIVE:
+        _rank(moved)
+    webhooks.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=reason)
+
+
+def _move(project_id: int, source: Status, target: Status, at: Any, reason: str | None) -> Any:
+    """The row moved, or None where it was not in the source state (or is not there)."""
+    values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
+    if target is Status.LIVE:
+        values["published_at"] = func.coalesce(Project.published_at, literal(at, UtcDateTime()))
+    elif target is Status.PENDING:
+        values["submitted_at"] = at
+    else:
+        values["rejection_reason"] = reason
+    returned = (Project.id, Project.url_key, Project.upvotes, Project.submitted_at, Project.published_at)
+    moving = update(Project).where(Project.id == project_id, Project.status == source).values(values)
+    return db.session.execute(moving.returning(*returned), execution_options=UNSYNCHRONISED).one_or_none()
+
+
+def _rank(project: Any) -> None:
+    rank = hot(project.upvotes, project.published_at)
+    ranked = update(Project).where(Project.id == project.id).values(hot=rank)
+    db.session.execute(ranked, execution_options=UNSYNCHRONISED)
+
+
+def _require_decided(project_id: int, decision: str, target: Status) -> None:
+    """The same decision again is fine; any other state is not. Unpublishing has no such repetition."""
+    status = db.session.scalar(select(Project.status).where(Project.id == project_id))
+    if status is None:
+        raise NotFound
+    if status != target or decision == "unpublish":
+        raise InvalidTransition(status, PAST[decision])

@@ -1,0 +1,147 @@
+"""Password hashing by Argon2id, and which passwords are refused.
+
+Hashing takes tens of milliseconds and may wait for its turn: call it outside any database transaction.
+"""
+
+import os
+import unicodedata
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import BoundedSemaphore
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+MIN_LENGTH = 8
+MAX_LENGTH = 128
+
+# One code point decomposes canonically into four at most, so what is longer than this is over MAX_LENGTH
+# in NFC too. Normalising it first would cost quadratic time on a long run of combining marks.
+_MAX_RAW_LENGTH = 4 * MAX_LENGTH
+_COMMON_PASSWORDS = Path(__file__).resolve().parent.parent / "data" / "common_passwords.txt"
+
+# Every hash holds its own block of memory and a core: without a bound, a burst of logins takes the machine.
+_turns = BoundedSemaphore(2)
+
+
+@dataclass(frozen=True)
+class _Scheme:
+    """The hasher in use, and a hash of the same cost that no known password matches."""
+
+    hasher: PasswordHasher
+    decoy: str
+
+
+def _scheme(memory_kib: int, time_cost: int, parallelism: int) -> _Scheme:
+    hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=parallelism)
+    # Random bytes in a hash's place: verifying costs the same, and making it costs nothing, so that
+    # not even the first unknown user takes longer.
+    salt, digest = _unpadded(os.urandom(hasher.salt_len)), _unpadded(os.urandom(hasher.hash_len))
+    return _Scheme(hasher, f"$argon2id$v=19$m={memory_kib},t={time_cost},p={parallelism}${salt}${digest}")
+
+
+def _unpadded(raw: bytes) -> str:
+    return b64encode(raw).decode("ascii").rstrip("=")
+
+
+def configure(memory_kib: int, time_cost: int, parallelism: int) -> None:
+    """Set the cost of hashes from now on: memory in KiB, passes, lanes. For start-up, before any threads."""
+    global _current
+    _current = _scheme(memory_kib, time_cost, parallelism)
+
+
+# OWASP's Password Storage Cheat Sheet: Argon2id with 19 MiB, two passes, one lane.
+_current = _scheme(memory_kib=19 * 1024, time_cost=2, parallelism=1)
+
+
+def hash_password(password: str) -> str:
+    """The hash to store; ValueError if too long or not valid Unicode. Not within a database transaction."""
+    secret = _secret(password)
+    if secret is None:
+        raise ValueError("A password is at most 128 characters of valid Unicode; check the rules first.")
+    scheme = _current
+    with _turns:
+        return scheme.hasher.hash(secret)
+
+
+def verify_password(stored: str | None, password: str) -> bool:
+    """Whether the password is the stored one; None, for an unknown user, takes as long as a wrong password.
+
+    Not within a database transaction. A malformed hash matches nothing.
+    """
+    secret = _secret(password)
+    if secret is None:
+        return False
+    scheme = _current
+    matches = _matches(scheme.hasher, scheme.decoy if stored is None else stored, secret)
+    return matches and stored is not None
+
+
+def _matches(hasher: PasswordHasher, stored: str, secret: bytes) -> bool:
+    try:
+        with _turns:
+            return hasher.verify(stored, secret)
+    except (Argon2Error, InvalidHashError, UnicodeEncodeError):
+        return False
+
+
+def needs_rehash(stored: str) -> bool:
+    """Whether the hash was made with other parameters than today's, or is unreadable."""
+    try:
+        return _current.hasher.check_needs_rehash(stored)
+    except InvalidHashError:
+        return True
+
+
+def check_password_rules(password: str, *, username: str = "", email: str = "") -> str | None:
+    """Why the password is refused, as a sentence for the user, or None where it is fine."""
+    if len(password) > _MAX_RAW_LENGTH:
+        return f"Use at most {MAX_LENGTH} characters."
+    if not _encodable(password):
+        return "Use valid Unicode characters only."
+    if reason := _length_fault(unicodedata.normalize("NFC", password)):
+        return reason
+    return _guessable(_folded(password), username=_folded(username), email=_folded(email))
+
+
+def _length_fault(password: str) -> str | None:
+    if len(password) < MIN_LENGTH:
+        return f"Use at least {MIN_LENGTH} characters."
+    if len(password) > MAX_LENGTH:
+        return f"Use at most {MAX_LENGTH} characters."
+    return None
+
+
+def _guessable(folded: str, *, username: str, email: str) -> str | None:
+    if folded == username:
+        return "The password must not be the username."
+    if folded == email:
+        return "The password must not be the e-mail address."
+    if folded in _common():
+        return "This password is among the most common ones; choose another."
+    return None
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(map(_folded, _COMMON_PASSWORDS.read_text(encoding="utf-8").splitlines()))
+
+
+def _folded(text: str) -> str:
+    # Folding can undo the normal form, and is itself defined on normalised text: hence NFC on both sides.
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def _secret(password: str) -> bytes | None:
+    """The bytes that are hashed: NFC in UTF-8, so that one password typed on two keyboards is the same."""
+    if len(password) > _MAX_RAW_LENGTH or not _encodable(password):
+        return None
+    normal = unicodedata.normalize("NFC", password)
+    return normal.encode("utf-8") if len(normal) <= MAX_LENGTH else None
+
+
+def _encodable(text: str) -> bool:
+    """Whether UTF-8 can hold the text: lone surrogates cannot be encoded."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

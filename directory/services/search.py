@@ -1,0 +1,107 @@
+"""Full-text search by the database's own engine: FTS5 on SQLite, tsvector with GIN on PostgreSQL.
+
+Both engines index the words that `words` makes, written as plain ASCII, so they need no language, collation or
+extension, find the same projects, and no text of a user can be a syntax error. The best match has all words in its
+title; then come those that have them as beginnings of words, in title, tagline and tags, and anywhere. Equal ones go
+by votes. Unlike bm25 or ts_rank none of it depends on other projects, so a cursor stays valid while they change.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, column, select, table, text
+from sqlalchemy import false as never
+
+from directory.database import on_postgresql
+from directory.extensions import db
+from directory.models import Project
+
+MAX_WORDS = 16  # of a query; more narrow nothing down
+MAX_WORD_LENGTH = 64
+MIN_PREFIX_LENGTH = 3  # "go" means go, "dat" may become database
+
+_WORD = re.compile(r"[^\W_]+")
+# Scripts written without spaces: each character is a word.
+_UNSPACED = re.compile(r"[\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+_UPSERT = {
+    True: text(
+        "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
+        "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
+    ),
+    False: text(
+        "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) "
+        "VALUES (:id, :title, :brief, :description)"
+    ),
+}
+
+
+def words(value: str) -> list[str]:
+    """The words of a text as ASCII: case, accents and width folded; other scripts as x and their UTF-8 in hex."""
+    if not value.isascii():
+        spread = _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKD", value.casefold()))
+        value = "".join(c for c in spread if not unicodedata.combining(c))
+    return [_ascii(word[:MAX_WORD_LENGTH]) for word in _WORD.findall(value.lower())]
+
+
+def _ascii(word: str) -> str:
+    return word if word.isascii() else "x" + word.encode().hex()
+
+
+def index(projects: Iterable[Any]) -> None:
+    """Make projects (anything with their text fields) findable by their present text, in this transaction."""
+    postgresql = on_postgresql()
+    rows = [{"id": p.id, **(_vector(p) if postgresql else _columns(p))} for p in projects]
+    if rows:
+        db.session.execute(_UPSERT[postgresql], rows)
+
+
+def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
+    brief = f"{project.tagline} {' '.join(project.tags)}"
+    return words(project.title), words(brief), words(project.description)
+
+
+def _columns(project: Any) -> dict[str, str]:
+    title, brief, description = (" ".join(part) for part in _parts(project))
+    return {"title": title, "brief": brief, "description": description}
+
+
+def _vector(project: Any) -> dict[str, str]:
+    """A tsvector's text. Positions only carry the weights: 1A the title, 2B tagline and tags, 3 the description."""
+    marks: dict[str, list[str]] = {}
+    for mark, part in zip(("1A", "2B", "3"), _parts(project), strict=True):
+        for word in dict.fromkeys(part):
+            marks.setdefault(word, []).append(mark)
+    return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in marks.items())}
+
+
+def matching(query: str) -> tuple[ColumnElement[bool], ColumnElement[int]]:
+    """The condition that a project matches `query`, and how well it does (higher is better)."""
+    asked = list(dict.fromkeys(words(query)))[:MAX_WORDS]
+    if not asked:
+        return never(), case((never(), 1), else_=0)
+    tiers = [("title", False), ("title", True), ("brief", True)]
+    rank = case(*[(_found(asked, *tier), 4 - n) for n, tier in enumerate(tiers)], else_=1)
+    return _found(asked, "anywhere", True), rank
+
+
+def _found(asked: Sequence[str], where: str, prefix: bool) -> ColumnElement[bool]:
+    starts = [prefix and len(word) >= MIN_PREFIX_LENGTH for word in asked]
+    if on_postgresql():
+        weights = {"title": "A", "brief": "AB", "anywhere": ""}[where]
+        marks = [("*" if start else "") + weights for start in starts]
+        terms = [f"'{word}'" + (f":{mark}" if mark else "") for word, mark in zip(asked, marks, strict=True)]
+        rows = table("project_search", column("project_id"))
+        condition = text("document @@ CAST(:q AS tsquery)")
+        ids = select(rows.c.project_id)
+    else:
+        scope = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}[where]
+        terms = [f'"{word}"' + ("*" if start else "") for word, start in zip(asked, starts, strict=True)]
+        rows = table("project_search", column("rowid"))
+        condition = text("project_search MATCH :q")
+        ids = select(rows.c.rowid)
+    expression = " & ".join(terms) if on_postgresql() else f"{scope}({' AND '.join(terms)})"
+    name = f"q_{where}_{int(prefix)}"
+    return Project.id.in_(ids.where(text(condition.text.replace(":q", f":{name}")).bindparams(**{name: expression})))

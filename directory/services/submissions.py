@@ -1,0 +1,134 @@
+"""Submitting, editing and deleting a project: what its owner does."""
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import delete as sql_delete
+from sqlalchemy import select
+
+from directory.database import refusing
+from directory.errors import Duplicate, Invalid, PreconditionFailed
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Category, Project, Status, now
+from directory.services import audit, catalog, search, webhooks
+from directory.services.identity import Caller
+from directory.services.links import url_key
+from directory.services.ranking import hot
+from directory.services.text import slugify
+from directory.services.webhooks import Endpoint
+
+SEARCHED = {"title", "tagline", "description", "tags"}
+MATERIAL = {"url", "title"}  # what a reviewer approved above all
+
+
+def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
+    """Add a pending project of `by` from validated fields, and return its id. Raises Invalid, Duplicate."""
+    at = now()
+    project = Project(
+        owner_id=by.id,
+        status=Status.PENDING,
+        hot=hot(0, at),
+        created_at=at,
+        updated_at=at,
+        submitted_at=at,
+        **_columns(fields),
+    )
+    db.session.add(project)
+    _flush()  # the id, for the log; and whether the owner has the URL already
+    search.index([project])
+    audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
+    webhooks.enqueue("project.submitted", project.id, by=by, endpoints=notify)
+    return project.id
+
+
+def edit(
+    project_id: int,
+    fields: dict[str, Any],
+    *,
+    by: Caller,
+    review_on_edit: str,
+    versions: Collection[int] | None = None,
+) -> None:
+    """Change validated fields of a project; a rejected one, or a live one changed materially, is reviewed again.
+
+    `versions` are those that If-Match allows, None any. An edit that changes nothing leaves no trace.
+    Raises NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
+    """
+    project = _locked(project_id, by, versions)
+    changed = {
+        name: value for name, value in _columns(fields).items() if getattr(project, name) != value
+    }
+    if not changed:
+        return
+    before, at = project.status, now()
+    for name, value in changed.items():
+        setattr(project, name, value)
+    project.updated_at = at
+    project.version += 1
+    if not by.is_admin and _needs_review(before, changed.keys(), review_on_edit):
+        project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
+    _flush()
+    if SEARCHED & changed.keys():
+        search.index([project])
+    audit.record_project(
+        "project.edited", project, by=by, at=at, from_state=before, to_state=project.status
+    )
+
+
+def remove(
+    project_id: int, *, by: Caller, notify: list[Endpoint], versions: Collection[int] | None = None
+) -> None:
+    """Delete a project with its votes; its audit entries stay. Raises NotFound, NotOwner, PreconditionFailed."""
+    project = _locked(project_id, by, versions)
+    webhooks.enqueue("project.deleted", project_id, by=by, endpoints=notify)
+    audit.record_project("project.deleted", project, by=by, from_state=project.status)
+    db.session.flush()
+    db.session.expunge(project)
+    db.session.execute(sql_delete(Project).where(Project.id == project_id), execution_options=UNSYNCHRONISED)
+
+
+def _locked(project_id: int, by: Caller, versions: Collection[int] | None) -> Project:
+    """The project, locked, if `by` may change it and it is of a version that the caller means.
+
+    Who finds nothing to lock stops here: deleting the votes all the same was measured to deadlock with voters.
+    """
+    query = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
+    project = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
+    catalog.require_editable(project, by)
+    assert project is not None  # noqa: S101 (require_editable refuses None)
+    if versions is not None and project.version not in versions:
+        raise PreconditionFailed
+    return project
+
+
+def _needs_review(status: str, changed: Collection[str], review_on_edit: str) -> bool:
+    if status != Status.LIVE:
+        return status == Status.REJECTED
+    return review_on_edit == "always" or (review_on_edit == "material" and bool(MATERIAL & set(changed)))
+
+
+def _columns(fields: dict[str, Any]) -> dict[str, Any]:
+    """Validated fields as columns, those that follow from them included."""
+    columns = dict(fields)
+    if "category" in columns:
+        columns["category_id"] = _category_id(columns.pop("category"))
+    if "title" in columns:
+        columns["slug"] = slugify(columns["title"])
+    if "url" in columns:
+        columns["url_key"] = url_key(columns["url"])
+    return columns
+
+
+def _category_id(slug: str) -> int:
+    found = db.session.scalar(select(Category.id).where(Category.slug == slug))
+    if found is None:
+        raise Invalid.field("category", "There is no such category.")
+    return found
+
+
+def _flush() -> None:
+    with refusing(
+        uq_projects_owner_id_url_key=Duplicate("You have submitted this URL already."),
+        fk_projects_category_id_categories=Invalid.field("category", "There is no such category."),
+    ):
+        db.session.flush()

@@ -1,0 +1,59 @@
+"""Runs migrations over the application's own engine, on SQLite and PostgreSQL alike."""
+
+from alembic import context
+from flask import current_app
+
+db = current_app.extensions["migrate"].db
+
+
+def include_name(name, kind, _parents):
+    """Leave the search index alone: it is no table of the models, and looks different on each database."""
+    return not (kind == "table" and name is not None and name.startswith("project_search"))
+
+
+def render_item(kind, item, autogen_context):
+    """Write our own types in a new migration as what they store."""
+    if kind == "type" and type(item).__name__ == "UtcDateTime":
+        return "sa.DateTime(timezone=True)"
+    return False
+
+
+def compare_type(_context, _inspected, _metadata, inspected_type, metadata_type):
+    """UtcDateTime is a timestamp with its zone, which SQLite has no word for."""
+    if type(metadata_type).__name__ == "UtcDateTime":
+        return "TIMESTAMP" not in str(inspected_type).upper() and "DATETIME" not in str(inspected_type).upper()
+    return None
+
+
+def run() -> None:
+    """Migrate over one connection, each migration in a transaction of its own."""
+    sqlite = db.engine.dialect.name == "sqlite"
+    with db.engine.connect() as connection:
+        if sqlite:
+            # A batch operation rebuilds a table; with foreign keys on, dropping the old one empties its children.
+            # Inside a transaction the pragma does nothing, so it goes to the driver before there is one.
+            connection.connection.dbapi_connection.execute("PRAGMA foreign_keys=OFF")
+            connection = connection.execution_options(sqlite_begin="IMMEDIATE")
+        else:
+            connection.exec_driver_sql("SET statement_timeout = 0")
+            connection.commit()
+        context.configure(
+            connection=connection,
+            target_metadata=db.metadata,
+            include_name=include_name,
+            render_item=render_item,
+            compare_type=compare_type,
+            render_as_batch=sqlite,
+            transaction_per_migration=True,
+        )
+        with context.begin_transaction():
+            context.run_migrations()
+        connection.commit()
+        if sqlite:
+            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+            connection.connection.dbapi_connection.execute("PRAGMA foreign_keys=ON")
+            if broken:
+                raise RuntimeError(f"foreign keys broken after migrating: {broken[:5]}")
+
+
+run()

@@ -1,0 +1,170 @@
+"""What every test may use: both databases, applications, callers, things to act on, and a recorder of statements."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import flask_migrate
+import pytest
+from flask import Flask
+from sqlalchemy import Engine, create_engine, event, text
+
+import config
+from directory import create_app
+from directory.extensions import db
+from directory.services import passwords
+from tests import servers
+from tests.factories import Api, World
+
+BACKENDS = ("sqlite", "postgresql")
+ENVIRONMENT = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "LOG_LEVEL": "WARNING", "RATELIMIT_ENABLED": "false"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    servers.start_servers()
+    passwords.configure(8, 1, 1)  # a thousandth of the real cost
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    servers.stop_servers()
+
+
+def build(url: str, **settings: Any) -> Flask:
+    """An application for a database, with settings as the environment would give them."""
+    environment = {**ENVIRONMENT, "DATABASE_URL": url, **{k: str(v) for k, v in settings.items()}}
+    return create_app(config.load(environment))
+
+
+def migrate(url: str) -> None:
+    app = build(url)
+    with app.app_context():
+        flask_migrate.upgrade()
+        db.engine.dispose()
+
+
+class Database:
+    """A migrated, empty database that can be made empty again."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @property
+    def backend(self) -> str:
+        return self.url.partition(":")[0].partition("+")[0]
+
+    def reset(self) -> None:
+        raise NotImplementedError
+
+
+class SqliteDatabase(Database):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"sqlite:///{folder / 'test.db'}")
+        self.path, self.template = folder / "test.db", folder / "template.db"
+        migrate(f"sqlite:///{self.template}")
+
+    def reset(self) -> None:
+        for suffix in ("-wal", "-shm"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        shutil.copyfile(self.template, self.path)
+
+
+class PostgresqlDatabase(Database):
+    def __init__(self, worker: str) -> None:
+        url = servers.create_database(servers.url_of(servers.DATABASE), f"test_{worker}_{os.getpid()}")
+        super().__init__(url)
+        migrate(url)
+        self.engine = create_engine(url, isolation_level="AUTOCOMMIT")
+        names = [*(table.name for table in db.metadata.sorted_tables), "project_search"]
+        self.truncate = text(f"TRUNCATE {', '.join(names)} RESTART IDENTITY")
+
+    def reset(self) -> None:
+        with self.engine.connect() as connection:
+            connection.execute(self.truncate)
+
+    def drop(self) -> None:
+        self.engine.dispose()
+        name = self.url.rpartition("/")[2].partition("?")[0]
+        servers.drop_database(servers.url_of(servers.DATABASE), name)
+
+
+@pytest.fixture(scope="session", params=BACKENDS)
+def migrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    if request.param == "sqlite":
+        yield SqliteDatabase(tmp_path_factory.mktemp("sqlite"))
+        return
+    try:
+        servers.url_of(servers.DATABASE)
+    except servers.ServerMissing as missing:
+        pytest.skip(str(missing))
+    database = PostgresqlDatabase(os.environ.get("PYTEST_XDIST_WORKER", "main"))
+    yield database
+    database.drop()
+
+
+@pytest.fixture
+def database(migrated: Database) -> Database:
+    """An empty database; the test runs once for each kind."""
+    migrated.reset()
+    return migrated
+
+
+@pytest.fixture
+def make_app(database: Database) -> Iterator[Any]:
+    """Builds applications over the test's database, with settings of its own."""
+    apps: list[Flask] = []
+
+    def make(**settings: Any) -> Flask:
+        apps.append(build(database.url, **settings))
+        return apps[-1]
+
+    yield make
+    for app in apps:
+        with app.app_context():
+            db.session.remove()
+            db.engine.dispose()
+
+
+@pytest.fixture
+def app(make_app: Any) -> Flask:
+    """The application, its rate limits off."""
+    return make_app()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def world(app: Flask) -> World:
+    """Makes users, categories, projects and votes."""
+    return World(app)
+
+
+@pytest.fixture
+def api(app: Flask) -> Api:
+    """An anonymous caller."""
+    return Api(app)
+
+
+@pytest.fixture
+def context(app: Flask) -> Iterator[None]:
+    """An application context, for tests of the rules alone. Never together with a client: it would be reused."""
+    with app.app_context():
+        yield
+
+
+class Statements(list[str]):
+    """The SQL that ran, transaction control left out."""
+
+    def note(self, _conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if not statement.startswith(("BEGIN", "PRAGMA", "SAVEPOINT", "RELEASE")):
+            self.append(statement)
+
+
+@pytest.fixture
+def statements(app: Flask) -> Iterator[Statements]:
+    """Records every statement of the application's engine."""
+    with app.app_context():
+        engine: Engine = db.engine
+    recorded = Statements()
+    event.listen(engine, "before_cursor_execute", recorded.note)
+    yield recorded
+    event.remove(engine, "before_cursor_execute", recorded.note)

@@ -1,0 +1,228 @@
+"""Server processes of the tests' own, each in a folder of its own, none of which outlives the tests."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+
+WITHIN = 30.0  # seconds for a start or a stop
+ENVIRON = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+
+# Outlives whatever happens to us: its standard input closes when we die, kill -9 included, and it then ends
+# the server and removes its folder. A line it reads is the process to end, or empty while there is none.
+# QUIT is for PostgreSQL, which then asks nobody; TERM is for Redis, which may have been told to ignore QUIT.
+GUARD = """
+while read -r line; do pid=$line; done
+if [ -n "$pid" ]; then
+    kill -CONT "$pid"; kill -QUIT "$pid"; kill -TERM "$pid"
+    for _ in 1 2 3 4 5 6 7 8 9 10; do sleep 0.2; kill -0 "$pid" || break; sleep 0.8; done
+    kill -KILL "$pid"
+fi 2>/dev/null
+rm -rf "$1"
+"""
+
+
+class ServerMissing(Exception):
+    """No server of that kind can run here; the message says why."""
+
+
+class Named:
+    """A server that somebody else runs: it has a URL and is left alone."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def close(self) -> None:
+        """Nothing: it is not ours to stop."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Server(Named):
+    """A server of our own; its port and its data outlast `stop` and `start`."""
+
+    def __init__(
+        self, url: str, command: list[object], folder: "Folder", ready: Callable[[], object]
+    ) -> None:
+        super().__init__(url)
+        self._command, self._folder, self._ready = [str(part) for part in command], folder, ready
+        self._process: subprocess.Popen[bytes] | None = None
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", GUARD, "guard", str(folder.path)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            env=ENVIRON,
+        )
+
+    @property
+    def pid(self) -> int:
+        """The main process. Raises RuntimeError while the server is stopped."""
+        if self._process is None:
+            raise RuntimeError("the server is stopped")
+        return self._process.pid
+
+    def start(self) -> None:
+        """Return once it answers. Raises ServerMissing with the end of its log where it does not."""
+        if self._process is None:
+            self._process = self._folder.spawn(self._command)
+            self._tell_guard(str(self.pid))
+            self._wait_until_ready()
+
+    def stop(self, by: int = signal.SIGINT) -> None:
+        """End it, and return when it is gone. SIGINT is an operator's restart, SIGKILL a crash."""
+        if self._process is None:
+            return
+        self.resume()
+        family = self._family()
+        self._process.send_signal(by)
+        try:
+            self._process.wait(WITHIN)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        psutil.wait_procs(family, WITHIN)  # what is left of a crashed PostgreSQL would refuse its successor
+        self._process = None
+        self._tell_guard("")
+
+    def pause(self) -> None:
+        """Freeze it with all its children: connections stay open and nothing answers."""
+        os.kill(self.pid, signal.SIGSTOP)  # first, so that it makes no further child meanwhile
+        self._signal_family(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Thaw what `pause` froze; without a pause before it nothing changes."""
+        self._signal_family(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Stop it and remove its folder; a second call does nothing."""
+        if self._guard.returncode is None:
+            self.stop()
+            self._guard.communicate()
+
+    def _wait_until_ready(self) -> None:
+        give_up = time.monotonic() + WITHIN
+        while not self._answers():
+            if self._process is None or self._process.poll() is not None or time.monotonic() > give_up:
+                reason = f"{self._command[0]} did not start: {self._folder.log_end()}"
+                self.stop(signal.SIGKILL)
+                raise ServerMissing(reason)
+            time.sleep(0.02)
+
+    def _answers(self) -> bool:
+        try:
+            self._ready()
+        except OSError:
+            return False
+        return True
+
+    def _family(self) -> list[psutil.Process]:
+        with suppress(psutil.NoSuchProcess):
+            main = psutil.Process(self.pid)
+            return [main, *main.children(recursive=True)]
+        return []
+
+    def _signal_family(self, signum: int) -> None:
+        for process in self._family():
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signum)
+
+    def _tell_guard(self, line: str) -> None:
+        assert self._guard.stdin is not None
+        self._guard.stdin.write(line.encode() + b"\n")
+        self._guard.stdin.flush()
+
+
+class Folder:
+    """A server's folder, and the user who owns it and whom the server runs as."""
+
+    def __init__(self, name: str, *, unprivileged: bool = False) -> None:
+        self._user = _other_user() if unprivileged and os.geteuid() == 0 else {}
+        self.path = Path(tempfile.mkdtemp(prefix=f"directory-{name}-", dir=self._parent()))
+        self._give(self.path)
+
+    def spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
+        """Start a program here as the folder's user, its output in the log. Raises ServerMissing."""
+        # A session of its own, else Ctrl-C at a terminal would end the server before the tests that use it.
+        options: dict[str, Any] = {"cwd": self.path, "env": ENVIRON, "start_new_session": True, **self._user}
+        with (self.path / "log").open("ab") as log:
+            try:
+                return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **options)
+            except OSError as error:
+                raise ServerMissing(f"{command[0]} cannot be run: {error}") from error
+
+    def run(self, *command: object) -> None:
+        """Run a program here to its end. Raises ServerMissing where it fails."""
+        if self.spawn([str(part) for part in command]).wait() != 0:
+            raise ServerMissing(f"{command[0]} failed: {self.log_end()}")
+
+    def readable(self, programs: Path) -> Path:
+        """The folder of programs, or its twin in a copy of the package where the user may not read it."""
+        try:
+            self.run(programs / "initdb", "--version")
+        except ServerMissing:
+            return self._copy(programs)
+        return programs
+
+    def _copy(self, programs: Path) -> Path:
+        install, site = programs.parent, self.path / "site"
+        package = install.parent
+        copy = shutil.copytree(install, site / package.name / install.name, symlinks=True)
+        libraries = package.with_name(
+            f"{package.name}.libs"
+        )  # where a wheel's programs look, by a relative path
+        if libraries.exists():
+            shutil.copytree(libraries, site / libraries.name)
+        for path in (site, *site.rglob("*")):
+            self._give(path)
+        return copy / programs.name
+
+    def log_end(self) -> str:
+        """The last lines that the programs here have said."""
+        return (self.path / "log").read_text(errors="replace")[-800:].strip()
+
+    def remove(self) -> None:
+        """Remove it, for where no server's guard does."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _give(self, path: Path) -> None:
+        if self._user:
+            os.chown(path, self._user["user"], self._user["group"], follow_symlinks=False)
+
+    def _parent(self) -> str:
+        """A folder that the user can reach, with a path short enough for a socket's name (107 bytes)."""
+        for path in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+            reached = subprocess.run(
+                ["/bin/sh", "-c", 'cd "$0"', path], stderr=subprocess.DEVNULL, **self._user
+            )
+            if reached.returncode == 0 and len(path) < 60:
+                return path
+        raise ServerMissing("no folder for temporary files that the server's user can reach")
+
+
+def _other_user() -> dict[str, Any]:
+    """Somebody who is not root, for PostgreSQL refuses to run as root; as arguments of Popen."""
+    for name in ("nobody", "postgres", "daemon"):
+        with suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    raise ServerMissing("PostgreSQL does not run as root, and there is no other user here")
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -1,0 +1,244 @@
+"""The rules for links: which are taken, and which of them are the same."""
+
+import hashlib
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from directory.services.links import URL_MAX, check_url, url_key
+
+TAKEN = [
+    "https://example.com", "http://example.com/", "HTTPS://Example.COM/Path",
+    "https://example.com/a/b?q=1&r=a+b#part", "https://example.com?q=http://other.example/@me",
+    "https://example.com/@user/a:b", "https://example.com#@", "https://example.com/%E2%82%AC/100%",
+    "https://example.com/\u20ac/\u6771\u4eac?\u00fc", "https://example.com:1", "https://example.com:443/",
+    "https://example.com:00080/", "https://example.com:65535/", "https://localhost:3000", "https://a",
+    "https://my_app.example.com", "https://_.example.com", "https://xn--bcher-kva.example",
+    "https://b\u00fccher.example", "https://\u65e5\u672c\u3002jp", "https://i\u2764.example",
+    "https://\U0001f600.example", "https://1and1.com", "https://127.0.0.1/", "https://1.2.3.4.com",
+    "https://0xcafe.com", "https://[::1]/", "https://[2001:DB8::1]:8443/x", "https://[::ffff:1.2.3.4]",
+    "https://" + ".".join(["a" * 63] * 3) + "." + "a" * 61, "https://a--b.example",
+    "https://example.com/'(){}|^`[]~!$*;,", "https://example.com//double//",
+    "https://example.com/" + "a" * (URL_MAX - 20),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", TAKEN, ids=ascii)
+def test_an_absolute_web_address_is_taken_as_it_is(url):
+    assert check_url(url) == url
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("  https://example.com/ ", "https://example.com/"),
+        ("\u3000https://example.com/\u00a0", "https://example.com/"),
+        ("https://example.com/cafe\u0301", "https://example.com/caf\u00e9"),
+    ],
+)
+def test_it_is_stored_trimmed_and_composed(sent, stored):
+    assert check_url(sent) == stored
+
+
+SCHEMES = [
+    "example.com", "//example.com", "/path", "ftp://example.com", "ftps://example.com",
+    "javascript:alert(1)", "JavaScript://example.com/%0aalert(1)", "data:text/html,x", "file:///etc/passwd",
+    "mailto:a@example.com", "http:example.com", "http:/example.com", "https//example.com",
+    "httpss://example.com", "http\u017f://example.com", "https:example.com", "x:https://example.com",
+    "view-source:https://example.com",
+]  # fmt: skip
+HOSTS = [
+    "https://", "https:///path", "https://?q", "https://#f", "https://:80", "https://.",
+    "https://.example.com", "https://example.com.", "https://example..com", "https://-example.com",
+    "https://example-.com", "https://exam%70le.com", "https://exa$mple.com", "https://exa,mple.com",
+    "https://exa'mple.com", "https://exa|mple.com", "https://[::1", "https://::1]", "https://[]",
+    "https://[::1]x", "https://[v1.x]", "https://[::g]", "https://[1.2.3.4]", "https://[fe80::1%25eth0]",
+    "https://[fe80::1%eth0]", "https://[[::1]]", "https://a[::1]", "https://999.1.1.1", "https://1.2.3",
+    "https://2130706433", "https://127.0.0.01", "https://0x7f.1", "https://0x7f000001",
+    "https://example.0x", "https://example.123", "https://" + "a" * 64 + ".com",
+    "https://" + ".".join(["a" * 63] * 3) + "." + "a" * 62, "https://" + "\u00fc" * 60 + ".com",
+    "https://" + "\u00fc" * 254,
+    "https://" + ".".join("".join(chr(0x4E00 + 977 * step) for step in range(14)) for _ in range(6)),
+    "https://\u2100.com", "https://example.com\uff0fpath", "https://user\uff20example.com",
+    "https://example.com\uff1a80", "https://\u2488com", "https://\u00fc..com", "https://\u00fc-.com",
+    "https://-\u00fc.com",
+]  # fmt: skip
+PORTS = [
+    ":", ":0", ":00", ":65536", ":99999", ":123456", ":-1", ":+1", ":8_0", ":http", ":80:80", ":\u0661",
+    ": 80",
+]  # fmt: skip
+USERS = ["user@", "user:secret@", "@", ":@", "user%40x@", "user:p@ss@", "\u00fc@"]
+UNSAFE = [
+    *(chr(point) for point in (*range(0x21), *range(0x7F, 0xA1))),
+    *'\\<>"',
+    *"\u00ad\u061c\u180e\u1680\u2003\u200b\u200d\u200e\u2028\u2029\u202e\u202f\u205f\u2060\u2066\u3000\ufeff\ufff9",
+    "\U000e0041",
+    "\ud800",
+    "\udfff",
+    "\ufffe",
+    "\U0010ffff",
+]
+
+
+@pytest.mark.parametrize("url", SCHEMES, ids=ascii)
+def test_other_than_absolute_http_and_https_is_refused(url):
+    with pytest.raises(ValueError, match="http:// or https://"):
+        check_url(url)
+
+
+@pytest.mark.parametrize("url", HOSTS, ids=ascii)
+def test_what_names_no_host_is_refused(url):
+    with pytest.raises(ValueError, match="Must"):
+        check_url(url)
+
+
+@pytest.mark.parametrize("port", PORTS, ids=ascii)
+def test_a_port_is_a_number_from_1_to_65535(port):
+    with pytest.raises(ValueError, match=r"port|white space"):
+        check_url(f"https://example.com{port}/")
+
+
+@pytest.mark.parametrize("user", USERS, ids=ascii)
+def test_credentials_are_refused(user):
+    with pytest.raises(ValueError, match="user name or password"):
+        check_url(f"https://{user}example.com/")
+
+
+@pytest.mark.parametrize("char", UNSAFE, ids=ascii)
+@pytest.mark.parametrize(
+    "shape", ["https://exam{}ple.com/", "https://example.com/a{}b", "https://e.com/?{}=#{}b"]
+)
+def test_unsafe_and_invisible_characters_are_refused_anywhere(char, shape):
+    with pytest.raises(ValueError, match="Must"):
+        check_url(shape.format(char, char))
+
+
+@pytest.mark.parametrize(
+    "value", ["", " ", "\u200b", "https://example.com/\n", "\thttps://example.com/", "a" * 9000]
+)
+def test_blanks_and_controls_around_it_are_refused(value):
+    with pytest.raises(ValueError, match="Must"):
+        check_url(value)
+
+
+def test_it_is_at_most_2048_characters_long():
+    with pytest.raises(ValueError, match="2048"):
+        check_url("https://example.com/" + "a" * (URL_MAX - 19))
+
+
+SAME = [
+    ("http://example.com/a", "https://example.com/a"), ("HTTP://example.com/a", "hTTps://example.com/a"),
+    ("https://EXAMPLE.com/a", "https://example.COM/a"),
+    ("https://www.example.com/a", "https://example.com/a"),
+    ("https://WWW.example.com/a", "https://example.com/a"),
+    ("https://example.com:443/a", "https://example.com/a"),
+    ("http://example.com:80/a", "https://example.com/a"),
+    ("http://example.com:00080/a", "https://example.com/a"),
+    ("https://example.com:8443/a", "http://example.com:08443/a"),
+    ("https://example.com/", "https://example.com"), ("https://example.com/a/", "https://example.com/a"),
+    ("https://example.com/a/?q=1", "https://example.com/a?q=1"),
+    ("https://example.com/?q", "https://example.com?q"),
+    ("https://example.com/a#b", "https://example.com/a"),
+    ("https://example.com/a#", "https://example.com/a"),
+    ("https://example.com/a?q#/b?c", "https://example.com/a?q"),
+    ("HTTP://WWW.EXAMPLE.COM:80/#top", "https://example.com"),
+    ("https://b\u00fccher.example", "https://xn--bcher-kva.example"),
+    ("https://B\u00dcCHER.example", "https://www.XN--BCHER-KVA.example"),
+    ("https://\u65e5\u672c\u3002jp", "https://\u65e5\u672c.jp"),
+    ("https://\u2603.example", "https://xn--n3h.example"),
+    ("https://my_b\u00fccher.example", "https://xn--my_bcher-95a.example"),
+    ("https://\uff11\uff12\uff17.0.0.1", "https://127.0.0.1"),
+    ("https://[::1]:443/", "http://[0:0:0:0:0:0:0:1]"),
+    ("https://[2001:DB8::A]", "https://[2001:db8:0::a]"),
+    ("https://[::ffff:1.2.3.4]", "https://[::ffff:102:304]"),
+]  # fmt: skip
+DIFFERENT = [
+    ("https://example.com/a", "https://example.com/b"), ("https://example.com/a", "https://example.com/A"),
+    ("https://example.com/a", "https://example.com/a//"),
+    ("https://example.com/a?q=1", "https://example.com/a?q=2"),
+    ("https://example.com/a?q=1", "https://example.com/a?Q=1"),
+    ("https://example.com/a?q=/", "https://example.com/a?q="),
+    ("https://example.com/a", "https://example.com/a?"), ("https://example.com/a", "https://example.com"),
+    ("https://example.com/%7Ea", "https://example.com/~a"),
+    ("https://example.com", "https://sub.example.com"),
+    ("https://www.www.example.com", "https://example.com"), ("https://example.com", "https://example.org"),
+    ("https://example.com:8443", "https://example.com"), ("https://example.com:80", "https://example.com"),
+    ("http://example.com:443", "https://example.com"), ("https://example.com:80", "http://example.com:443"),
+    ("https://stra\u00dfe.example", "https://strasse.example"),
+    ("https://example.com/www.", "https://example.com/"), ("https://[::1]", "https://[::2]"),
+    ("https://1.2.3.4", "https://[::ffff:1.2.3.4]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_spellings_of_one_address_have_one_key(one, other):
+    assert check_url(one)
+    assert check_url(other)
+    assert url_key(one) == url_key(other)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_different_addresses_have_different_keys(one, other):
+    assert check_url(one)
+    assert check_url(other)
+    assert url_key(one) != url_key(other)
+
+
+def test_a_key_is_short_and_does_not_change_between_releases():
+    # It is stored: a change would let the same link in twice.
+    assert url_key("https://www.Example.com:443/a/?q#f") == hashlib.sha256(b"example.com/a?q").hexdigest()
+
+
+@pytest.mark.parametrize(
+    "host", ["\u2488com", "-a.example", "a..b", "\u00fc" * 254, "\ud800.example"], ids=ascii
+)
+def test_a_host_without_canonical_spelling_still_equals_itself(host):
+    assert url_key(f"http://{host}") == url_key(f"https://www.{host.upper()}/#x")
+    assert url_key(f"http://{host}") != url_key("http://example.com")
+
+
+def test_what_is_no_address_has_no_key():
+    with pytest.raises(ValueError, match="absolute URL"):
+        url_key("example.com")
+
+
+words = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12).map(lambda word: f"a{word}")
+hosts = st.lists(words, min_size=1, max_size=4).map(".".join)
+paths = st.lists(st.text("abcXYZ0.~%é日/", max_size=8)).map(
+    lambda steps: "".join(f"/{step}x" for step in steps)
+)
+queries = st.one_of(st.just(""), st.text("abc=&/?%é", max_size=10).map(lambda query: f"?{query}"))
+
+
+@settings(deadline=None)
+@given(hosts, paths, queries, st.text("abc/?é", max_size=5), st.data())
+def test_each_listed_difference_leaves_the_key_alone(host, path, query, fragment, data):
+    scheme, port = data.draw(
+        st.sampled_from([("http", ":80"), ("https", ":443"), ("http", ""), ("HTTPS", "")])
+    )
+    www = data.draw(st.sampled_from(["", "www.", "WWW."]))
+    cased = "".join(data.draw(st.sampled_from([char, char.upper()])) for char in host)
+    slash = data.draw(st.sampled_from(["", "/"]))
+    variant = f"{scheme}://{www}{cased}{port}{path}{slash}{query}#{fragment}"
+    plain = f"https://{host}{path}{query}"
+    assert url_key(check_url(variant)) == url_key(check_url(plain))
+
+
+@settings(deadline=None)
+@given(hosts, st.tuples(paths, queries), st.tuples(paths, queries))
+def test_another_path_or_query_is_another_key(host, one, other):
+    same = url_key(f"https://{host}{''.join(one)}") == url_key(f"https://{host}{''.join(other)}")
+    assert same == (one == other)
+
+
+@settings(deadline=None)
+@given(st.one_of(st.text(st.characters()), st.text(st.characters()).map(lambda rest: f"https://{rest}")))
+def test_whatever_is_sent_is_refused_or_stored_for_good(value):
+    try:
+        stored = check_url(value)
+    except ValueError:
+        return
+    assert check_url(stored) == stored
+    assert len(url_key(stored)) == 64
