@@ -108,5 +108,3 @@ class World:
     def row(self, project_id: int) -> Project | None:
         with self.app.app_context():
             return db.session.get(Project, project_id)
-
-
