@@ -20,7 +20,7 @@ NEW_VENV = uv venv -q -p $(PYTHON) .venv
 INSTALL = uv pip install -q -p $(BIN)/python -c constraints.txt -r
 else
 NEW_VENV = $(PYTHON) -m venv .venv
-INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -c constraints.txt -r
+INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --root-user-action=ignore -c constraints.txt -r
 endif
 
 help: ## List these commands
@@ -64,8 +64,8 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 	@$(INSTALL) tests/requirements.txt
 	@touch $@ .venv/.run
 
-# Missing also where it points at a Python that is gone; what is left of such a .venv is of no use.
+# Missing also where it points at a Python that is gone; such a .venv, and half of a new one, is of no use.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer, please: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	@rm -rf .venv
-	@$(NEW_VENV)
+	@$(NEW_VENV) || { rm -rf .venv; exit 1; }

@@ -161,10 +161,8 @@ def _violates(error: IntegrityError, name: str) -> bool:
     message = str(error.orig)
     if name.startswith("fk_"):
         return "FOREIGN KEY" in message
-    constraint = next(
-        c for t in db.metadata.tables.values() for c in t.constraints if c.name == name
-    )
-    columns = ", ".join(f"{constraint.table.name}.{c}" for c in constraint.columns.keys())  # type: ignore[attr-defined]
+    constraint = next(c for t in db.metadata.tables.values() for c in t.constraints if c.name == name)
+    columns = ", ".join(f"{constraint.table.name}.{c}" for c in list(constraint.columns.keys()))  # type: ignore[attr-defined]
     return message == f"UNIQUE constraint failed: {columns}"
 
 

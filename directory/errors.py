@@ -1,28 +1,28 @@
 """What can go wrong, in the directory's own words. HTTP is not known here: `api.problems` gives each code its status.
 
-    DirectoryError
-    ├── Invalid                 validation_failed       a value was refused; says which and why
-    ├── MalformedJson           malformed_json          the body is no JSON
-    ├── TooLarge                too_large               the body is over its bound
-    ├── UnsupportedMediaType    unsupported_media_type  the body is of another type than JSON
-    ├── Unauthenticated         unauthenticated         no credentials that hold
-    ├── InvalidCredentials      invalid_credentials     a wrong login or password
-    ├── Forbidden
-    │   ├── NotOwner            not_owner
-    │   ├── AdminRequired       admin_required
-    │   ├── AccountSuspended    account_suspended
-    │   ├── CrossSiteRequest    cross_site_request
-    │   └── RegistrationClosed  registration_closed
-    ├── NotFound                not_found               no such thing, or none that the caller may know of
-    ├── Conflict
-    │   ├── InvalidTransition   invalid_transition      carries current_status
-    │   ├── NotVotable          not_votable
-    │   ├── Duplicate           duplicate
-    │   ├── LastAdmin           last_admin
-    │   └── CategoryInUse       category_in_use
-    ├── PreconditionFailed      precondition_failed     If-Match named another version
-    ├── RateLimited             rate_limited            carries retry_after
-    └── Unavailable             unavailable             the database does not answer within its bounds
+DirectoryError
+├── Invalid                 validation_failed       a value was refused; says which and why
+├── MalformedJson           malformed_json          the body is no JSON
+├── TooLarge                too_large               the body is over its bound
+├── UnsupportedMediaType    unsupported_media_type  the body is of another type than JSON
+├── Unauthenticated         unauthenticated         no credentials that hold
+├── InvalidCredentials      invalid_credentials     a wrong login or password
+├── Forbidden
+│   ├── NotOwner            not_owner
+│   ├── AdminRequired       admin_required
+│   ├── AccountSuspended    account_suspended
+│   ├── CrossSiteRequest    cross_site_request
+│   └── RegistrationClosed  registration_closed
+├── NotFound                not_found               no such thing, or none that the caller may know of
+├── Conflict
+│   ├── InvalidTransition   invalid_transition      carries current_status
+│   ├── NotVotable          not_votable
+│   ├── Duplicate           duplicate
+│   ├── LastAdmin           last_admin
+│   └── CategoryInUse       category_in_use
+├── PreconditionFailed      precondition_failed     If-Match named another version
+├── RateLimited             rate_limited            carries retry_after
+└── Unavailable             unavailable             the database does not answer within its bounds
 """
 
 from typing import Any
@@ -152,9 +152,7 @@ class InvalidTransition(Conflict):
     code = "invalid_transition"
 
     def __init__(self, current_status: str, wanted: str) -> None:
-        super().__init__(
-            f"A project that is {current_status} cannot be {wanted}.", current_status=current_status
-        )
+        super().__init__(f"A project that is {current_status} cannot be {wanted}.", current_status=current_status)
 
 
 class NotVotable(Conflict):

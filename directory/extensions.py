@@ -24,7 +24,7 @@ class Base(DeclarativeBase):
     )
 
 
-class StatelessLogin(LoginManager):
+class StatelessLogin(LoginManager):  # type: ignore[misc]
     """Flask-Login without its signed cookies: the caller comes from the session row or the bearer token alone.
 
     The library first looks into Flask's session and its remember cookie. We issue neither, both survive a logout

@@ -55,9 +55,7 @@ class Named:
 class Server(Named):
     """A server of our own; its port and its data outlast `stop` and `start`."""
 
-    def __init__(
-        self, url: str, command: list[object], folder: "Folder", ready: Callable[[], object]
-    ) -> None:
+    def __init__(self, url: str, command: list[object], folder: "Folder", ready: Callable[[], object]) -> None:
         super().__init__(url)
         self._command, self._folder, self._ready = [str(part) for part in command], folder, ready
         self._process: subprocess.Popen[bytes] | None = None
@@ -181,9 +179,7 @@ class Folder:
         install, site = programs.parent, self.path / "site"
         package = install.parent
         copy = shutil.copytree(install, site / package.name / install.name, symlinks=True)
-        libraries = package.with_name(
-            f"{package.name}.libs"
-        )  # where a wheel's programs look, by a relative path
+        libraries = package.with_name(f"{package.name}.libs")  # where a wheel's programs look, by a relative path
         if libraries.exists():
             shutil.copytree(libraries, site / libraries.name)
         for path in (site, *site.rglob("*")):
@@ -205,9 +201,7 @@ class Folder:
     def _parent(self) -> str:
         """A folder that the user can reach, with a path short enough for a socket's name (107 bytes)."""
         for path in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
-            reached = subprocess.run(
-                ["/bin/sh", "-c", 'cd "$0"', path], stderr=subprocess.DEVNULL, **self._user
-            )
+            reached = subprocess.run(["/bin/sh", "-c", 'cd "$0"', path], stderr=subprocess.DEVNULL, **self._user)
             if reached.returncode == 0 and len(path) < 60:
                 return path
         raise ServerMissing("no folder for temporary files that the server's user can reach")

@@ -106,9 +106,7 @@ def _postgres_server(programs: Path, folder: Folder) -> Server:
     }
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
-    return Server(
-        url, [programs / "postgres", "-D", folder.path / "data", *options], folder, lambda: _log_in(url)
-    )
+    return Server(url, [programs / "postgres", "-D", folder.path / "data", *options], folder, lambda: _log_in(url))
 
 
 def redis(*, own: bool = False) -> Named:
@@ -117,21 +115,9 @@ def redis(*, own: bool = False) -> Named:
         return Named(url)
     program, port = _redis_program(), free_port()
     folder = Folder("redis")
-    options = [
-        "--port",
-        port,
-        "--bind",
-        "127.0.0.1",
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-        "--dir",
-        folder.path,
-    ]
-    return _started(
-        Server(f"redis://127.0.0.1:{port}/0", [program, *options], folder, lambda: _ping(port)),
-    )
+    options = f"--port {port} --bind 127.0.0.1 --appendonly no".split()
+    command = [program, *options, "--save", "", "--dir", folder.path]
+    return _started(Server(f"redis://127.0.0.1:{port}/0", command, folder, lambda: ping(port)))
 
 
 def _started(server: Server) -> Server:
@@ -150,8 +136,9 @@ def _log_in(url: str) -> None:
         raise ConnectionError(str(error)) from error
 
 
-def _ping(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port), 2) as connection:
+def ping(port: int, timeout: float = 2) -> None:
+    """Return if a Redis answers there within `timeout` seconds. Raises OSError."""
+    with socket.create_connection(("127.0.0.1", port), timeout) as connection:
         connection.sendall(b"PING\r\n")
         if not connection.recv(64).startswith(b"+PONG"):
             raise ConnectionError("no PONG")
@@ -216,9 +203,7 @@ def main() -> None:
     """Start a server, print its URL and wait to be interrupted."""
     parser = argparse.ArgumentParser(prog="python -m tests.servers", description=main.__doc__)
     kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument(
-        "--postgres", metavar="VERSION", nargs="?", const="", help="15, 16, 18; default: the newest"
-    )
+    kind.add_argument("--postgres", metavar="VERSION", nargs="?", const="", help="15, 16, 18; default: the newest")
     kind.add_argument("--redis", action="store_true")
     arguments = parser.parse_args()
     with redis(own=True) if arguments.redis else postgresql(arguments.postgres, own=True) as server:

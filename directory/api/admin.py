@@ -156,7 +156,7 @@ def add_category(body: dict[str, Any]) -> Any:
     return categories.add(body), {"Location": f"/api/admin/categories/{body['slug']}"}
 
 
-@bp.put("/categories/<slug>")
+@bp.put("/categories/<slug:slug>")
 @admin_required
 @operation(body=CategoryInput(partial=True), body_required=True, answer=CategoryOutput(), raises=(Duplicate,))
 def change_category(slug: str, body: dict[str, Any]) -> Any:
@@ -164,7 +164,7 @@ def change_category(slug: str, body: dict[str, Any]) -> Any:
     return categories.change(slug, body)
 
 
-@bp.delete("/categories/<slug>")
+@bp.delete("/categories/<slug:slug>")
 @admin_required
 @operation(status=204, raises=(CategoryInUse,))
 def remove_category(slug: str) -> Any:

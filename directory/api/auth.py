@@ -63,10 +63,10 @@ def register(body: dict[str, Any]) -> Any:
 )  # fmt: skip
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address."""
-    user = accounts.find(body["login"])
-    limits.spend_on_account(str(user.id) if user else body["login"].lower())
+    found = accounts.find(body["login"])
+    limits.spend_on_account(str(found.id) if found else body["login"].lower())
     accounts.release()
-    accounts.authenticate(user, body["password"])
+    user = accounts.authenticate(found, body["password"])
     new_hash = accounts.upgraded_hash(user, body["password"])
 
     def work() -> tuple[Any, str]:
@@ -116,9 +116,7 @@ def change(body: dict[str, Any]) -> Any:
         accounts.release()
         accounts.require_password(known, body["current_password"])
         new_hash = accounts.prepare_password(body["password"], username=user.username, email=email)
-    return transaction(
-        lambda: accounts.change(caller(), email=body.get("email"), known_hash=known, new_hash=new_hash)
-    )
+    return transaction(lambda: accounts.change(caller(), email=body.get("email"), known_hash=known, new_hash=new_hash))
 
 
 @bp.get("/sessions")
@@ -167,5 +165,3 @@ def issue_token(body: dict[str, Any]) -> Any:
 def revoke_token(token_id: int) -> Any:
     """Revoke an API token."""
     sessions.revoke_token(token_id, by=caller())
-
-

@@ -157,9 +157,7 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)
 
 
 def _refuse_surrogates(value: Any, path: list[str | int]) -> None:

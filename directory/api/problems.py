@@ -41,7 +41,9 @@ KINDS = {
         "A bearer token that does not hold is refused on every route.",
     ),
     "invalid_credentials": Kind(
-        401, "Wrong login or password", "No account has this login with this password. Which of the two is wrong is not told."
+        401,
+        "Wrong login or password",
+        "No account has this login with this password. Which of the two is wrong is not told.",
     ),
     "not_owner": Kind(
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."

@@ -102,5 +102,3 @@ def cast_vote(project_id: int) -> Any:
 def withdraw_vote(project_id: int) -> Any:
     """Clear the caller's vote; safe to retry."""
     return voting.withdraw(project_id, by=caller())
-
-

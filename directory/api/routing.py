@@ -4,6 +4,8 @@ from flask import Flask
 from flask.sessions import SecureCookieSession, SessionInterface
 from werkzeug.routing import BaseConverter, ValidationError
 
+from directory.services.text import CATEGORY_SLUG_MAX, SLUG
+
 HIGHEST_ID = 2**63 - 1
 
 
@@ -20,6 +22,18 @@ class IdConverter(BaseConverter):
         return number
 
 
+class SlugConverter(BaseConverter):
+    """A category's slug; the database is not asked for what none can be."""
+
+    regex = SLUG.pattern
+
+    def to_python(self, value: str) -> str:
+        """The slug."""
+        if len(value) > CATEGORY_SLUG_MAX:
+            raise ValidationError
+        return value
+
+
 class NoSession(SessionInterface):
     """Flask's own signed-cookie session, switched off: sessions are rows, and no answer sets its cookie."""
 
@@ -34,7 +48,7 @@ class NoSession(SessionInterface):
 def init_app(app: Flask) -> None:
     """Set the map's rules."""
     app.session_interface = NoSession()
-    app.url_map.converters["id"] = IdConverter
+    app.url_map.converters |= {"id": IdConverter, "slug": SlugConverter}
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = True
 

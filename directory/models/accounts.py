@@ -70,5 +70,3 @@ class Token(db.Model):  # type: ignore[name-defined,misc]
     created_at: Mapped[Instant] = mapped_column(default=now)
     expires_at: Mapped[Instant | None]
     last_used_at: Mapped[Instant | None]
-
-

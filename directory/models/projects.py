@@ -19,9 +19,7 @@ class Category(db.Model):  # type: ignore[name-defined,misc]
     __tablename__ = "categories"
     __table_args__ = (
         UniqueConstraint("slug"),  # every filter by category
-        CheckConstraint(
-            "live_projects >= 0 AND pending_projects >= 0 AND rejected_projects >= 0", name="counters"
-        ),
+        CheckConstraint("live_projects >= 0 AND pending_projects >= 0 AND rejected_projects >= 0", name="counters"),
         {"sqlite_autoincrement": True},
     )
 

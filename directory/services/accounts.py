@@ -5,7 +5,15 @@ from typing import Any
 from sqlalchemy import or_, select, update
 
 from directory.database import refusing
-from directory.errors import AccountSuspended, AdminRequired, Duplicate, Invalid, InvalidCredentials, LastAdmin, NotFound
+from directory.errors import (
+    AccountSuspended,
+    AdminRequired,
+    Duplicate,
+    Invalid,
+    InvalidCredentials,
+    LastAdmin,
+    NotFound,
+)
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Role, User
 from directory.services import audit, sessions
@@ -45,8 +53,8 @@ def get(user_id: int) -> User:
     return user
 
 
-def authenticate(user: User | None, password: str) -> None:
-    """Check a password, in the same time whether or not the user exists; outside any transaction.
+def authenticate(user: User | None, password: str) -> User:
+    """The user, if the password is theirs: checked outside any transaction, and as long for an unknown user.
 
     Raises InvalidCredentials, and AccountSuspended only after the right password.
     """
@@ -55,6 +63,7 @@ def authenticate(user: User | None, password: str) -> None:
         raise InvalidCredentials
     if user.status == AccountStatus.SUSPENDED:
         raise AccountSuspended
+    return user
 
 
 def require_password(known_hash: str, password: str) -> None:

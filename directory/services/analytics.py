@@ -3,10 +3,11 @@
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Float, Select, cast, func, select
+from sqlalchemy import Float, cast, func, select
 
 from directory.extensions import db
 from directory.models import AccountStatus, AuditEntry, Category, Project, Status, Upvote, User, now
+from directory.services.paging import AnySelect
 
 TOP = 10
 LOGGED = {
@@ -36,9 +37,8 @@ def dashboard(days: int) -> dict[str, Any]:
 
 def _totals() -> dict[str, Any]:
     counters = (Category.live_projects, Category.pending_projects, Category.rejected_projects)
-    live, pending, rejected = db.session.execute(
-        select(*(func.coalesce(func.sum(counter), 0) for counter in counters))
-    ).one()
+    sums: AnySelect = select(*(func.coalesce(func.sum(counter), 0) for counter in counters))
+    live, pending, rejected = db.session.execute(sums).one()
     active = func.count().filter(User.status == AccountStatus.ACTIVE)
     active_users, users = db.session.execute(select(active, func.count()).select_from(User)).one()
     projects = {"live": int(live), "pending": int(pending), "rejected": int(rejected)}
@@ -74,7 +74,7 @@ def _median_wait(since: datetime) -> float | None:
         .subquery()
     )
     # The middle one of an odd number, the mean of the middle two of an even one: floor division on both databases.
-    middle = waits.c.place.in_([(waits.c.size + 1).op("/")(2), (waits.c.size + 2).op("/")(2)])
+    middle = waits.c.place.in_([(waits.c.size + 1) // 2, (waits.c.size + 2) // 2])
     return db.session.scalar(select(cast(func.avg(waits.c.seconds), Float)).where(middle))
 
 
@@ -94,7 +94,7 @@ def _series(since: datetime, days: int) -> list[dict[str, Any]]:
     return list(series.values())
 
 
-def _per_day(instant: Any, since: datetime, until: datetime) -> Select[Any]:
+def _per_day(instant: Any, since: datetime, until: datetime) -> AnySelect:
     """Rows a UTC day; PostgreSQL's date() goes by the session's zone, which `database` sets to UTC."""
     day = func.date(instant)
     return select(day, func.count()).where(instant >= since, instant < until).group_by(day)

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import aliased
 
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import AuditEntry, Project, User
 from directory.services.identity import Caller
-from directory.services.paging import Slice, Sort, Window, fetch, plain
+from directory.services.paging import AnySelect, Slice, Sort, Window, fetch, plain
 
 ACTIONS = (
     "project.submitted",
@@ -62,12 +62,10 @@ def history(project_id: int, window: Window) -> Slice:
     return found
 
 
-def _query() -> Select[Any]:
+def _query() -> AnySelect:
     actor = aliased(User)
     columns = [c for c in AuditEntry.__table__.c if c.name not in {"url_key", "waited_seconds"}]
-    return select(*columns, actor.username.label("actor_username")).outerjoin(
-        actor, actor.id == AuditEntry.actor_id
-    )
+    return select(*columns, actor.username.label("actor_username")).outerjoin(actor, actor.id == AuditEntry.actor_id)
 
 
 def _viewed(found: Slice) -> Slice:

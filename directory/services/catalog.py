@@ -7,7 +7,7 @@ counters in `categories` wherever the filters allow it.
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, true
+from sqlalchemy import ColumnElement, and_, func, literal, or_, select, true
 from sqlalchemy.orm import aliased
 
 from directory.errors import NotFound, NotOwner, Unauthenticated
@@ -15,7 +15,7 @@ from directory.extensions import db
 from directory.models import Category, Project, ProjectTag, Status, Upvote, User
 from directory.services import search
 from directory.services.identity import Caller
-from directory.services.paging import Slice, Sort, Window, fetch, plain
+from directory.services.paging import AnySelect, Slice, Sort, Window, fetch, plain
 
 SORTS = {
     "newest": Sort("newest", (Project.listed_at, Project.id), descending=True),
@@ -155,16 +155,13 @@ def total(filters: Filters) -> int:
     return int(db.session.scalar(query) or 0)
 
 
-def _select(viewer: Caller | None) -> Select[Any]:
+def _select(viewer: Caller | None) -> AnySelect:
     voted: ColumnElement[Any] = literal(None)
     if viewer is not None:
         votes = select(Upvote.project_id).where(Upvote.user_id == viewer.id, Upvote.project_id == Project.id)
         voted = votes.exists()
-    return (
-        select(*COLUMNS, voted.label("has_upvoted"))
-        .join(Category, Category.id == Project.category_id)
-        .join(User, User.id == Project.owner_id)
-    )
+    columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
+    return columns.join(Category, Category.id == Project.category_id).join(User, User.id == Project.owner_id)
 
 
 def _queue_position() -> ColumnElement[Any]:

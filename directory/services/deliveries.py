@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db
@@ -57,6 +57,23 @@ def redeliver(delivery_id: int) -> dict[str, Any]:
     changing = update(Delivery).where(Delivery.id == delivery_id).values(due)
     db.session.execute(changing, execution_options=UNSYNCHRONISED)
     return one(delivery_id)
+
+
+def oldest_undelivered_age() -> float | None:
+    """Seconds since the oldest undelivered notification was made; None where all have left or are dead."""
+    oldest = select(Delivery.created_at).where(Delivery.state == DeliveryState.PENDING)
+    made = db.session.scalar(oldest.order_by(Delivery.id).limit(1))
+    return None if made is None else max(0.0, (now() - made).total_seconds())
+
+
+def counts() -> dict[str, int]:
+    """How many deliveries there are of each outcome: delivered, dead, pending, and of these, in `retrying`, failed once."""
+    by_state = select(Delivery.state, func.count()).group_by(Delivery.state)
+    found = dict.fromkeys((*map(str, DeliveryState), "retrying"), 0)
+    found |= {state: count for state, count in db.session.execute(by_state)}
+    retrying = select(func.count()).where(Delivery.state == DeliveryState.PENDING, Delivery.attempts > 0)
+    found["retrying"] = db.session.scalar(retrying) or 0
+    return found
 
 
 def _with_attempts(deliveries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,7 +17,6 @@ from directory.services.identity import Caller
 from directory.services.ranking import hot
 from directory.services.webhooks import Endpoint
 
-
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 
 

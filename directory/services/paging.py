@@ -5,11 +5,16 @@ the list is one comparison: `(a, id) < (:a, :id)`. That costs the same at any de
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, literal, tuple_
 
 from directory.extensions import db
+
+if TYPE_CHECKING:
+    AnySelect = Select[*tuple[Any, ...]]
+else:
+    AnySelect = Select  # of any columns; SQLAlchemy 2.0 could not be told so
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Slice:
     previous: Position | None
 
 
-def fetch(query: Select[Any], sort: Sort, window: Window) -> Slice:
+def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:
     """Run `query` in the order of `sort`, cut to `window`, in one statement."""
     backwards = window.position is not None and not window.position.forward
     columns = [key.label(f"_key_{n}") for n, key in enumerate(sort.keys)]

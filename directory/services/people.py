@@ -100,4 +100,3 @@ def _condition(filters: Filters) -> ColumnElement[bool]:
     if filters.status is not None:
         terms.append(User.status == filters.status)
     return and_(true(), *terms)
-

@@ -58,6 +58,15 @@ def index(projects: Iterable[Any]) -> None:
         db.session.execute(_UPSERT[postgresql], rows)
 
 
+def forget(project_id: int) -> None:
+    """Take a project out of the index. On PostgreSQL the row goes with the project's.
+
+    A trigger could do it on SQLite, but only where the schema is trusted to run virtual tables, which we do not.
+    """
+    if not on_postgresql():
+        db.session.execute(text("DELETE FROM project_search WHERE rowid = :id"), {"id": project_id})
+
+
 def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
     brief = f"{project.tagline} {' '.join(project.tags)}"
     return words(project.title), words(brief), words(project.description)

@@ -55,9 +55,7 @@ def edit(
     Raises NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
     """
     project = _locked(project_id, by, versions)
-    changed = {
-        name: value for name, value in _columns(fields).items() if getattr(project, name) != value
-    }
+    changed = {name: value for name, value in _columns(fields).items() if getattr(project, name) != value}
     if not changed:
         return
     before, at = project.status, now()
@@ -70,20 +68,17 @@ def edit(
     _flush()
     if SEARCHED & changed.keys():
         search.index([project])
-    audit.record_project(
-        "project.edited", project, by=by, at=at, from_state=before, to_state=project.status
-    )
+    audit.record_project("project.edited", project, by=by, at=at, from_state=before, to_state=project.status)
 
 
-def remove(
-    project_id: int, *, by: Caller, notify: list[Endpoint], versions: Collection[int] | None = None
-) -> None:
+def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Collection[int] | None = None) -> None:
     """Delete a project with its votes; its audit entries stay. Raises NotFound, NotOwner, PreconditionFailed."""
     project = _locked(project_id, by, versions)
     webhooks.enqueue("project.deleted", project_id, by=by, endpoints=notify)
     audit.record_project("project.deleted", project, by=by, from_state=project.status)
     db.session.flush()
     db.session.expunge(project)
+    search.forget(project_id)
     db.session.execute(sql_delete(Project).where(Project.id == project_id), execution_options=UNSYNCHRONISED)
 
 

@@ -91,9 +91,7 @@ def _refuse_piled_marks(text: str) -> None:
 
 def _is_visible(text: str) -> bool:
     """Whether a reader would see anything at all."""
-    return any(
-        unicodedata.category(char) not in _UNSEEN_CATEGORIES and not _UNSEEN.match(char) for char in text
-    )
+    return any(unicodedata.category(char) not in _UNSEEN_CATEGORIES and not _UNSEEN.match(char) for char in text)
 
 
 def _length_reason(minimum: int, maximum: int) -> str:

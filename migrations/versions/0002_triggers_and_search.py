@@ -31,7 +31,6 @@ SQLITE = {
         "AFTER UPDATE OF tags ON projects WHEN OLD.tags <> NEW.tags "
         f"BEGIN DELETE FROM project_tags WHERE project_id = NEW.id; {SQLITE_TAG} END"
     ),
-    "projects_unsearched": "AFTER DELETE ON projects BEGIN DELETE FROM project_search WHERE rowid = OLD.id; END",
     "audit_entries_kept": "BEFORE DELETE ON audit_entries BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
     "audit_entries_unchanged": "BEFORE UPDATE ON audit_entries BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
 }

@@ -1,8 +1,10 @@
 """Accounts, sessions and tokens: what is taken and what is given."""
 
+from typing import Any
+
 from marshmallow import fields
 
-from directory.api.schemas.fields import Checked, Line, Matching, Strict, Timestamp, Word
+from directory.api.schemas.fields import Checked, Line, Matching, Strict, Timestamp, Word, document
 from directory.api.schemas.projects import USERNAME
 from directory.models import AccountStatus, Role
 
@@ -10,13 +12,11 @@ from directory.models import AccountStatus, Role
 class Secret(Checked):
     """A password, as given: its rules are the service's. Only its length is bounded here, before any hashing."""
 
-    def __init__(self, **kwargs: object) -> None:
-        super().__init__(load_only=True, **kwargs)  # type: ignore[arg-type]
-        self.metadata.setdefault("format", "password")
-        self.metadata.setdefault("minLength", 1)
-        self.metadata.setdefault("maxLength", 1024)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(load_only=True, **kwargs)
+        document(self, format="password", minLength=1, maxLength=1024)
 
-    def check(self, value: str) -> str:  # type: ignore[override]
+    def check(self, value: str) -> str:
         """The password."""
         if not 1 <= len(value) <= 1024:
             raise ValueError("Must be of 1 to 1024 characters.")
@@ -26,10 +26,10 @@ class Secret(Checked):
 class Email(Matching):
     """An e-mail address in lower case. Who really owns it is not checked, so the pattern is a modest one."""
 
-    def __init__(self, **kwargs: object) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         pattern = r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+"
-        super().__init__(pattern, 254, says="Not an e-mail address.", fold=True, **kwargs)  # type: ignore[arg-type]
-        self.metadata.setdefault("format", "email")
+        super().__init__(pattern, 254, says="Not an e-mail address.", fold=True, **kwargs)
+        document(self, format="email")
 
 
 class RegisterInput(Strict):

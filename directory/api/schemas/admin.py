@@ -11,8 +11,6 @@ from directory.services.audit import ACTIONS
 from directory.services.text import CATEGORY_SLUG_MAX
 
 
-
-
 class QueueQuery(PageQuery):
     """The administrators' list of projects."""
 

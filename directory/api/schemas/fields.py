@@ -1,19 +1,42 @@
 """Field types: how a value is read, refused, documented and written."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields
 
-from directory.services.links import check_url
+from directory.services.links import URL_MAX, check_url
 from directory.services.text import SLUG, clean_text
 from directory.services.webhooks import timestamp
 
+# What the document says of texts, in the part of regular expressions that JavaScript, Python and Rust share. They
+# leave out what they cannot say in few words: the rarer invisible characters, and runs of combining marks.
+_NEVER = r"\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff"
+_IN_LINES = rf"\u0000-\u001f\u007f-\u009f\u2028\u2029{_NEVER}"
+_UNSEEN = r"\s\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
+LINE_PATTERN = rf"^[^{_IN_LINES}]*[^{_IN_LINES}{_UNSEEN}][^{_IN_LINES}]*$"
+PROSE_PATTERN = rf"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f{_NEVER}]*$"
+LINK_PATTERN = (
+    r"^[Hh][Tt][Tt][Pp][Ss]?://"
+    r"(\[[0-9A-Fa-f:.]+\]|[^\s\u0000-\u002c\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u009f]+)(:[0-9]{1,5})?"
+    r"([/?#][^\s\u0000-\u001f\u007f-\u009f\\<>\u0022]*)?$"
+)
+
+
+def document(field: fields.Field[Any], **facts: Any) -> None:
+    """Add what the OpenAPI document should say of a field; what its place in a schema says stands."""
+    field.metadata = {**facts, **field.metadata}
+
 
 class Strict(Schema):
-    """The base of every schema: unknown members are refused by name, and dumps keep the order of the fields."""
+    """The base of every schema: unknown members are refused by name, and dumps keep the order of the fields.
+
+    `rules` is what the document says of the whole in JSON Schema's own words.
+    """
+
+    rules: ClassVar[dict[str, Any]] = {}
 
     class Meta:
         unknown = "raise"
@@ -22,7 +45,9 @@ class Strict(Schema):
 class Checked(fields.String):
     """A string with a check of its own, which raises ValueError with the reason and may return another form."""
 
-    check: Callable[[str], str]
+    def check(self, value: str) -> str:
+        """The value as it is stored. Raises ValueError."""
+        raise NotImplementedError
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if not isinstance(value, str):
@@ -41,10 +66,9 @@ class Line(Checked):
     def __init__(self, minimum: int, maximum: int, **kwargs: Any) -> None:
         self.bounds = (minimum, maximum)
         super().__init__(**kwargs)
-        self.metadata.setdefault("minLength", minimum)
-        self.metadata.setdefault("maxLength", maximum)
+        document(self, minLength=minimum, maxLength=maximum, pattern=PROSE_PATTERN if self.multiline else LINE_PATTERN)
 
-    def check(self, value: str) -> str:  # type: ignore[override]
+    def check(self, value: str) -> str:
         """The text as it is stored."""
         return clean_text(value, minimum=self.bounds[0], maximum=self.bounds[1], multiline=self.multiline)
 
@@ -60,11 +84,11 @@ class Link(Checked):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.metadata.setdefault("format", "uri")
-        self.metadata.setdefault("maxLength", 2048)
-        self.metadata.setdefault("pattern", r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s<>\"\\@]+$")
+        document(self, format="iri", minLength=10, maxLength=URL_MAX, pattern=LINK_PATTERN)
 
-    check = staticmethod(check_url)
+    def check(self, value: str) -> str:
+        """The URL."""
+        return check_url(value)
 
 
 class Matching(Checked):
@@ -73,10 +97,10 @@ class Matching(Checked):
     def __init__(self, pattern: str, maximum: int, *, says: str, fold: bool = False, **kwargs: Any) -> None:
         self.pattern, self.maximum, self.says, self.fold = re.compile(pattern), maximum, says, fold
         super().__init__(**kwargs)
-        self.metadata.setdefault("pattern", f"^({pattern})$")
-        self.metadata.setdefault("maxLength", maximum)
+        shown = pattern.replace("a-z", "A-Za-z") if fold else pattern
+        document(self, pattern=f"^({shown})$", maxLength=maximum)
 
-    def check(self, value: str) -> str:  # type: ignore[override]
+    def check(self, value: str) -> str:
         """The value, if it is of the pattern."""
         value = value.lower() if self.fold else value
         if len(value) > self.maximum or not self.pattern.fullmatch(value):
@@ -90,7 +114,7 @@ class Slug(Matching):
     def __init__(self, maximum: int, **kwargs: Any) -> None:
         says = f"Use 1 to {maximum} of a-z and 0-9 in words joined by single hyphens."
         super().__init__(SLUG.pattern.removeprefix("^").removesuffix("$"), maximum, says=says, **kwargs)
-        self.metadata.setdefault("minLength", 1)
+        document(self, minLength=1)
 
 
 class Whole(fields.Integer):
@@ -100,8 +124,7 @@ class Whole(fields.Integer):
         self.least, self.most = least, most
         self.says = says or f"Not a whole number from {least} to {most}."
         super().__init__(**kwargs)
-        self.metadata.setdefault("minimum", least)
-        self.metadata.setdefault("maximum", most)
+        document(self, minimum=least, maximum=most)
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
         if not re.fullmatch(r"0|[1-9][0-9]*", value):
@@ -117,9 +140,9 @@ class Word(Checked):
     def __init__(self, words: tuple[str, ...], **kwargs: Any) -> None:
         self.words = words
         super().__init__(**kwargs)
-        self.metadata.setdefault("enum", list(words))
+        document(self, enum=list(words))
 
-    def check(self, value: str) -> str:  # type: ignore[override]
+    def check(self, value: str) -> str:
         """The word."""
         if value not in self.words:
             raise ValueError(f"Must be one of: {', '.join(self.words)}.")
@@ -129,21 +152,16 @@ class Word(Checked):
 class Timestamp(fields.Field[datetime]):
     """An instant: read in RFC 3339 with any offset, written in UTC with Z and microseconds."""
 
-    _PATTERN = re.compile(
-        r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
-    )
+    _PATTERN = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.metadata.setdefault("type", ["string", "null"] if self.allow_none else "string")
-        self.metadata.setdefault("format", "date-time")
+        document(self, type=["string", "null"] if self.allow_none else "string", format="date-time")
 
     def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else timestamp(value)
 
-    def _deserialize(
-        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
-    ) -> datetime:
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
         try:
             if isinstance(value, str) and self._PATTERN.fullmatch(value):
                 return datetime.fromisoformat(value.upper()).astimezone(UTC)

@@ -105,7 +105,12 @@ class ProjectPage(Strict):
 class PageQuery(Strict):
     """What every list that pages takes. `page` and `cursor` exclude each other."""
 
-    page = Whole(1, 10_000, says="Pages reach 10,000 items deep; beyond, go on by cursor.", metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."})
+    page = Whole(
+        1,
+        10_000,
+        says="Pages reach 10,000 items deep; beyond, go on by cursor.",
+        metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."},
+    )
     limit = Whole(1, 100, load_default=20, metadata={"default": 20})
     cursor = fields.String(metadata={"description": "next_cursor or prev_cursor of an earlier answer."})
 

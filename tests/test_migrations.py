@@ -1,0 +1,88 @@
+"""Migrations: up and down on both databases, in step with the models; and what the schema itself enforces."""
+
+from typing import Any
+
+import flask_migrate
+import pytest
+from flask import Flask
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DatabaseError, IntegrityError
+
+from directory.extensions import db
+from tests.conftest import Database
+from tests.factories import World
+
+
+@pytest.fixture(autouse=True)
+def _at_head_afterwards(app: Flask) -> Any:
+    yield
+    with app.app_context():
+        db.session.remove()
+        flask_migrate.upgrade()
+
+
+def test_the_models_and_the_migrations_say_the_same(app: Flask) -> None:
+    with app.app_context():
+        flask_migrate.check()
+
+
+def test_every_step_goes_down_and_up_again(app: Flask) -> None:
+    with app.app_context():
+        flask_migrate.downgrade(revision="base")
+        assert set(inspect(db.engine).get_table_names()) == {"alembic_version"}
+        if db.engine.dialect.name == "postgresql":
+            with db.engine.connect() as connection:
+                left = "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
+                assert connection.scalars(text(left)).all() == []
+        flask_migrate.upgrade()
+        flask_migrate.check()
+
+
+def test_a_migration_that_rebuilds_a_table_keeps_its_children(app: Flask, world: World, database: Database) -> None:
+    if database.backend == "postgresql":
+        return  # there ALTER TABLE changes a table in place
+    world.project(votes=2)
+    with app.app_context():
+        before = db.session.scalar(text("SELECT count(*) FROM upvotes"))
+        db.session.remove()
+        with db.engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+        flask_migrate.downgrade(revision="0001")
+        flask_migrate.upgrade()
+        assert db.session.scalar(text("SELECT count(*) FROM upvotes")) == before == 2
+
+
+def run(app: Flask, statement: str) -> None:
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(text(statement))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE projects SET status = 'gone'", "UPDATE projects SET upvotes = -1", "UPDATE users SET role = 'root'",
+        "UPDATE projects SET published_at = NULL", "UPDATE users SET status = 'gone'",
+        "UPDATE projects SET owner_id = 999", "DELETE FROM users", "DELETE FROM categories",
+        "UPDATE categories SET live_projects = -1", "INSERT INTO upvotes SELECT * FROM upvotes",
+        "UPDATE users SET username = 'same'", "UPDATE users SET email = 'same'",
+    ],
+)  # fmt: skip
+def test_the_database_refuses_what_must_not_be(app: Flask, world: World, statement: str) -> None:
+    world.project(votes=2)
+    with pytest.raises(IntegrityError):
+        run(app, statement)
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM audit_entries", "UPDATE audit_entries SET reason = 'x'"])
+def test_the_log_is_append_only(app: Flask, world: World, statement: str) -> None:
+    world.project()
+    with pytest.raises(DatabaseError, match="append-only"):
+        run(app, statement)
+
+
+def test_a_project_takes_its_votes_and_tags_along(app: Flask, world: World) -> None:
+    world.project(votes=2, tags=["a", "b"])
+    run(app, "DELETE FROM projects")
+    with app.app_context():
+        for table in ("upvotes", "project_tags"):
+            assert db.session.scalar(text(f"SELECT count(*) FROM {table}")) == 0
