@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from limits import parse_many
 from sqlalchemy.engine import make_url
@@ -31,6 +32,7 @@ WEBHOOK_EVENTS = {
     "project.unpublished",
     "project.deleted",
 }
+WEBHOOK_DEFAULT = ("project.approved",)
 
 
 class ConfigError(SystemExit):
@@ -43,13 +45,15 @@ class ConfigError(SystemExit):
 def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The settings from the environment, checked. Raises ConfigError."""
     env = os.environ if environ is None else environ
-    production = _choice(env, "APP_ENV", "development", {"development", "production", "testing"}) == "production"
+    app_env = _choice(env, "APP_ENV", "development", {"development", "production", "testing"})
     redis_url = _read(env, "REDIS_URL", "", _redis_url)
     settings: dict[str, Any] = {
-        "APP_ENV": env.get("APP_ENV") or "development",
-        "SECRET_KEY": _secret_key(env, production=production),
+        "APP_ENV": app_env,
+        "SECRET_KEY": _secret_key(env, production=app_env == "production"),
         "SQLALCHEMY_DATABASE_URI": _read(env, "DATABASE_URL", "", _database_url),
         "REDIS_URL": redis_url,
+        "HOST": _read(env, "HOST", "127.0.0.1", _host),
+        "PORT": _whole(env, "PORT", 8000, 1, 65535),
         "THREADS": _whole(env, "THREADS", 8, 1, 256),
         "WEB_CONCURRENCY": _whole(env, "WEB_CONCURRENCY", 2 if redis_url else 1, 1, 64),
         "RATELIMIT_ENABLED": _flag(env, "RATELIMIT_ENABLED", True),
@@ -58,6 +62,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "REGISTRATION_OPEN": _flag(env, "REGISTRATION_OPEN", True),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
         "WEBHOOK_ENDPOINTS": _webhooks(env),
+        "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "LOG_LEVEL": _choice(env, "LOG_LEVEL", "INFO", {"DEBUG", "INFO", "WARNING", "ERROR"}),
     }
@@ -67,9 +72,10 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 
 def _read(env: Mapping[str, str], name: str, default: str, parse: Callable[[str], T]) -> T:
+    """A setting as `parse` makes it of its text; set to nothing it is as if unset. The ValueErrors are our own."""
     try:
-        return parse(env.get(name, default).strip())
-    except (ValueError, ArgumentError) as error:
+        return parse(env.get(name, "").strip() or default)
+    except ValueError as error:
         raise ConfigError(name, str(error)) from None
 
 
@@ -90,7 +96,7 @@ def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
 
 def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     value = env.get(name, "").strip() or str(default)
-    if not (value.isascii() and value.isdigit() and least <= int(value) <= most):
+    if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
         raise ConfigError(name, f"{value!r} is no whole number from {least} to {most}")
     return int(value)
 
@@ -105,20 +111,30 @@ def _secret_key(env: Mapping[str, str], *, production: bool) -> str:
 def _development_key() -> str:
     """Made once and kept, so that what it signs outlives a restart."""
     path = INSTANCE / "secret_key"
-    INSTANCE.mkdir(exist_ok=True)
     try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(32))
-    except FileExistsError:
-        pass
-    return path.read_text()
+        if not path.exists():
+            INSTANCE.mkdir(exist_ok=True)
+            draft = path.with_suffix(f".{os.getpid()}")
+            draft.touch(0o600)
+            draft.write_text(secrets.token_hex(32))
+            draft.replace(path)  # whole or not at all: a process that starts beside us never reads a part of it
+        key = path.read_text().strip()
+    except OSError as error:
+        raise ConfigError("SECRET_KEY", f"is not set, and none can be kept in {path}: {error.strerror}") from None
+    if not key:
+        raise ConfigError("SECRET_KEY", f"is not set, and {path} is empty")
+    return key
 
 
 def _database_url(value: str) -> str:
     if not value:
         INSTANCE.mkdir(exist_ok=True)
         return f"sqlite:///{INSTANCE / 'directory.db'}"
-    url = make_url(value)
+    try:
+        url = make_url(value)
+    except (ValueError, ArgumentError):
+        # The library's own words may repeat a part of the password.
+        raise ValueError("is no database URL such as postgresql+psycopg://user:password@host/name") from None
     if url.drivername in {"postgres", "postgresql"}:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
@@ -128,28 +144,46 @@ def _database_url(value: str) -> str:
     return url.render_as_string(hide_password=False)
 
 
-def _redis_url(value: str) -> str:
-    if value and urlsplit(value).scheme not in {"redis", "rediss", "unix"}:
-        raise ValueError("a Redis URL begins with redis://, rediss:// or unix://")
+def _host(value: str) -> str:
+    if not re.fullmatch(r"[\w.:-]+", value, re.ASCII):
+        raise ValueError(f"{value!r} is no address or name to listen on")
     return value
 
 
-def _ratelimit(value: str) -> str:
-    if not value:
-        return value
+def _redis_url(value: str) -> str:
+    if value and not (_web_address(value, {"redis", "rediss"}) or re.fullmatch(r"unix:///\S+", value)):
+        raise ValueError("is no Redis URL such as redis://host:6379/0, rediss://host:6379/0 or unix:///path")
+    return value
+
+
+def _web_address(value: str, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
+    """The parts of an address with one of the schemes and a host; None for any other text."""
     try:
-        parse_many(value)
+        parts = urlsplit(value)
+        return parts if parts.scheme in schemes and parts.hostname and parts.port != 0 else None
     except ValueError:
-        raise ValueError(f"{value!r} is no rate limit such as '30 per minute; 300 per hour'") from None
+        return None
+
+
+def _ratelimit(value: str) -> str:
+    try:
+        makes_sense = not value or all(limit.amount for limit in parse_many(value))
+    except ValueError:
+        makes_sense = False
+    if not makes_sense:
+        raise ValueError(f"{value!r} is no rate limit such as '30 per minute; 300 per hour'")
     return value
 
 
 def _origins(value: str) -> tuple[str, ...]:
-    origins = tuple(origin.strip() for origin in value.split(",") if origin.strip())
+    """The origins as a browser writes them: in lower case and without the default port."""
+    origins = tuple(origin.strip().lower() for origin in value.split(",") if origin.strip())
     for origin in origins:
-        parts = urlsplit(origin)
-        if parts.scheme not in {"http", "https"} or not parts.netloc or origin != f"{parts.scheme}://{parts.netloc}":
+        parts = _web_address(origin)
+        if parts is None or origin != f"{parts.scheme}://{parts.netloc}" or "@" in origin or not origin.isascii():
             raise ValueError(f"{origin!r} is no origin such as https://app.example.com")
+        if (parts.scheme, parts.port) in {("http", 80), ("https", 443)}:
+            raise ValueError(f"{origin!r} names the default port, which browsers leave out of an origin")
     return origins
 
 
@@ -157,17 +191,18 @@ def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
     """Endpoints from WEBHOOK_ENDPOINTS, or the one of WEBHOOK_URL, each complete and checked."""
     if env.get("WEBHOOK_ENDPOINTS", "").strip():
         return _read(env, "WEBHOOK_ENDPOINTS", "", _endpoints)
+    style = _choice(env, "WEBHOOK_FORMAT", "standard", WEBHOOK_FORMATS)
     if not env.get("WEBHOOK_URL", "").strip():
         return []
-    one = {"url": env["WEBHOOK_URL"].strip(), "secret": env.get("WEBHOOK_SECRET", "").split(",")}
-    one["format"] = env.get("WEBHOOK_FORMAT", "").strip() or "standard"
-    return _read({"WEBHOOK_URL": json.dumps([one])}, "WEBHOOK_URL", "", _endpoints)
+    url = _read(env, "WEBHOOK_URL", "", _webhook_url)
+    listed = _read(env, "WEBHOOK_SECRET", "", lambda value: _signing_secrets(value.split(",") if value else [], style))
+    return [{"url": url, "format": style, "events": list(WEBHOOK_DEFAULT), "secrets": listed}]
 
 
 def _endpoints(value: str) -> list[dict[str, Any]]:
     try:
         listed = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("is no JSON") from None
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
         raise ValueError("is no JSON list of objects")
@@ -178,23 +213,41 @@ def _endpoints(value: str) -> list[dict[str, Any]]:
 
 
 def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
-    """One endpoint with its defaults. Messages never repeat a value: the url of a chat is its secret."""
-    if unknown := given.keys() - {"url", "secret", "format", "events"}:
-        raise ValueError(f"unknown member {sorted(unknown)[0]!r}")
-    url = given.get("url")
-    if not isinstance(url, str) or urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-        raise ValueError("an endpoint's url is no http or https address")
+    """One endpoint with its defaults. Messages never repeat what was given: the url of a chat is its secret."""
+    if given.keys() - {"url", "secret", "format", "events"}:
+        raise ValueError("an endpoint has url, secret, format and events, and no other members")
     style = given.get("format", "standard")
-    if style not in WEBHOOK_FORMATS:
+    if style not in list(WEBHOOK_FORMATS):
         raise ValueError(f"an endpoint's format is none of {', '.join(sorted(WEBHOOK_FORMATS))}")
-    events = given.get("events", ["project.approved"])
-    if not isinstance(events, list) or not events or not set(map(str, events)) <= WEBHOOK_EVENTS:
+    events = given.get("events", list(WEBHOOK_DEFAULT))
+    if not isinstance(events, list) or not events or not all(event in list(WEBHOOK_EVENTS) for event in events):
         raise ValueError(f"an endpoint's events are a list out of {', '.join(sorted(WEBHOOK_EVENTS))}")
     secret = given.get("secret", [])
-    listed = [s for s in ([secret] if isinstance(secret, str) else secret) if isinstance(s, str) and s.strip()]
+    listed = _signing_secrets([secret] if isinstance(secret, str) else secret, style)
+    return {"url": _webhook_url(given.get("url")), "format": style, "events": events, "secrets": listed}
+
+
+def _webhook_url(value: Any) -> str:
+    if not isinstance(value, str) or not value.isprintable() or " " in value or _web_address(value) is None:
+        raise ValueError("an endpoint's url is no http or https address")
+    return value
+
+
+def _signing_secrets(given: Any, style: str) -> list[str]:
+    """The secrets of an endpoint, the newest first; those that sign must be base64, as Standard Webhooks has them."""
+    from directory.services.signing import key  # the service is read in only where there is something to check
+
+    if not isinstance(given, list) or not all(isinstance(secret, str) and secret.strip() for secret in given):
+        raise ValueError("a secret is a text, or a list of texts with the newest first")
+    listed = [secret.strip() for secret in given]
     if style == "standard" and not listed:
         raise ValueError("an endpoint of format standard needs a secret")
-    return {"url": url, "format": style, "events": events, "secrets": [s.strip() for s in listed]}
+    try:
+        if style == "standard":
+            list(map(key, listed))
+    except ValueError:
+        raise ValueError("a secret of format standard is base64, with or without whsec_ before it") from None
+    return listed
 
 
 def _one_process_on_memory(settings: dict[str, Any]) -> None:

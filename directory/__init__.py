@@ -7,8 +7,22 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, database, logs
-from directory.api import admin, auth, categories, credentials, limits, problems, projects, routing, security, system
+from directory.api import (
+    admin,
+    auth,
+    categories,
+    credentials,
+    lane,
+    limits,
+    metrics,
+    problems,
+    projects,
+    routing,
+    security,
+    system,
+)
 from directory.extensions import db, migrate
+from directory.freshness import Guard
 from directory.services.webhooks import Endpoint
 
 
@@ -29,12 +43,14 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
     routing.init_app(app)
-    for room in (security, credentials, limits, problems):
+    for room in (security, credentials, limits, problems, metrics):
         room.init_app(app)
     for room in (projects, categories, auth, admin, system):
         app.register_blueprint(room.bp)
     routing.require_access(app)
     cli.init_app(app)
+    with app.app_context():
+        lane.init_app(app, Guard(db.engine))
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]

@@ -1,11 +1,11 @@
 """Log lines: one JSON object a line, with the id of the request that it belongs to."""
 
+import json
 import logging
 import sys
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
 from flask import g, has_request_context
 
 STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
@@ -15,7 +15,7 @@ class JsonFormatter(logging.Formatter):
     """A record as one line of JSON; what a call passes as `extra` becomes members."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line. Line breaks in values are escaped by JSON, so that nobody can forge one."""
+        """The line, in ASCII: no value can forge a second one, by whatever it is that a viewer breaks lines at."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -27,15 +27,16 @@ class JsonFormatter(logging.Formatter):
         line |= {name: value for name, value in vars(record).items() if name not in STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        # Not orjson: it leaves U+2028 and terminal controls as they are, and refuses lone surrogates and large numbers.
+        return json.dumps(line, default=str, separators=(",", ":"))
 
 
 def configure(level: str) -> None:
-    """Send the service's and its libraries' records to standard error, once, from `level` on."""
+    """Send every record to standard error once: the service's from `level` on, of other libraries the warnings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    others = [each for each in root.handlers if not isinstance(each.formatter, JsonFormatter)]
+    root.handlers = [*others, handler]
     for name in ("directory", "flask-limiter", "alembic.runtime.migration"):
-        logger = logging.getLogger(name)
-        logger.handlers = [handler]
-        logger.setLevel(level)
-        logger.propagate = False
+        logging.getLogger(name).setLevel(level)

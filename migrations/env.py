@@ -35,6 +35,8 @@ def run() -> None:
             connection.connection.dbapi_connection.execute("PRAGMA foreign_keys=OFF")
             connection = connection.execution_options(sqlite_begin="IMMEDIATE")
         else:
+            # The engine's reads are not transactions; a migration is one, so that it is done whole or not at all.
+            connection = connection.execution_options(isolation_level="READ COMMITTED")
             connection.exec_driver_sql("SET statement_timeout = 0")
             connection.commit()
         context.configure(

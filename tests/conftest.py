@@ -124,6 +124,7 @@ def make_app(database: Database) -> Iterator[Any]:
         with app.app_context():
             db.session.remove()
             db.engine.dispose()
+        app.extensions["guard"].close()
 
 
 @pytest.fixture

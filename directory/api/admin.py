@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from directory.api import cursors
 from directory.api.credentials import caller
-from directory.api.decorators import admin_required, require_admin
+from directory.api.decorators import admin_required, close_admin, require_admin
 from directory.api.operation import operation
 from directory.api.projects import listing, subscribers
 from directory.api.schemas.admin import (
@@ -34,11 +34,12 @@ from directory.services import deliveries as outbox
 
 bp = Blueprint("admin", __name__, url_prefix="/api/admin")
 bp.before_request(require_admin)
+bp.before_app_request(close_admin)
 
 
 @bp.get("/projects")
 @admin_required
-@operation(query=QueueQuery(), answer=ProjectPage(), tier="read")
+@operation(query=QueueQuery(), answer=ProjectPage(), tier="read", headers=("Link",))
 def queue(query: dict[str, Any]) -> Any:
     """List projects of every state; the pending ones are the review queue, oldest first."""
     owner = query.get("owner")
@@ -57,7 +58,11 @@ def queue(query: dict[str, Any]) -> Any:
 @admin_required
 @operation(answer=ProjectDetail(), raises=(InvalidTransition,))
 def approve(project_id: int) -> Any:
-    """Make a pending project live and notify the outside."""
+    """Make a pending project live and notify the outside.
+
+    Approving what is live already changes nothing and notifies nobody, so a retry is harmless. Of two administrators
+    who decide at once one wins. So it is with the other decisions.
+    """
     moderation.approve(project_id, by=caller(), notify=subscribers())
     return catalog.one(project_id, viewer=caller())
 
@@ -75,7 +80,10 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 @admin_required
 @operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition,))
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
-    """Take a live project down, back to the queue."""
+    """Take a live project down, back to the queue.
+
+    Its votes and its first publication stay.
+    """
     moderation.unpublish(project_id, by=caller(), notify=subscribers(), reason=body.get("reason"))
     return catalog.one(project_id, viewer=caller())
 
@@ -121,7 +129,7 @@ def log(query: dict[str, Any]) -> Any:
 
 @bp.get("/users")
 @admin_required
-@operation(query=UsersQuery(), answer=UserPage(), tier="read")
+@operation(query=UsersQuery(), answer=UserPage(), tier="read", headers=("Link",))
 def users(query: dict[str, Any]) -> Any:
     """List users with their statistics."""
     window = cursors.window(query)
@@ -150,7 +158,10 @@ def dashboard(query: dict[str, Any]) -> Any:
 
 @bp.post("/categories")
 @admin_required
-@operation(body=CategoryInput(), body_required=True, answer=CategoryOutput(), status=201, raises=(Duplicate,))
+@operation(
+    body=CategoryInput(), body_required=True, answer=CategoryOutput(), status=201, headers=("Location",),
+    raises=(Duplicate,),
+)  # fmt: skip
 def add_category(body: dict[str, Any]) -> Any:
     """Add a category."""
     return categories.add(body), {"Location": f"/api/admin/categories/{body['slug']}"}

@@ -39,6 +39,7 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
 @public
 @operation(
     body=RegisterInput(), body_required=True, answer=UserOutput(), status=201, tier="auth", transactional=False,
+    headers=("Set-Cookie",),
     raises=(RegistrationClosed, Duplicate),
 )  # fmt: skip
 def register(body: dict[str, Any]) -> Any:
@@ -46,6 +47,7 @@ def register(body: dict[str, Any]) -> Any:
     if not current_app.config["REGISTRATION_OPEN"]:
         raise RegistrationClosed
     username, email = body["username"], body["email"]
+    accounts.release()
     hashed = accounts.prepare_password(body["password"], username=username, email=email)
 
     def work() -> tuple[Any, str]:
@@ -59,6 +61,7 @@ def register(body: dict[str, Any]) -> Any:
 @public
 @operation(
     body=LoginInput(), body_required=True, answer=UserOutput(), tier="auth", transactional=False,
+    headers=("Set-Cookie",),
     raises=(InvalidCredentials, AccountSuspended),
 )  # fmt: skip
 def login(body: dict[str, Any]) -> Any:
@@ -78,7 +81,7 @@ def login(body: dict[str, Any]) -> Any:
 
 @bp.post("/logout")
 @login_required
-@operation(status=204)
+@operation(status=204, headers=("Set-Cookie",))
 def logout() -> Any:
     """Sign out: the session ends on the server, wherever its cookie was copied."""
     session_id = caller().session_id
@@ -104,7 +107,10 @@ def show() -> Any:
     body=AccountChanges(), body_required=True, answer=UserOutput(), transactional=False, raises=(Duplicate,)
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
-    """Change one's e-mail address or password."""
+    """Change one's e-mail address or password.
+
+    A new password needs the present one, and ends all one's other sessions.
+    """
     user = accounts.get(caller().id)
     known, new_hash = user.password_hash, None
     if ("password" in body) != ("current_password" in body):
@@ -155,7 +161,10 @@ def list_tokens() -> Any:
 @login_required
 @operation(body=TokenInput(), body_required=True, answer=NewToken(), status=201)
 def issue_token(body: dict[str, Any]) -> Any:
-    """Make an API token; its text is shown this once."""
+    """Make an API token; its text is shown this once.
+
+    Send it as `Authorization: Bearer`. It may do whatever its user may, until it expires or is revoked.
+    """
     return sessions.issue_token(body["name"], body.get("expires_at"), by=caller())
 
 

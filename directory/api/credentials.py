@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from flask import Flask, Request, Response, current_app, request
+from flask import Flask, Request, Response, current_app, g, request
 from flask_login import current_user
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -19,7 +19,7 @@ COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
 
 def init_app(app: Flask) -> None:
     """Bind Flask-Login, and name the cookie: `__Host-` keeps it to this host and to TLS outside development."""
-    secure = app.config["APP_ENV"] == "production"
+    secure = app.config["APP_ENV"] != "development"
     app.config |= {"COOKIE_NAME": "__Host-directory" if secure else "directory", "COOKIE_SECURE": secure}
     login_manager.init_app(app)
     login_manager.request_loader(load)
@@ -73,6 +73,12 @@ def refuse_bad_token() -> None:
 def viewer() -> Caller | None:
     """The caller, or None where the request is anonymous."""
     user: Any = current_user._get_current_object()
+    return user if isinstance(user, Caller) else None
+
+
+def known() -> Caller | None:
+    """The caller, if anything has asked for them in this request: for what goes with every answer."""
+    user: Any = g.get("_login_user")
     return user if isinstance(user, Caller) else None
 
 

@@ -1,12 +1,16 @@
 """Who may call a route. Every route carries one of these; `access` is what it says of itself.
 
-They run before anything of the request is counted, read or validated.
+They run before anything of the request is read or validated.
 """
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from flask import request
+from werkzeug.exceptions import NotFound
+
+from directory.api import limits
 from directory.api.credentials import caller
 from directory.errors import AdminRequired
 from directory.services import catalog
@@ -28,9 +32,16 @@ def login_required(view: View) -> View:
 def owner_required(view: View) -> View:
     """The owner of the project `project_id` and administrators may. Raises Unauthenticated, NotFound, NotOwner.
 
-    The rule itself stands in the services, which ask it again under the project's lock.
+    The rule itself stands in the services, which ask it again under the project's lock. The request is counted
+    before it: counted is what a caller tries, and not only what there is.
     """
-    return _guarded(view, "owner", lambda project_id, **_path: catalog.editable(project_id, by=caller()))
+
+    def check(project_id: int, **_path: Any) -> None:
+        by = caller()
+        limits.spend(view.operation.tier)  # type: ignore[attr-defined]
+        catalog.editable(project_id, by=by)
+
+    return _guarded(view, "owner", check)
 
 
 def admin_required(view: View) -> View:
@@ -42,6 +53,12 @@ def require_admin() -> None:
     """Raise Unauthenticated or AdminRequired unless an administrator calls."""
     if not caller().is_admin:
         raise AdminRequired
+
+
+def close_admin() -> None:
+    """Let none but administrators learn what there is under /api/admin, an id that cannot be included."""
+    if request.path.startswith("/api/admin/") and isinstance(request.routing_exception, NotFound):
+        require_admin()
 
 
 def _guarded(view: View, access: str, check: Callable[..., object]) -> View:

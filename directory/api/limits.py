@@ -6,32 +6,65 @@ whatever becomes of the request.
 
 import math
 import time
-from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
+from threading import Lock
+from typing import Any, NamedTuple
 
 from flask import Flask, Response, current_app, g, request
-from flask_limiter import RequestLimit
-from limits import parse_many
+from flask_limiter import RateLimitExceeded
+from limits import RateLimitItem, parse_many
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
 
 from directory.api.credentials import viewer
 from directory.extensions import limiter
 
 STRATEGY = "moving-window"  # the only one that holds over any window, not just over those that begin on the clock
+# Another strategy finds keys of another type under the same name, so the name says which it is.
+PREFIX = f"directory:{STRATEGY}"
+REDIS_SECONDS = 0.25
+
+
+class ProcessMemory(MemoryStorage):
+    """The library's storage in memory, made safe for threads: two that start its timer at once fail in one of them."""
+
+    STORAGE_SCHEME = ["process"]  # noqa: RUF012 (as the library has it)
+
+    def __init__(self, uri: str | None = None, **options: Any) -> None:
+        self._turn = Lock()
+        super().__init__(uri, **options)
+
+    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        """Whether one more fits under the limit; if so it is counted."""
+        with self._turn:
+            return super().acquire_entry(key, limit, expiry, amount)
+
+
+class Standing(NamedTuple):
+    """How one limit of a tier stands after this request; `wait` is in seconds, until one more is free."""
+
+    item: RateLimitItem
+    remaining: int
+    wait: int
 
 
 def init_app(app: Flask) -> None:
     """Bind the limiter to the app's storage: Redis, or the process's memory while there is one process."""
     redis_url = app.config.get("REDIS_URL")
     app.config |= {
-        "RATELIMIT_STORAGE_URI": redis_url or "memory://",
+        # Redis's own name for a socket's address is not the limiter's.
+        "RATELIMIT_STORAGE_URI": redis_url.replace("unix://", "redis+unix://", 1) if redis_url else "process://",
         "RATELIMIT_STRATEGY": STRATEGY,
-        # Another strategy finds keys of another type under the same name, so the name says which it is.
-        "RATELIMIT_KEY_PREFIX": f"directory:{STRATEGY}",
+        "RATELIMIT_KEY_PREFIX": PREFIX,
         "RATELIMIT_IN_MEMORY_FALLBACK_ENABLED": bool(redis_url),
     }
     if redis_url:
-        app.config["RATELIMIT_STORAGE_OPTIONS"] = {"socket_timeout": 0.25, "socket_connect_timeout": 0.25}
+        options = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
+        app.config["RATELIMIT_STORAGE_OPTIONS"] = options
     limiter.init_app(app)
+    # What the library makes itself is the storage that ours mends, and it has no setting for it.
+    limiter._fallback_limiter = MovingWindowRateLimiter(ProcessMemory())
     app.after_request(_headers)
 
 
@@ -52,71 +85,98 @@ def _caller() -> str:
     return f"user:{user.id}" if user else f"address:{address()}"
 
 
+KEYS = {
+    "voting": _caller,
+    "submission": _caller,
+    "auth": address,
+    "account": lambda: f"{g.account}@{address()}",
+    "write": _caller,
+    "read": _caller,
+}
+
+
 def _limits(tier: str) -> str:
+    if tier == "account":
+        return _halved(current_app.config["RATELIMIT_AUTH"])
     return str(current_app.config[f"RATELIMIT_{tier.upper()}"])
 
 
-def _per_account() -> str:
+@lru_cache
+def _items(limits: str) -> tuple[RateLimitItem, ...]:
+    return tuple(parse_many(limits)) if limits else ()
+
+
+def _halved(limits: str) -> str:
     """Half of the `auth` tier, for one account from one address: guessing at one is stopped before the address is."""
-    return ";".join(
-        f"{max(1, item.amount // 2)} per {item.multiples} {item.GRANULARITY.name}"
-        for item in parse_many(_limits("auth"))
-    )
+    halves = (f"{max(1, i.amount // 2)} per {i.multiples} {i.GRANULARITY.name}" for i in _items(limits))
+    return "; ".join(halves)
 
 
-def _spender(name: str, limits: Callable[[], str], key: Callable[[], str]) -> Callable[[], None]:
-    """A function whose call counts against the limits. The library tells such functions apart by their names."""
+def _spender(tier: str) -> Any:
+    """A function whose call counts against the tier. The library tells such functions apart by their names."""
 
     def spend() -> None:
         return None
 
-    spend.__name__ = spend.__qualname__ = f"spend_{name}"
-    return limiter.shared_limit(limits, scope=name, key_func=key)(spend)
+    spend.__name__ = spend.__qualname__ = f"spend_{tier}"
+    return limiter.shared_limit(lambda: _limits(tier), scope=tier, key_func=lambda: str(g.limit_key))(spend)
 
 
-_SPEND = {
-    "voting": _spender("voting", lambda: _limits("voting"), _caller),
-    "submission": _spender("submission", lambda: _limits("submission"), _caller),
-    "auth": _spender("auth", lambda: _limits("auth"), address),
-    "write": _spender("write", lambda: _limits("write"), _caller),
-    "read": _spender("read", lambda: _limits("read"), _caller),
-    "account": _spender("account", _per_account, lambda: str(g.account)),
-}
+_SPEND = {tier: _spender(tier) for tier in KEYS}
 
 
 def spend(tier: str) -> None:
-    """Count the request against `tier`. Raises Flask-Limiter's RateLimitExceeded."""
-    if current_app.config["RATELIMIT_ENABLED"] and _limits(tier):
-        g.tier = tier
-        _SPEND[tier]()
+    """Count the request against `tier`, once, however often it is asked. Raises RateLimitExceeded."""
+    spent: dict[str, list[Standing]] = g.setdefault("spent", {})
+    if tier in spent or not current_app.config["RATELIMIT_ENABLED"] or not _limits(tier):
+        return
+    # Made out here, where its failure is the database's: within, the library would take it for the storage's.
+    g.limit_key = KEYS[tier]()
+    try:
+        _count(tier)
+    finally:
+        spent[tier] = _standings(tier)
 
 
 def spend_on_account(account: str) -> None:
     """Count a guess at the password of `account` from this address. Raises RateLimitExceeded."""
-    if current_app.config["RATELIMIT_ENABLED"] and _limits("auth"):
-        g.account = f"{account}@{address()}"
-        g.tier = "account"
-        _SPEND["account"]()
+    g.account = account
+    spend("account")
+
+
+def _count(tier: str) -> None:
+    try:
+        _SPEND[tier]()
+    except RateLimitExceeded:
+        raise
+    except Exception:
+        # Of the requests that are waiting for a Redis that went away, the library lets the first one fall back to
+        # memory and fails the others. By now they find it marked as gone.
+        _SPEND[tier]()
+
+
+def _standings(tier: str) -> list[Standing]:
+    """How the tier's limits stand; nothing where Redis went away meanwhile, for no request fails for its headers."""
+    try:
+        items = _items(_limits(tier))
+        stats = [(item, limiter.limiter.get_window_stats(item, PREFIX, g.limit_key, tier)) for item in items]
+    except Exception:
+        return []
+    now = time.time()
+    return [Standing(item, max(0, left), max(0, math.ceil(reset - now))) for item, (reset, left) in stats]
 
 
 def retry_after() -> int:
-    """Whole seconds, at least one, after which the limit that was just exceeded lets a request pass."""
-    return max([1, *(_seconds_until(limit) for limit in limiter.current_limits if limit.breached)])
+    """Whole seconds, at least one, after which every limit that is used up lets a request pass."""
+    spent: dict[str, list[Standing]] = g.spent
+    return max([1, *(standing.wait for tier in spent.values() for standing in tier if not standing.remaining)])
 
 
 def _headers(response: Response) -> Response:
     """RateLimit and RateLimit-Policy, as draft-ietf-httpapi-ratelimit-headers has them."""
-    if "tier" not in g:
-        return response
-    limits = [(f"{g.tier}-{limit.limit.get_expiry()}s", limit) for limit in limiter.current_limits]
-    response.headers["RateLimit-Policy"] = ", ".join(
-        f'"{name}";q={limit.limit.amount};w={limit.limit.get_expiry()}' for name, limit in limits
-    )
-    response.headers["RateLimit"] = ", ".join(
-        f'"{name}";r={max(0, limit.remaining)};t={_seconds_until(limit)}' for name, limit in limits
-    )
+    named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in g.get("spent", {}).items() for s in all_]
+    if named:
+        policy = (f"{name};q={s.item.amount};w={s.item.get_expiry()}" for name, s in named)
+        response.headers["RateLimit-Policy"] = ", ".join(policy)
+        response.headers["RateLimit"] = ", ".join(f"{name};r={s.remaining};t={s.wait}" for name, s in named)
     return response
-
-
-def _seconds_until(limit: RequestLimit) -> int:
-    return max(0, math.ceil(limit.window.reset_time - time.time()))

@@ -17,6 +17,7 @@ from marshmallow import Schema, ValidationError
 from directory.api import limits
 from directory.api.body import pointer, read_json, read_query
 from directory.api.credentials import viewer
+from directory.api.dump import compiled
 from directory.api.schemas.fields import Strict
 from directory.database import transaction
 from directory.errors import DirectoryError, Invalid
@@ -36,8 +37,10 @@ NOTHING = Nothing()
 class Operation:
     """What a view takes and gives.
 
-    `body_required` is for bodies only; `transactional` is off for views that open their own transaction because
-    they hash a password first; `shared` answers depend on the caller alone by what the caller may see.
+    `tier` None is for probes, which no limit may fail; `transactional` is off for views that open their own
+    transaction because they hash a password first. For the OpenAPI document alone: `raises`, what the rule may
+    refuse beyond what every route may; `headers`, what the answer carries beyond what every answer does;
+    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
     """
 
     answer: Schema | None = None
@@ -45,11 +48,13 @@ class Operation:
     query: Schema = NOTHING
     body: Schema = NOTHING
     body_required: bool = False
-    tier: str = "write"
+    tier: str | None = "write"
     etag: bool = False
     transactional: bool = True
     raises: tuple[type[DirectoryError], ...] = ()
-    media_type: str = "application/json"
+    headers: tuple[str, ...] = ()
+    personal: bool = False
+    media_types: tuple[str, ...] = ("application/json",)
 
 
 def operation(**facts: Any) -> Callable[[View], View]:
@@ -60,7 +65,9 @@ def operation(**facts: Any) -> Callable[[View], View]:
         @wraps(view)
         def run(**path: Any) -> Response:
             reads = request.method in READS
-            limits.spend("read" if reads else spec.tier)
+            if spec.tier is not None:
+                viewer()  # who asks decides how the answer may be kept, also where its text is the same for all
+                limits.spend("read" if reads else spec.tier)
             taken = {**path, **_query(spec)}
             if not reads:
                 taken |= _body(spec)
@@ -115,7 +122,7 @@ def respond(result: Any, spec: Operation) -> Response:
     if isinstance(result, Response):
         return result
     data, headers = result if isinstance(result, tuple) else (result, {})
-    body = b"" if spec.answer is None else orjson.dumps(spec.answer.dump(data))
+    body = b"" if spec.answer is None else orjson.dumps(compiled(spec.answer)(data))
     response = Response(body, status=spec.status, headers=headers)
     if spec.answer is None:
         del response.headers["Content-Type"]
@@ -127,14 +134,13 @@ def respond(result: Any, spec: Operation) -> Response:
 
 
 def tag(response: Response, version: int | None = None) -> None:
-    """Give a read its ETag and caching rules, and make it 304 where the caller has it already.
+    """Give an answer its ETag, and make a read 304 where the caller has it already.
 
     The tag of a project begins with its version, which is what If-Match is compared by: a vote changes the answer
     and so the tag, but does not stand in the way of its owner's edit.
     """
     digest = hashlib.sha256(response.get_data()).hexdigest()[:20]
     response.set_etag(digest if version is None else f"{version}-{digest}")
-    response.headers["Cache-Control"] = "public, no-cache" if viewer() is None else "private, no-cache"
     response.vary.update(("Cookie", "Authorization"))
     if request.method in READS:
         response.make_conditional(request)

@@ -23,9 +23,17 @@ def subscribers() -> list[Endpoint]:
 
 @bp.get("")
 @public
-@operation(query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, raises=(Unauthenticated,))
+@operation(
+    query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
+    raises=(Unauthenticated,),
+)  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
-    """List projects: filtered, sorted, searched, by page or by cursor."""
+    """List projects: filtered, sorted, searched, by page or by cursor.
+
+    Live ones unless `status` says otherwise: of the pending and rejected ones an administrator sees all, a member
+    their own, and an anonymous caller none (401). `owner=me` without `status` shows all of one's own. Equal ones
+    stand newest first, so every order is total.
+    """
     names = ("status", "category", "tag", "owner", "q")
     filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
     return listing(filters, query.get("sort"), query)
@@ -41,9 +49,12 @@ def listing(filters: catalog.Filters, sort: str | None, query: dict[str, Any]) -
 
 @bp.get("/<id:project_id>")
 @public
-@operation(answer=ProjectDetail(), tier="read", etag=True)
+@operation(answer=ProjectDetail(), tier="read", etag=True, personal=True)
 def show(project_id: int) -> Any:
-    """Show a project."""
+    """Show a project.
+
+    One that is not live is there for its owner and administrators alone.
+    """
     return catalog.one(project_id, viewer=viewer())
 
 
@@ -51,6 +62,7 @@ def show(project_id: int) -> Any:
 @login_required
 @operation(
     body=ProjectInput(), body_required=True, answer=ProjectDetail(), status=201, tier="submission", etag=True,
+    headers=("Location",),
     raises=(Duplicate,),
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
@@ -66,7 +78,11 @@ def create(body: dict[str, Any]) -> Any:
     raises=(NotOwner, Duplicate, PreconditionFailed),
 )  # fmt: skip
 def update(project_id: int, body: dict[str, Any]) -> Any:
-    """Change a project: any subset of the writable fields."""
+    """Change a project: any subset of the writable fields.
+
+    A rejected project goes back to the queue, and so does a live one whose owner changes its title or URL. An
+    administrator's edit never changes the state. What changes nothing leaves no trace.
+    """
     review = current_app.config["REVIEW_ON_EDIT"]
     submissions.edit(project_id, body, by=caller(), review_on_edit=review, versions=versions_allowed())
     return catalog.one(project_id, viewer=caller())
@@ -84,7 +100,10 @@ def delete(project_id: int) -> Any:
 @login_required
 @operation(answer=VoteOutput(), tier="voting", raises=(NotVotable,))
 def toggle_vote(project_id: int) -> Any:
-    """Toggle the caller's vote."""
+    """Toggle the caller's vote.
+
+    What cannot be told from a first try when it is tried again: PUT and DELETE can.
+    """
     return voting.toggle(project_id, by=caller())
 
 

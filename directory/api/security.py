@@ -4,11 +4,12 @@ import logging
 import re
 import secrets
 import time
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, current_app, g, request
 
-from directory.api.credentials import bearer, cookie
+from directory.api.credentials import bearer, cookie, known
 from directory.errors import CrossSiteRequest
 
 log = logging.getLogger("directory.access")
@@ -36,9 +37,20 @@ def init_app(app: Flask) -> None:
     app.after_request(_finish)
 
 
+def request_id(given: str) -> str:
+    """The caller's own id of a request, if it is one; else a fresh one."""
+    return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+
+
+def log_request(method: str, path: str, status: int, began: float, **facts: Any) -> None:
+    """The request's line in the log; `began` is of time.perf_counter()."""
+    if log.isEnabledFor(logging.INFO):
+        ms = round((time.perf_counter() - began) * 1000, 1)
+        log.info("request", extra={"method": method, "path": path, "status": status, "ms": ms, **facts})
+
+
 def _begin() -> None:
-    given = request.headers.get("X-Request-ID", "")
-    g.request_id = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
     g.began = time.perf_counter()
 
 
@@ -81,7 +93,10 @@ def _trusted(origin: str | None) -> bool:
 
 def _own(origin: str) -> bool:
     """Whether the origin is this host. The scheme is left out: a proxy may end TLS before us."""
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     return bool(parts.netloc) and _host(parts.scheme, parts.netloc) == _host(parts.scheme, request.host)
 
 
@@ -95,11 +110,19 @@ def _finish(response: Response) -> Response:
         response.headers.setdefault(name, value)
     if request.is_secure:
         response.headers["Strict-Transport-Security"] = "max-age=31536000"
+    _caching(response)
+    _cors(response)
+    user = known()
+    log_request(request.method, request.path, response.status_code, g.began, user_id=user.id if user else None)
+    return response
+
+
+def _caching(response: Response) -> None:
     if request.path.startswith(NO_STORE) or response.status_code >= 400:
         response.headers["Cache-Control"] = "no-store"
-    _cors(response)
-    _log(response)
-    return response
+    else:
+        shared = "private" if known() else "public"
+        response.headers.setdefault("Cache-Control", f"{shared}, no-cache")
 
 
 def _cors(response: Response) -> None:
@@ -112,15 +135,3 @@ def _cors(response: Response) -> None:
         response.headers["Access-Control-Allow-Credentials"] = "true"
         response.headers["Access-Control-Expose-Headers"] = EXPOSED
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-
-
-def _log(response: Response) -> None:
-    user = g.get("_login_user")
-    facts = {
-        "method": request.method,
-        "path": request.path,
-        "status": response.status_code,
-        "ms": round((time.perf_counter() - g.began) * 1000, 1),
-        "user_id": getattr(user, "id", None),
-    }
-    log.info("request", extra=facts)

@@ -1,5 +1,109 @@
-"""Around the service: health, readiness, metrics, the API's own description, the feed."""
+"""Around the service: health, readiness, metrics, the API's own description, and the feed."""
 
-from flask import Blueprint
+from typing import Any
 
-bp = Blueprint("system", __name__)
+import click
+from flask import Blueprint, Response, current_app
+
+from directory.api import docs, feed, metrics, openapi, probes
+from directory.api.decorators import public
+from directory.api.operation import operation, tag
+from directory.api.schemas.system import Health, Readiness
+from directory.errors import NotFound, Unavailable
+
+bp = Blueprint("system", __name__, cli_group=None)
+
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+@bp.get("/healthz")
+@public
+@operation(answer=Health(), tier=None)
+def healthz() -> Any:
+    """Say that the process answers.
+
+    It touches nothing else: restart the process where this fails, and only then.
+    """
+    return {"status": "ok"}, NO_STORE
+
+
+@bp.get("/readyz")
+@public
+@operation(answer=Readiness(), tier=None)
+def readyz() -> Any:
+    """Say whether the service can do its work.
+
+    200 where the database answers and has this version's migrations, else 503 with the same `checks`. Redis and the
+    webhooks are reported and decide nothing: without the one each process counts rate limits by itself, and the
+    others wait in the outbox.
+    """
+    ready, checks = probes.checks()
+    if not ready:
+        raise Unavailable("The service is not ready.", checks=checks)
+    return {"status": "ready", "checks": checks}, NO_STORE
+
+
+@bp.get("/metrics")
+@public
+@operation(tier=None, media_types=("text/plain",), raises=(NotFound,))
+def scrape() -> Response:
+    """Give metrics to Prometheus, in its text format; 404 unless they are enabled."""
+    return metrics.page()
+
+
+@bp.get("/api/openapi.json")
+@public
+@operation(tier="read", etag=True)
+def describe() -> Response:
+    """Describe the API: this document."""
+    response = Response(openapi.served(), content_type="application/json")
+    tag(response)
+    return response
+
+
+@bp.cli.command("openapi")
+def print_document() -> None:
+    """Print the API's OpenAPI document, as docs/openapi.json holds it."""
+    click.echo(openapi.printed(current_app), nl=False)
+
+
+@bp.get("/api/docs")
+@public
+@operation(tier="read", etag=True, media_types=("text/html",))
+def reference() -> Response:
+    """Show this document in Swagger UI, which works offline."""
+    return docs.reference()
+
+
+@bp.get("/api/docs/<version>/<name>")
+@public
+@operation(tier="read", media_types=docs.MEDIA_TYPES, raises=(NotFound,))
+def asset(version: str, name: str) -> Response:
+    """Give a file of the pages, to be kept for ever."""
+    return docs.asset(version, name)
+
+
+@bp.get("/api/problems")
+@public
+@operation(tier="read", etag=True, media_types=("text/html",))
+def problems() -> Response:
+    """List the kinds of problem, for people."""
+    return docs.problems()
+
+
+@bp.get("/api/problems/<code>")
+@public
+@operation(tier="read", etag=True, media_types=("text/html",), raises=(NotFound,))
+def problem(code: str) -> Response:
+    """Say what a kind of problem means, for people: the address that every problem's `type` names."""
+    return docs.problem(code)
+
+
+@bp.get("/api/projects.atom")
+@public
+@operation(tier="read", etag=True, media_types=("application/atom+xml",))
+def atom() -> Response:
+    """Follow the 50 newest live projects as an Atom feed."""
+    response = Response(feed.document(), content_type=feed.MEDIA_TYPE)
+    tag(response)
+    return response

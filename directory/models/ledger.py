@@ -41,6 +41,7 @@ class Delivery(db.Model):  # type: ignore[name-defined,misc]
     """The outbox: one notification for one endpoint. `payload` is the event's JSON, `endpoint` a configured name.
 
     A deliverer claims a due row by a lease and a fencing token; only the holder of the token may complete it.
+    `attempts` counts the tries since it was last made due by hand, `settled_at` is when it was delivered or given up.
     """
 
     __tablename__ = "deliveries"
@@ -48,8 +49,10 @@ class Delivery(db.Model):  # type: ignore[name-defined,misc]
         one_of("state", DeliveryState),
         CheckConstraint("(lease_token IS NULL) = (leased_until IS NULL)", name="lease"),
         UniqueConstraint("webhook_id", "endpoint"),
-        Index(None, "state", "id"),  # the administrators' list by state
-        Index(  # what is due, endpoint by endpoint; the age of the oldest
+        CheckConstraint("(state = 'pending') = (settled_at IS NULL)", name="settled"),
+        Index(None, "state", "id"),  # the administrators' list by state; the age of the oldest
+        Index(None, "settled_at"),  # what has been kept for long enough
+        Index(  # what is due, endpoint by endpoint
             "ix_deliveries_due",
             "endpoint",
             "next_attempt_at",
@@ -72,7 +75,7 @@ class Delivery(db.Model):  # type: ignore[name-defined,misc]
     next_attempt_at: Mapped[Instant] = mapped_column(default=now)
     leased_until: Mapped[Instant | None]
     lease_token: Mapped[str | None] = mapped_column(String(32))
-    delivered_at: Mapped[Instant | None]
+    settled_at: Mapped[Instant | None]
 
 
 class DeliveryAttempt(db.Model):  # type: ignore[name-defined,misc]

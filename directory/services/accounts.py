@@ -108,9 +108,10 @@ def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str 
         if user.password_hash != known_hash:
             raise Invalid.field("current_password", "This is not your password.")
         user.password_hash = new_hash
-        sessions.end_others(caller.id, keep=caller.session_id)
     with refusing(uq_users_email=Duplicate(TAKEN)):
-        db.session.flush()
+        db.session.flush()  # before any other statement, which would flush it unguarded
+    if new_hash is not None:
+        sessions.end_others(caller.id, keep=caller.session_id)
     return user
 
 

@@ -4,53 +4,17 @@ A page is one statement over columns, the viewer's votes for it included; its to
 counters in `categories` wherever the filters allow it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, literal, or_, select, true
-from sqlalchemy.orm import aliased
+from sqlalchemy import select
 
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
-from directory.models import Category, Project, ProjectTag, Status, Upvote, User
-from directory.services import search
+from directory.models import Project, Status
+from directory.services import queries, search
 from directory.services.identity import Caller
-from directory.services.paging import AnySelect, Slice, Sort, Window, fetch, plain
-
-SORTS = {
-    "newest": Sort("newest", (Project.listed_at, Project.id), descending=True),
-    "upvotes": Sort("upvotes", (Project.upvotes, Project.id), descending=True),
-    "popular": Sort("popular", (Project.hot, Project.id), descending=True),
-    "oldest": Sort("oldest", (Project.submitted_at, Project.id), descending=False),
-}
-COUNTERS = {
-    Status.LIVE: Category.live_projects,
-    Status.PENDING: Category.pending_projects,
-    Status.REJECTED: Category.rejected_projects,
-}
-COLUMNS = (
-    Project.id,
-    Project.slug,
-    Project.title,
-    Project.tagline,
-    Project.description,
-    Project.url,
-    Project.repository_url,
-    Project.logo_url,
-    Project.tags,
-    Project.status,
-    Project.upvotes,
-    Project.created_at,
-    Project.updated_at,
-    Project.submitted_at,
-    Project.published_at,
-    Project.rejection_reason,
-    Project.version,
-    Category.slug.label("category_slug"),
-    Category.name.label("category_name"),
-    Project.owner_id,
-    User.username.label("owner_username"),
-)
+from directory.services.paging import Slice, Window, cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +28,10 @@ class Filters:
     owner_id: int | None = None
     q: str | None = None
 
-
-def visible_to(viewer: Caller | None) -> ColumnElement[bool]:
-    """The condition that `viewer` may know of a project: it is live, their own, or they are an administrator."""
-    if viewer is None:
-        return Project.status == Status.LIVE
-    if viewer.is_admin:
-        return true()
-    return or_(Project.status == Status.LIVE, Project.owner_id == viewer.id)
+    def given(self) -> dict[str, Any]:
+        """Those that narrow, by name."""
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in named if value is not None}
 
 
 def require_editable(project: Any, by: Caller) -> None:
@@ -106,115 +66,80 @@ def public_scope(*, viewer: Caller | None, status: str | None, owner: str | None
 
 
 def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
-    """A project as `viewer` may see it. Raises NotFound."""
-    query = _select(viewer).add_columns(_queue_position().label("queue_position"))
-    row = db.session.execute(query.where(Project.id == project_id, visible_to(viewer))).one_or_none()
-    if row is None:
-        raise NotFound
-    return _view(row, viewer)
+    """A project as `viewer` may see it: live, their own, or any for an administrator. Raises NotFound."""
+    audience = "anyone" if viewer is None else viewer.role
+    return _one(audience, project_id, viewer)
 
 
 def stored(project_id: int) -> dict[str, Any]:
     """A project as it stands, whoever may see it, with its public fields. Raises NotFound."""
-    row = db.session.execute(_select(None).where(Project.id == project_id)).one_or_none()
-    if row is None:
-        raise NotFound
-    return _view(row, None)
+    return _one("stored", project_id, None)
 
 
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
-    """Those of the projects that `viewer` may see, by id."""
-    query = _select(viewer).add_columns(_queue_position().label("queue_position"))
-    rows = db.session.execute(query.where(Project.id.in_(project_ids), visible_to(viewer)))
-    return {row.id: _view(row, viewer) for row in rows}
+    """The projects by id, as an administrator sees them."""
+    parameters = {"project_ids": project_ids, "viewer_id": viewer.id}
+    return {row.id: _detail(row, viewer) for row in db.session.execute(queries.several(), parameters)}
 
 
 def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller | None) -> Slice:
-    """A slice of the projects that match `filters`. Visibility is the caller's: see `visible_to`.
+    """A slice of the projects that match `filters`. Who may ask for them is `public_scope`'s to say.
 
     `sort` None means best match first where there is a query, else newest first.
     """
-    condition, match = _condition(filters)
-    order = SORTS[sort or "newest"]
-    if filters.q is not None and sort is None:
-        order = Sort("best", (match, Project.upvotes, Project.id), descending=True)
-    found = fetch(_select(viewer).where(condition), order, window)
+    given = _parameters(filters)
+    if given is None:
+        return Slice([], None, None)
+    dialect, names = db.engine.dialect.name, tuple(filters.given())
+    statement = queries.page(names, sort, window.start, window.limit, viewer is not None, dialect)
+    viewed = {} if viewer is None else {"viewer_id": viewer.id}
+    rows = list(db.session.execute(statement, {**given, **window.parameters(), **viewed}))
+    found = cut(rows, queries.order(sort, searching=filters.q is not None, dialect=dialect), window)
     found.items = [_view(row, viewer) for row in found.items]
     return found
 
 
 def total(filters: Filters) -> int:
     """How many projects match `filters`: a sum of counters unless tag, owner or q make it a count."""
-    if filters.tag is None and filters.owner is None and filters.owner_id is None and filters.q is None:
-        wanted = [COUNTERS[Status(filters.status)]] if filters.status else list(COUNTERS.values())
-        query = select(func.coalesce(func.sum(sum(wanted[1:], start=wanted[0])), 0))
-        if filters.category is not None:
-            query = query.where(Category.slug == filters.category)
-    else:
-        query = select(func.count()).select_from(Project).where(_condition(filters)[0])
-    return int(db.session.scalar(query) or 0)
+    given = _parameters(filters)
+    if given is None:
+        return 0
+    statement = queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name)
+    return int(db.session.scalar(statement, given) or 0)
 
 
-def _select(viewer: Caller | None) -> AnySelect:
-    voted: ColumnElement[Any] = literal(None)
-    if viewer is not None:
-        votes = select(Upvote.project_id).where(Upvote.user_id == viewer.id, Upvote.project_id == Project.id)
-        voted = votes.exists()
-    columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
-    return columns.join(Category, Category.id == Project.category_id).join(User, User.id == Project.owner_id)
+def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any]:
+    parameters = {"project_id": project_id} if viewer is None else {"project_id": project_id, "viewer_id": viewer.id}
+    row = db.session.execute(queries.one(audience), parameters).one_or_none()
+    if row is None:
+        raise NotFound
+    return _view(row, viewer) if viewer is None else _detail(row, viewer)
 
 
-def _queue_position() -> ColumnElement[Any]:
-    """How many pending projects stand no later in the queue, itself included; null where it is not pending."""
-    queued = aliased(Project)
-    ahead = or_(
-        queued.submitted_at < Project.submitted_at,
-        and_(queued.submitted_at == Project.submitted_at, queued.id <= Project.id),
-    )
-    return (
-        select(func.nullif(func.count(), 0))
-        .select_from(queued)
-        .where(queued.status == Status.PENDING, Project.status == Status.PENDING, ahead)
-        .correlate(Project)
-        .scalar_subquery()
-    )
+def _parameters(filters: Filters) -> dict[str, Any] | None:
+    """The values of the filters for their statement; None where the query has no word, so that nothing matches."""
+    given = filters.given()
+    if filters.q is None:
+        return given
+    expressions = search.expressions(given.pop("q"), db.engine.dialect.name)
+    return None if expressions is None else {**given, **expressions}
 
 
-def _condition(filters: Filters) -> tuple[ColumnElement[bool], ColumnElement[int]]:
-    """The filters as one condition, and how well a project matches the query.
-
-    Slugs and names are looked up in subqueries of their own: as joined tables they would keep the planner from
-    seeing that one category is one range of an index that is in the wanted order already.
-    """
-    match: ColumnElement[int] = literal(0)
-    terms: list[ColumnElement[bool]] = []
-    if filters.status is not None:
-        terms.append(Project.status == filters.status)
-    if filters.category is not None:
-        category = select(Category.id).where(Category.slug == filters.category)
-        terms.append(Project.category_id == category.correlate(None).scalar_subquery())
-    if filters.owner is not None:
-        owner = select(User.id).where(User.username == filters.owner)
-        terms.append(Project.owner_id == owner.correlate(None).scalar_subquery())
-    if filters.owner_id is not None:
-        terms.append(Project.owner_id == filters.owner_id)
-    if filters.tag is not None:
-        terms.append(Project.id.in_(select(ProjectTag.project_id).where(ProjectTag.tag == filters.tag)))
-    if filters.q is not None:
-        found, match = search.matching(filters.q)
-        terms.append(found)
-    return and_(true(), *terms), match
+def _detail(row: Any, viewer: Caller) -> dict[str, Any]:
+    project = _view(row, viewer)
+    if "rejection_reason" in project:
+        project["queue_position"] = row.queue_position
+    return project
 
 
 def _view(row: Any, viewer: Caller | None) -> dict[str, Any]:
     """A row as the project that answers show; what only owner and administrators may see is left out for others."""
-    project = plain(row)
+    project = dict(zip(queries.NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     if viewer is None or not (viewer.is_admin or viewer.id == owner_id):
         del project["rejection_reason"]
-        project.pop("queue_position", None)
     elif project["status"] != Status.REJECTED:
         project["rejection_reason"] = None
     return project

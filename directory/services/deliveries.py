@@ -1,13 +1,15 @@
 """The outbox as operators see it: its deliveries with their attempts, and sending one again."""
 
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import CursorResult, func, or_, select, update
 
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, DeliveryAttempt, DeliveryState, now
 from directory.services.paging import Slice, Sort, Window, fetch, plain
+from directory.services.schedule import at_once
 
 NEWEST = Sort("newest", (Delivery.id,), descending=True)
 COLUMNS = (
@@ -19,7 +21,7 @@ COLUMNS = (
     Delivery.state,
     Delivery.created_at,
     Delivery.next_attempt_at,
-    Delivery.delivered_at,
+    Delivery.settled_at,
 )
 
 
@@ -46,17 +48,35 @@ def redeliver(delivery_id: int) -> dict[str, Any]:
 
     A try that is under way loses its claim, so that its outcome cannot overwrite this decision.
     """
+    _make_due(Delivery.id == delivery_id)
+    return one(delivery_id)
+
+
+def redeliver_all(*, dead_only: bool = False, since: datetime | None = None) -> int:
+    """The same for many: those that are dead, those made since a time, or both together. Returns how many.
+
+    What is being sent at this moment is left to it.
+    """
+    which: list[Any] = [or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at_once())]
+    if dead_only:
+        which.append(Delivery.state == DeliveryState.DEAD)
+    if since is not None:
+        which.append(Delivery.created_at >= since)
+    return _make_due(*which)
+
+
+def _make_due(*which: Any) -> int:
     due = {
         "state": DeliveryState.PENDING,
         "attempts": 0,
-        "next_attempt_at": now(),
+        "next_attempt_at": at_once(),
         "leased_until": None,
         "lease_token": None,
-        "delivered_at": None,
+        "settled_at": None,
     }
-    changing = update(Delivery).where(Delivery.id == delivery_id).values(due)
-    db.session.execute(changing, execution_options=UNSYNCHRONISED)
-    return one(delivery_id)
+    changing = update(Delivery).where(*which).values(due)
+    result: CursorResult[Any] = db.session.execute(changing, execution_options=UNSYNCHRONISED)  # type: ignore[assignment]
+    return result.rowcount
 
 
 def oldest_undelivered_age() -> float | None:
@@ -67,10 +87,11 @@ def oldest_undelivered_age() -> float | None:
 
 
 def counts() -> dict[str, int]:
-    """How many deliveries there are of each outcome: delivered, dead, pending, and of these, in `retrying`, failed once."""
+    """How many deliveries are delivered, dead and pending; `retrying` are those of the pending that failed before."""
     by_state = select(Delivery.state, func.count()).group_by(Delivery.state)
     found = dict.fromkeys((*map(str, DeliveryState), "retrying"), 0)
-    found |= {state: count for state, count in db.session.execute(by_state)}
+    for state, number in db.session.execute(by_state):
+        found[state] = number
     retrying = select(func.count()).where(Delivery.state == DeliveryState.PENDING, Delivery.attempts > 0)
     found["retrying"] = db.session.scalar(retrying) or 0
     return found
@@ -83,6 +104,8 @@ def _with_attempts(deliveries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         attempts[attempt.delivery_id].append(attempt)
     for delivery in deliveries:
         delivery["attempts"] = attempts[delivery["id"]]
-        if delivery["state"] != DeliveryState.PENDING:
+        settled_at, state = delivery.pop("settled_at"), delivery["state"]
+        delivery["delivered_at"] = settled_at if state == DeliveryState.DELIVERED else None
+        if state != DeliveryState.PENDING:
             delivery["next_attempt_at"] = None
     return deliveries

@@ -7,7 +7,7 @@ the list is one comparison: `(a, id) < (:a, :id)`. That costs the same at any de
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, literal, tuple_
+from sqlalchemy import Select, bindparam, tuple_
 
 from directory.extensions import db
 
@@ -42,6 +42,20 @@ class Window:
     page: int | None = 1
     position: Position | None = None
 
+    @property
+    def start(self) -> str:
+        """Where it begins: at the "top", at an "offset", "after" a position or, backwards, "before" one."""
+        if self.position is not None:
+            return "after" if self.position.forward else "before"
+        return "top" if (self.page or 1) == 1 else "offset"
+
+    def parameters(self) -> dict[str, Any]:
+        """The values for a statement that `windowed` made."""
+        if self.position is not None:
+            return {f"_key_{n}": key for n, key in enumerate(self.position.keys)}
+        offset = ((self.page or 1) - 1) * self.limit
+        return {"_offset": offset} if offset else {}
+
 
 @dataclass(slots=True)
 class Slice:
@@ -54,33 +68,37 @@ class Slice:
 
 def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:
     """Run `query` in the order of `sort`, cut to `window`, in one statement."""
-    backwards = window.position is not None and not window.position.forward
-    columns = [key.label(f"_key_{n}") for n, key in enumerate(sort.keys)]
-    query = query.add_columns(*columns)
-    if window.position is not None:
-        query = query.where(_beyond(sort, window.position))
-    else:
-        query = query.offset(((window.page or 1) - 1) * window.limit)
-    descending = sort.descending != backwards
+    statement = windowed(query, sort, window.start, window.limit)
+    return cut(list(db.session.execute(statement, window.parameters())), sort, window)
+
+
+def windowed(query: AnySelect, sort: Sort, start: str, limit: int) -> AnySelect:
+    """The statement for a window of `query`, whose keys ride along as its last columns.
+
+    The limit is part of the text, not a parameter: a plan for any limit would be a plan for a large one. One row
+    more than wanted tells whether the list goes on.
+    """
+    query = query.add_columns(*(key.label(f"_key_{n}") for n, key in enumerate(sort.keys)))
+    if start in {"after", "before"}:
+        here = tuple_(*sort.keys)
+        there = tuple_(*(bindparam(f"_key_{n}", type_=key.type) for n, key in enumerate(sort.keys)))
+        query = query.where(here < there if sort.descending == (start == "after") else here > there)
+    elif start == "offset":
+        query = query.offset(bindparam("_offset", type_=None))
+    descending = sort.descending != (start == "before")
     query = query.order_by(*(key.desc() if descending else key.asc() for key in sort.keys))
-    # One row more than wanted tells whether the list goes on.
-    rows = list(db.session.execute(query.limit(window.limit + 1)))
+    return query.limit(limit + 1)
+
+
+def cut(rows: list[Any], sort: Sort, window: Window) -> Slice:
+    """The rows of such a statement as a slice."""
+    backwards = window.start == "before"
     more = len(rows) > window.limit
     rows = rows[: window.limit]
     if backwards:
         rows.reverse()
-    return _slice(rows, sort, window, more=more, backwards=backwards)
-
-
-def plain(row: Any) -> dict[str, Any]:
-    """The columns of a fetched row by name, without the sort keys that ride along."""
-    return {name: value for name, value in row._mapping.items() if not name.startswith("_key_")}
-
-
-def _slice(rows: list[Any], sort: Sort, window: Window, *, more: bool, backwards: bool) -> Slice:
-    on_page_one = window.position is None and (window.page or 1) == 1
     goes_on = more or backwards
-    goes_back = more if backwards else not on_page_one
+    goes_back = more if backwards else window.start != "top"
     return Slice(
         rows,
         Position(_keys(rows[-1], sort), forward=True) if rows and goes_on else None,
@@ -88,11 +106,10 @@ def _slice(rows: list[Any], sort: Sort, window: Window, *, more: bool, backwards
     )
 
 
+def plain(row: Any) -> dict[str, Any]:
+    """The columns of a fetched row by name, without the sort keys that ride along."""
+    return {name: value for name, value in row._mapping.items() if not name.startswith("_key_")}
+
+
 def _keys(row: Any, sort: Sort) -> tuple[Any, ...]:
-    return tuple(row._mapping[f"_key_{n}"] for n in range(len(sort.keys)))
-
-
-def _beyond(sort: Sort, position: Position) -> Any:
-    here = tuple_(*sort.keys)
-    there = tuple_(*(literal(v, key.type) for key, v in zip(sort.keys, position.keys, strict=True)))
-    return here < there if sort.descending == position.forward else here > there
+    return tuple(row[-len(sort.keys) :])

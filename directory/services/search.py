@@ -8,11 +8,10 @@ by votes. Unlike bm25 or ts_rank none of it depends on other projects, so a curs
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, column, select, table, text
-from sqlalchemy import false as never
+from sqlalchemy import ColumnElement, case, column, text
 
 from directory.database import on_postgresql
 from directory.extensions import db
@@ -86,31 +85,51 @@ def _vector(project: Any) -> dict[str, str]:
     return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in marks.items())}
 
 
-def matching(query: str) -> tuple[ColumnElement[bool], ColumnElement[int]]:
-    """The condition that a project matches `query`, and how well it does (higher is better)."""
+# How well a project matches, from best to worst: where all words are, and whether as whole words.
+TIERS = (("title", "words"), ("title", "beginnings"), ("brief", "beginnings"), ("anywhere", "beginnings"))
+_IDS = {
+    "postgresql": "SELECT project_id FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
+    "sqlite": "SELECT rowid FROM project_search WHERE project_search MATCH :{name}",
+}
+_WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
+_SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
+
+
+def found(dialect: str) -> ColumnElement[bool]:
+    """The condition that a project matches; its values are `expressions`."""
+    return _in(TIERS[-1], dialect)
+
+
+def rank(dialect: str) -> ColumnElement[int]:
+    """How well a project that matches does: higher is better; its values are `expressions`."""
+    return case(*((_in(tier, dialect), len(TIERS) - n) for n, tier in enumerate(TIERS[:-1])), else_=1)
+
+
+def expressions(query: str, dialect: str) -> dict[str, str] | None:
+    """The query in the engine's own language, once for each tier; None where it has no word."""
     asked = list(dict.fromkeys(words(query)))[:MAX_WORDS]
-    if not asked:
-        return never(), case((never(), 1), else_=0)
-    tiers = [("title", False), ("title", True), ("brief", True)]
-    rank = case(*[(_found(asked, *tier), 4 - n) for n, tier in enumerate(tiers)], else_=1)
-    return _found(asked, "anywhere", True), rank
+    write = {"postgresql": _tsquery, "sqlite": _match}[dialect]
+    return {_name(tier): write(asked, *tier) for tier in TIERS} if asked else None
 
 
-def _found(asked: Sequence[str], where: str, prefix: bool) -> ColumnElement[bool]:
-    starts = [prefix and len(word) >= MIN_PREFIX_LENGTH for word in asked]
-    if on_postgresql():
-        weights = {"title": "A", "brief": "AB", "anywhere": ""}[where]
-        marks = [("*" if start else "") + weights for start in starts]
-        terms = [f"'{word}'" + (f":{mark}" if mark else "") for word, mark in zip(asked, marks, strict=True)]
-        rows = table("project_search", column("project_id"))
-        condition = text("document @@ CAST(:q AS tsquery)")
-        ids = select(rows.c.project_id)
-    else:
-        scope = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}[where]
-        terms = [f'"{word}"' + ("*" if start else "") for word, start in zip(asked, starts, strict=True)]
-        rows = table("project_search", column("rowid"))
-        condition = text("project_search MATCH :q")
-        ids = select(rows.c.rowid)
-    expression = " & ".join(terms) if on_postgresql() else f"{scope}({' AND '.join(terms)})"
-    name = f"q_{where}_{int(prefix)}"
-    return Project.id.in_(ids.where(text(condition.text.replace(":q", f":{name}")).bindparams(**{name: expression})))
+def _in(tier: tuple[str, str], dialect: str) -> ColumnElement[bool]:
+    ids = text(_IDS[dialect].format(name=_name(tier))).columns(column("id"))
+    return Project.__table__.c.id.in_(ids)
+
+
+def _name(tier: tuple[str, str]) -> str:
+    return "q_" + "_".join(tier)
+
+
+def _starts(word: str, how: str) -> bool:
+    return how == "beginnings" and len(word) >= MIN_PREFIX_LENGTH
+
+
+def _tsquery(asked: list[str], where: str, how: str) -> str:
+    marks = (("*" if _starts(word, how) else "") + _WEIGHTS[where] for word in asked)
+    return " & ".join(f"'{word}'" + (f":{mark}" if mark else "") for word, mark in zip(asked, marks, strict=True))
+
+
+def _match(asked: list[str], where: str, how: str) -> str:
+    terms = (f'"{word}"' + ("*" if _starts(word, how) else "") for word in asked)
+    return f"{_SCOPES[where]}({' AND '.join(terms)})"

@@ -5,9 +5,9 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, delete, or_, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 
-from directory.errors import Invalid, NotFound
+from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Session, Token, User, now
 from directory.services.identity import Caller
@@ -113,11 +113,17 @@ def end_everything(user_id: int) -> None:
 
 
 def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[str, Any]:
-    """Make an API token; the answer holds its text, this once. Raises Invalid."""
+    """Make an API token; the answer holds its text, this once. Raises Invalid, Unauthenticated.
+
+    The account is looked at under its lock: a token made while it is being suspended would outlive the suspension.
+    """
     if expires_at is not None and expires_at <= now():
         raise Invalid.field("expires_at", "This is in the past.")
-    held = list(db.session.scalars(select(Token.id).where(Token.user_id == by.id)))
-    if len(held) >= MAX_TOKENS:
+    locked = select(User.status).where(User.id == by.id).with_for_update(key_share=True)
+    if db.session.scalar(locked) != AccountStatus.ACTIVE:
+        raise Unauthenticated
+    held = db.session.scalar(select(func.count()).where(Token.user_id == by.id)) or 0
+    if held >= MAX_TOKENS:
         raise Invalid.field("name", f"There are {MAX_TOKENS} tokens already: delete one first.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     token = Token(user_id=by.id, name=name, token_hash=digest(secret), expires_at=expires_at)

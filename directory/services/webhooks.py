@@ -3,7 +3,7 @@
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from directory.extensions import db
 from directory.models import Delivery, now
 from directory.services import catalog
 from directory.services.identity import Caller
+from directory.services.schedule import at_once
 
 PUBLIC_FIELDS = (
     "id",
@@ -46,8 +47,8 @@ ACTORS = {
 class Endpoint:
     """A configured receiver: its address, its secrets (newest first), its format and the events that it wants."""
 
-    url: str
-    secrets: tuple[str, ...]
+    url: str = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
     format: str
     events: frozenset[str]
 
@@ -74,7 +75,12 @@ def enqueue(
     webhook_id = f"msg_{secrets.token_hex(16)}"
     for endpoint in wanting:
         delivery = Delivery(
-            webhook_id=webhook_id, event=event, endpoint=endpoint.name, project_id=project_id, payload=payload
+            webhook_id=webhook_id,
+            event=event,
+            endpoint=endpoint.name,
+            project_id=project_id,
+            payload=payload,
+            next_attempt_at=at_once(),
         )
         db.session.add(delivery)
 

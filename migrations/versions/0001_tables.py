@@ -40,14 +40,16 @@ def upgrade() -> None:
     sa.Column('next_attempt_at', sa.DateTime(timezone=True), nullable=False),
     sa.Column('leased_until', sa.DateTime(timezone=True), nullable=True),
     sa.Column('lease_token', sa.String(length=32), nullable=True),
-    sa.Column('delivered_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('settled_at', sa.DateTime(timezone=True), nullable=True),
     sa.CheckConstraint("state IN ('pending', 'delivered', 'dead')", name='ck_deliveries_state'),
     sa.CheckConstraint('(lease_token IS NULL) = (leased_until IS NULL)', name='ck_deliveries_lease'),
+    sa.CheckConstraint("(state = 'pending') = (settled_at IS NULL)", name='ck_deliveries_settled'),
     sa.PrimaryKeyConstraint('id', name='pk_deliveries'),
     sa.UniqueConstraint('webhook_id', 'endpoint', name='uq_deliveries_webhook_id_endpoint'),
     sqlite_autoincrement=True
     )
     op.create_index('ix_deliveries_due', 'deliveries', ['endpoint', 'next_attempt_at', 'id'], postgresql_where=sa.text("state = 'pending'"), sqlite_where=sa.text("state = 'pending'"))
+    op.create_index('ix_deliveries_settled_at', 'deliveries', ['settled_at'])
     op.create_index('ix_deliveries_state_id', 'deliveries', ['state', 'id'])
 
     op.create_table('users',

@@ -1,6 +1,6 @@
 """Accounts, sessions and tokens: what is taken and what is given."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import fields
 
@@ -36,10 +36,21 @@ class RegisterInput(Strict):
     """A new account."""
 
     username = Matching(
-        USERNAME, 32, says="Use 3 to 32 of a-z, 0-9, _ and -.", required=True, metadata={"minLength": 3}
+        USERNAME,
+        32,
+        says="Use 3 to 32 of a-z, 0-9, _ and -.",
+        required=True,
+        metadata={"minLength": 3},
     )
     email = Email(required=True)
-    password = Secret(required=True, metadata={"minLength": 8, "maxLength": 128})
+    password = Secret(
+        required=True,
+        metadata={
+            "minLength": 8,
+            "maxLength": 128,
+            "description": "Common passwords, the username and the e-mail address are refused.",
+        },
+    )
 
 
 class LoginInput(Strict):
@@ -51,6 +62,10 @@ class LoginInput(Strict):
 
 class AccountChanges(Strict):
     """A new e-mail address, or a new password together with the present one."""
+
+    rules: ClassVar[dict[str, Any]] = {
+        "dependentRequired": {"password": ["current_password"], "current_password": ["password"]}
+    }
 
     email = Email()
     password = Secret(metadata={"minLength": 8, "maxLength": 128})

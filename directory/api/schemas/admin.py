@@ -5,7 +5,7 @@ from marshmallow import ValidationError, fields, validates
 from directory.api.routing import HIGHEST_ID
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.fields import Line, Prose, Slug, Strict, Timestamp, Whole, Word
-from directory.api.schemas.projects import STATUSES, Owner, PageQuery, Pagination, ProjectDetail, UserRef
+from directory.api.schemas.projects import STATUSES, Cursor, Owner, PageQuery, Pagination, ProjectDetail, UserRef
 from directory.models import AccountStatus, DeliveryState, Role
 from directory.services.audit import ACTIONS
 from directory.services.text import CATEGORY_SLUG_MAX
@@ -84,7 +84,7 @@ class CursorQuery(Strict):
     """Lists that page by cursor alone."""
 
     limit = Whole(1, 100, load_default=20, metadata={"default": 20})
-    cursor = fields.String()
+    cursor = Cursor()
 
 
 class HistoryQuery(CursorQuery):

@@ -15,7 +15,10 @@ from directory.services.webhooks import timestamp
 # leave out what they cannot say in few words: the rarer invisible characters, and runs of combining marks.
 _NEVER = r"\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff"
 _IN_LINES = rf"\u0000-\u001f\u007f-\u009f\u2028\u2029{_NEVER}"
-_UNSEEN = r"\s\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
+_UNSEEN = (
+    r"\s\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2060-\u206f\u2800\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0"
+)
 LINE_PATTERN = rf"^[^{_IN_LINES}]*[^{_IN_LINES}{_UNSEEN}][^{_IN_LINES}]*$"
 PROSE_PATTERN = rf"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f{_NEVER}]*$"
 LINK_PATTERN = (
@@ -156,7 +159,7 @@ class Timestamp(fields.Field[datetime]):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        document(self, type=["string", "null"] if self.allow_none else "string", format="date-time")
+        document(self, type="string", format="date-time")
 
     def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else timestamp(value)

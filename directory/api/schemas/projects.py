@@ -2,7 +2,18 @@
 
 from marshmallow import ValidationError, fields, validates
 
-from directory.api.schemas.fields import Line, Link, Matching, Prose, Slug, Strict, Timestamp, Whole, Word
+from directory.api.schemas.fields import (
+    Line,
+    Link,
+    Matching,
+    Prose,
+    Slug,
+    Strict,
+    Timestamp,
+    Whole,
+    Word,
+    document,
+)
 from directory.models import Status
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
@@ -15,7 +26,7 @@ class Owner(Matching):
 
     def __init__(self) -> None:
         says = "Neither a username nor me."
-        super().__init__(f"me|{USERNAME}", 32, says=says, metadata={"description": "A username, or `me`."})
+        super().__init__(f"me|{USERNAME}", 32, says=says, metadata={"description": "A username, or `me` (signed in)."})
 
 
 class ProjectInput(Strict):
@@ -24,8 +35,15 @@ class ProjectInput(Strict):
     title = Line(1, 100, required=True)
     tagline = Line(1, 140, required=True)
     description = Prose(0, 10_000, metadata={"description": "Plain text or Markdown, stored as given."})
-    url = Link(required=True)
-    category = Slug(CATEGORY_SLUG_MAX, required=True)
+    url = Link(
+        required=True,
+        metadata={"description": "http or https, without credentials."},
+    )
+    category = Slug(
+        CATEGORY_SLUG_MAX,
+        required=True,
+        metadata={"description": "The slug of a category that exists."},
+    )
     repository_url = Link(allow_none=True)
     logo_url = Link(allow_none=True)
     tags = fields.List(Slug(TAG_MAX), metadata={"maxItems": 5, "uniqueItems": True})
@@ -55,8 +73,12 @@ class UserRef(Strict):
 class ProjectOutput(Strict):
     """A project. `rejection_reason` is there for its owner and administrators, null unless it is rejected."""
 
-    id = fields.Integer(required=True)
-    slug = fields.String(required=True, metadata={"description": "From the title, for readable links; not unique."})
+    id = fields.Integer(required=True, dump_only=True)
+    slug = fields.String(
+        required=True,
+        dump_only=True,
+        metadata={"description": "From the title, for readable links; not unique."},
+    )
     title = fields.String(required=True)
     tagline = fields.String(required=True)
     description = fields.String(required=True)
@@ -65,23 +87,30 @@ class ProjectOutput(Strict):
     logo_url = fields.String(required=True, allow_none=True)
     tags = fields.List(fields.String(), required=True)
     category = fields.Nested(CategoryRef, required=True)
-    status = Word(STATUSES, required=True)
-    upvotes = fields.Integer(required=True, metadata={"minimum": 0})
+    status = Word(STATUSES, required=True, dump_only=True)
+    upvotes = fields.Integer(required=True, dump_only=True, metadata={"minimum": 0})
     has_upvoted = fields.Boolean(
-        required=True, allow_none=True, metadata={"description": "Whether the caller has voted; null if anonymous."}
+        required=True,
+        allow_none=True,
+        dump_only=True,
+        metadata={"description": "Whether the caller has voted; null if anonymous."},
     )
-    owner = fields.Nested(UserRef, required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
-    submitted_at = Timestamp(required=True, metadata={"description": "Creation, or the last return to pending."})
-    published_at = Timestamp(required=True, allow_none=True, metadata={"description": "The first approval."})
-    rejection_reason = fields.String(allow_none=True)
+    owner = fields.Nested(UserRef, required=True, dump_only=True)
+    created_at = Timestamp(required=True, dump_only=True)
+    updated_at = Timestamp(required=True, dump_only=True)
+    submitted_at = Timestamp(
+        required=True, dump_only=True, metadata={"description": "Creation, or the last return to pending."}
+    )
+    published_at = Timestamp(
+        required=True, allow_none=True, dump_only=True, metadata={"description": "The first approval."}
+    )
+    rejection_reason = fields.String(allow_none=True, dump_only=True)
 
 
 class ProjectDetail(ProjectOutput):
     """One project. `queue_position` is there for its owner and administrators, null unless it is pending."""
 
-    queue_position = fields.Integer(allow_none=True, metadata={"minimum": 1})
+    queue_position = fields.Integer(allow_none=True, dump_only=True, metadata={"minimum": 1})
 
 
 class Pagination(Strict):
@@ -102,6 +131,15 @@ class ProjectPage(Strict):
     pagination = fields.Nested(Pagination, required=True)
 
 
+class Cursor(fields.String):
+    """A place in a list, as an earlier answer gave it out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        what = "`next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort."
+        document(self, description=what, pattern="^[A-Za-z0-9_-]+$")
+
+
 class PageQuery(Strict):
     """What every list that pages takes. `page` and `cursor` exclude each other."""
 
@@ -112,17 +150,17 @@ class PageQuery(Strict):
         metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."},
     )
     limit = Whole(1, 100, load_default=20, metadata={"default": 20})
-    cursor = fields.String(metadata={"description": "next_cursor or prev_cursor of an earlier answer."})
+    cursor = Cursor()
 
 
 class ProjectQuery(PageQuery):
     """The public list's parameters."""
 
     status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
-    category = Slug(CATEGORY_SLUG_MAX)
+    category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
     sort = Word(("newest", "popular", "upvotes"), metadata={"description": "Default newest; with q best match."})
     q = Line(1, 200, metadata={"description": "Full-text search in title, tagline, description and tags."})
-    tag = Slug(TAG_MAX)
+    tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
     owner = Owner()
 
 
@@ -148,7 +186,7 @@ class CategoryOutput(Strict):
     slug = fields.String(required=True)
     name = fields.String(required=True)
     description = fields.String(required=True)
-    live_projects = fields.Integer(required=True, metadata={"minimum": 0})
+    live_projects = fields.Integer(required=True, dump_only=True, metadata={"minimum": 0})
 
 
 class CategoryList(Strict):

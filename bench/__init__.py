@@ -1,0 +1,1 @@
+"""The measuring code. Nothing here is part of the service."""

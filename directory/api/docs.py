@@ -1,0 +1,81 @@
+"""Pages for people: the API's document rendered, and what each kind of problem means.
+
+All that they load comes from this service: the pages work offline, and under a policy that lets in nothing else.
+"""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from flask import Response, render_template
+
+from directory.api.operation import tag
+from directory.api.problems import KINDS
+from directory.errors import NotFound
+
+OWN = Path(__file__).resolve().parent.parent / "assets"
+SWAGGER = {
+    "swagger-ui.css": "text/css",
+    "swagger-ui-bundle.js": "text/javascript",
+    "favicon-32x32.png": "image/png",
+}
+ASSETS = {**SWAGGER, "docs.js": "text/javascript", "pages.css": "text/css"}
+MEDIA_TYPES = tuple(dict.fromkeys(ASSETS.values()))
+FOREVER = "public, max-age=31536000, immutable"
+
+_NOTHING_ELSE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+POLICY = f"{_NOTHING_ELSE}; style-src 'self'; img-src 'self'"
+# Swagger UI sets styles on its elements, draws its icons from data, and calls the API that it shows.
+SWAGGER_POLICY = (
+    f"{_NOTHING_ELSE}; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
+)
+
+
+def reference() -> Response:
+    """The API's document, rendered by Swagger UI."""
+    return _page("docs.html", SWAGGER_POLICY)
+
+
+def problems() -> Response:
+    """All kinds of problem."""
+    return _page("problems.html", POLICY, kinds=KINDS)
+
+
+def problem(code: str) -> Response:
+    """One kind of problem. Raises NotFound."""
+    if code not in KINDS:
+        raise NotFound
+    return _page("problem.html", POLICY, code=code, kind=KINDS[code])
+
+
+def asset(version: str, name: str) -> Response:
+    """A file of the pages; its address changes with its content, so it may be kept for ever. Raises NotFound."""
+    if name not in ASSETS or version != version():
+        raise NotFound
+    headers = {"Cache-Control": FOREVER}
+    return Response(_file(name).read_bytes(), mimetype=ASSETS[name], headers=headers)
+
+
+def _page(template: str, policy: str, **facts: object) -> Response:
+    text = render_template(template, assets=f"/api/docs/{version()}", **facts)
+    response = Response(text, content_type="text/html; charset=utf-8")
+    response.headers["Content-Security-Policy"] = policy
+    tag(response)
+    return response
+
+
+def _file(name: str) -> Path:
+    if name not in SWAGGER:
+        return OWN / name
+    import flask_swagger_ui
+
+    return Path(flask_swagger_ui.__file__).parent / "dist" / name
+
+
+@cache
+def version() -> str:
+    """The part of an asset's address that changes with the content of any."""
+    digest = hashlib.sha256()
+    for name in ASSETS:
+        digest.update(_file(name).read_bytes())
+    return digest.hexdigest()[:16]

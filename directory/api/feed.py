@@ -1,0 +1,52 @@
+"""The newest live projects as an Atom feed (RFC 4287)."""
+
+import re
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from directory.services import feed
+from directory.services.webhooks import timestamp
+
+MEDIA_TYPE = "application/atom+xml; charset=utf-8"
+TITLE = "Project directory"
+PATH = "/api/projects.atom"
+NOTHING_YET = "1970-01-01T00:00:00Z"  # a feed must say when it changed; one without entries never has
+# What XML 1.0 cannot hold, not even escaped. The rules for text refuse it, but older rows may be of other rules.
+_IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def document() -> bytes:
+    """The feed, in UTF-8."""
+    projects = feed.newest()
+    changes = [timestamp(project["updated_at"]) for project in projects]
+    root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
+    _add(root, "id", feed.name().urn)
+    _add(root, "title", TITLE)
+    _add(root, "updated", max(changes, default=NOTHING_YET))
+    SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": PATH})
+    for project in projects:
+        _entry(SubElement(root, "entry"), project)
+    text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+def _entry(entry: Element, project: dict[str, Any]) -> None:
+    _add(entry, "id", feed.name_of(project).urn)
+    _add(entry, "title", project["title"])
+    _add(entry, "updated", timestamp(project["updated_at"]))
+    _add(entry, "published", timestamp(project["published_at"]))
+    _add(SubElement(entry, "author"), "name", project["owner"]["username"])
+    SubElement(entry, "link", {"rel": "alternate", "href": _possible(project["url"])})
+    category = project["category"]
+    SubElement(entry, "category", {"term": category["slug"], "label": _possible(category["name"])})
+    _add(entry, "summary", project["tagline"])
+    if project["description"]:
+        _add(entry, "content", project["description"], type="text")
+
+
+def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
+    SubElement(parent, name, attributes).text = _possible(text)
+
+
+def _possible(text: str) -> str:
+    return _IMPOSSIBLE.sub("\ufffd", text)

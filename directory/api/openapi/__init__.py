@@ -1,0 +1,84 @@
+"""The API's OpenAPI 3.1 document, made of the routes themselves: what a view's `operation` does is what it says."""
+
+from typing import Any
+
+import orjson
+from apispec import APISpec
+from flask import Flask, current_app
+
+from directory.api.openapi import answers, prose
+from directory.api.openapi.operations import Route, routes
+from directory.api.openapi.schemas import Plugin
+from directory.api.problems import MEDIA_TYPE
+
+VERSION = "1.0.0"
+
+
+def served() -> bytes:
+    """The current application's document as it is served; made once in each process."""
+    made: bytes | None = current_app.extensions.get("openapi")
+    if made is None:
+        made = orjson.dumps(document(current_app))
+        current_app.extensions["openapi"] = made
+    return made
+
+
+def printed(app: Flask) -> str:
+    """The document for people and for `docs/openapi.json`: indented, one line for one fact."""
+    return orjson.dumps(document(app), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def document(app: Flask) -> dict[str, Any]:
+    """The document of an application's routes."""
+    found = routes(app)
+    taken = {type(route.operation.body) for route in found}
+    spec = APISpec(
+        title="Project Directory API",
+        version=VERSION,
+        openapi_version="3.1.0",
+        plugins=[Plugin(taken=taken)],
+        info={"description": prose.INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}},
+        servers=[{"url": "/", "description": "This service."}],
+        tags=[{"name": name, "description": text} for name, text in prose.TAGS.items()],
+    )
+    _shared(spec)
+    for route in found:
+        spec.path(route.path, operations={route.method: _operation(route, spec)})
+    made: dict[str, Any] = spec.to_dict()
+    return made
+
+
+def _shared(spec: APISpec) -> None:
+    """What the operations refer to, but for schemas and refusals, which they bring along themselves."""
+    for name, header in answers.HEADERS.items():
+        spec.components.header(name, header)
+    spec.components.schema("Problem", answers.PROBLEM)
+    cookie = {"type": "apiKey", "in": "cookie", "name": "__Host-directory"}
+    spec.components.security_scheme("cookie", {**cookie, "description": prose.COOKIE})
+    spec.components.security_scheme("bearer", {"type": "http", "scheme": "bearer", "description": prose.BEARER})
+
+
+def _operation(route: Route, spec: APISpec) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "operationId": route.id,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "parameters": route.parameters(),
+        "responses": {**answers.successes(route), **_refusals(route, spec)},
+        "security": route.security(),
+    }
+    if route.description:
+        facts["description"] = route.description
+    if body := route.body():
+        facts["requestBody"] = body
+    return facts
+
+
+def _refusals(route: Route, spec: APISpec) -> dict[str, Any]:
+    """The refusals by status; each set of codes is one component that routes share."""
+    by_status = answers.by_status(route.refusals())
+    for codes in by_status.values():
+        name = answers.name(codes)
+        if name not in spec.components.responses:
+            spec.components.response(name, answers.refusal(codes, MEDIA_TYPE))
+    return {str(status): answers.name(codes) for status, codes in by_status.items()}

@@ -1,0 +1,162 @@
+"""What the routes answer: successes by what they say of themselves, refusals by their codes."""
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from directory.api.problems import KINDS
+from directory.errors import DirectoryError
+
+if TYPE_CHECKING:
+    from directory.api.openapi.operations import Route
+
+TEXT = {"type": "string"}
+HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-ID": {
+        "description": "The request's id: the caller's own X-Request-ID if it is 1 to 64 of `A-Za-z0-9._-`, else a "
+        "fresh one. Every log line of the request has it.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    },
+    "ETag": {
+        "description": "The version of this answer, for `If-None-Match`, and of a project for `If-Match`.",
+        "required": True,
+        "schema": {"type": "string", "pattern": '^"[0-9a-f-]+"$'},
+    },
+    "Cache-Control": {"description": "Who may keep the answer, and for how long.", "required": True, "schema": TEXT},
+    "Vary": {"description": "The request's headers on which the answer depends.", "required": True, "schema": TEXT},
+    "Link": {
+        "description": "RFC 8288: first, prev, next and last, as far as they exist, with all filters kept.",
+        "required": True,
+        "schema": TEXT,
+    },
+    "Location": {
+        "description": "The path of what was made.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^/api/"},
+    },
+    "Set-Cookie": {"description": "The session's cookie: HttpOnly, SameSite=Lax.", "required": True, "schema": TEXT},
+    "WWW-Authenticate": {"description": "Which credentials are taken.", "required": True, "schema": TEXT},
+    "Retry-After": {
+        "description": "In how many seconds to try again.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "Allow": {"description": "The methods that the path takes.", "required": True, "schema": TEXT},
+    "RateLimit": {
+        "description": "What is left of each limit that the request was counted against (IETF draft): `r` requests "
+        "for `t` seconds.",
+        "schema": TEXT,
+    },
+    "RateLimit-Policy": {"description": "Those limits: `q` requests in `w` seconds.", "schema": TEXT},
+}
+PROBLEM: dict[str, Any] = {
+    "description": "A refusal (RFC 9457).",
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code", "request_id"],
+    "properties": {
+        "type": {"type": "string", "format": "uri-reference", "description": "The page that says what it means."},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string", "description": "What happened this time."},
+        "code": {"type": "string", "enum": list(KINDS), "description": "Stable; decide by this."},
+        "request_id": {"type": "string", "description": "To be quoted when the problem is reported."},
+        "errors": {
+            "description": "With `validation_failed`: what was refused, by a JSON Pointer into the body or by the "
+            "name of a query parameter.",
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["detail"],
+                "properties": {
+                    "pointer": {"type": "string"},
+                    "parameter": {"type": "string"},
+                    "detail": {"type": "string"},
+                },
+                "oneOf": [{"required": ["pointer"]}, {"required": ["parameter"]}],
+            },
+        },
+        "current_status": {
+            "type": "string",
+            "enum": ["live", "pending", "rejected"],
+            "description": "With `invalid_transition`: the project's state.",
+        },
+    },
+}
+EXTRAS: dict[str, dict[str, Any]] = {
+    "validation_failed": {"errors": [{"pointer": "#/url", "detail": "Must name a valid host."}]},
+    "invalid_transition": {"current_status": "rejected"},
+}
+
+
+def successes(route: "Route") -> dict[str, Any]:
+    """The answers to a request that is granted, by status."""
+    operation = route.operation
+    names = ["X-Request-ID", "Cache-Control", *operation.headers]
+    if operation.etag:
+        names += ["ETag", "Vary"]
+    if operation.tier is not None:
+        names += ["RateLimit", "RateLimit-Policy"]
+    said = inspect.getdoc(type(operation.answer)) if operation.answer else None
+    answer = {"description": said or f"{route.summary}.", "headers": {name: name for name in names}}
+    if operation.status != 204:
+        schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
+        answer["content"] = {media_type: {"schema": schema} for media_type in operation.media_types}
+    found = {str(operation.status): answer}
+    if operation.etag and route.method == "get":
+        unchanged = [name for name in names if name not in operation.headers]
+        found["304"] = {"description": "Unchanged since the ETag given.", "headers": {n: n for n in unchanged}}
+    return found
+
+
+def _json(media_types: tuple[str, ...]) -> bool:
+    return media_types == ("application/json",)
+
+
+def by_status(codes: set[str]) -> dict[int, list[str]]:
+    """Codes in the order of `KINDS`, by their status."""
+    found: dict[int, list[str]] = {}
+    for code, kind in KINDS.items():
+        if code in codes:
+            found.setdefault(kind.status, []).append(code)
+    return dict(sorted(found.items()))
+
+
+def name(codes: list[str]) -> str:
+    """What the document calls the answer with one of these codes."""
+    return "Or".join("".join(word.title() for word in code.split("_")) for code in codes)
+
+
+def refusal(codes: list[str], media_type: str) -> dict[str, Any]:
+    """The answer with one of these codes, which share a status."""
+    status = KINDS[codes[0]].status
+    names = ["X-Request-ID", "Cache-Control", "RateLimit", "RateLimit-Policy"]
+    names += {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}.get(status, [])
+    told = {"type": "object", "properties": {"status": {"const": status}, "code": {"enum": codes}}}
+    content = {
+        "schema": {"allOf": [{"$ref": "#/components/schemas/Problem"}, told]},
+        "examples": {code: {"summary": KINDS[code].title, "value": _example(code)} for code in codes},
+    }
+    return {
+        "description": "\n".join(f"- `{code}`: {KINDS[code].meaning}" for code in codes),
+        "headers": {name: name for name in names},
+        "content": {media_type: content},
+    }
+
+
+def _example(code: str) -> dict[str, Any]:
+    kind = KINDS[code]
+    details = {error.code: error.default for error in _tree(DirectoryError)}
+    return {
+        "type": f"/api/problems/{code}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": details.get(code, kind.meaning),
+        "code": code,
+        "request_id": "7f0c2a61d9e84b5f",
+        **EXTRAS.get(code, {}),
+    }
+
+
+def _tree(error: type[DirectoryError]) -> list[type[DirectoryError]]:
+    return [error, *(found for below in error.__subclasses__() for found in _tree(below))]

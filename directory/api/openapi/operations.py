@@ -1,0 +1,136 @@
+"""The routes, and what each says of itself."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask
+from werkzeug.routing import Rule
+
+from directory.api.docs import ASSETS
+from directory.api.openapi import prose
+from directory.api.operation import NOTHING, READS, Operation
+from directory.api.problems import KINDS
+from directory.api.routing import HIGHEST_ID
+from directory.errors import PreconditionFailed
+from directory.services.text import CATEGORY_SLUG_MAX, SLUG
+
+EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")
+WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_media_type")
+BY_ACCESS = {"public": (), "member": (), "owner": ("not_owner", "not_found"), "admin": ("admin_required",)}
+ANY_CREDENTIALS: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]
+
+PATH_SCHEMAS: dict[str, dict[str, Any]] = {
+    "slug": {"type": "string", "pattern": f"^{SLUG.pattern}$", "maxLength": CATEGORY_SLUG_MAX},
+    "code": {"type": "string", "enum": list(KINDS)},
+    "version": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+    "name": {"type": "string", "enum": list(ASSETS)},
+}
+ID_SCHEMA = {"type": "integer", "format": "int64", "minimum": 1, "maximum": HIGHEST_ID}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one path, with its view and what that says of itself."""
+
+    rule: Rule
+    method: str
+    view: Callable[..., Any]
+
+    @property
+    def operation(self) -> Operation:
+        """What the view takes and gives."""
+        found: Operation = self.view.operation  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def access(self) -> str:
+        """Who may call."""
+        return str(self.view.access)  # type: ignore[attr-defined]
+
+    @property
+    def path(self) -> str:
+        """The path as OpenAPI writes it."""
+        return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", str(self.rule.rule))
+
+    @property
+    def id(self) -> str:
+        """The view's name, which generators of clients make a function of."""
+        first, *rest = re.split("[._]", str(self.rule.endpoint))
+        return first + "".join(word.title() for word in rest)
+
+    @property
+    def tag(self) -> str:
+        """The blueprint's name."""
+        return str(self.rule.endpoint).partition(".")[0]
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the view's docstring."""
+        return self._docstring()[0].rstrip(".")
+
+    @property
+    def description(self) -> str:
+        """The rest of the docstring."""
+        return self._docstring()[1]
+
+    def _docstring(self) -> tuple[str, str]:
+        summary, _, rest = (inspect.getdoc(self.view) or "").partition("\n\n")
+        return " ".join(summary.split()), rest
+
+    def parameters(self) -> list[dict[str, Any]]:
+        """What stands in the path, the query and the headers."""
+        found = [self._path_parameter(name) for name in sorted(self.rule.arguments)]
+        if self.operation.query is not NOTHING:
+            found.append({"in": "query", "schema": self.operation.query})
+        if self.operation.etag and self.method == "get":
+            found.append(_header("If-None-Match", prose.IF_NONE_MATCH))
+        if PreconditionFailed in self.operation.raises:
+            found.append(_header("If-Match", prose.IF_MATCH))
+        return found
+
+    def _path_parameter(self, name: str) -> dict[str, Any]:
+        schema = PATH_SCHEMAS.get(name, ID_SCHEMA)
+        return {"in": "path", "name": name, "required": True, "schema": schema}
+
+    def body(self) -> dict[str, Any] | None:
+        """The body, None where none is foreseen."""
+        if self.operation.body is NOTHING:
+            return None
+        content = {"application/json": {"schema": self.operation.body}}
+        return {"required": self.operation.body_required, "content": content}
+
+    def security(self) -> list[dict[str, list[str]]]:
+        """Which credentials the route needs, or may do without."""
+        if self.access != "public":
+            return ANY_CREDENTIALS
+        return [{}, *ANY_CREDENTIALS] if self.operation.personal else []
+
+    def refusals(self) -> set[str]:
+        """The codes of the problems that the route may answer."""
+        codes = {*EVERYWHERE, *BY_ACCESS[self.access], *(error.code for error in self.operation.raises)}
+        if self.method.upper() not in READS:
+            codes.update(WRITES)
+        if self.operation.tier is not None:
+            codes.add("rate_limited")
+        if self.rule.arguments:
+            codes.add("not_found")
+        return codes
+
+
+def routes(app: Flask) -> list[Route]:
+    """Every route, by path and then by method."""
+    found = [Route(rule, method, app.view_functions[rule.endpoint]) for rule, method in _methods(app)]
+    return sorted(found, key=lambda route: (route.path, ("get", "post", "put", "delete").index(route.method)))
+
+
+def _methods(app: Flask) -> Iterator[tuple[Rule, str]]:
+    for rule in app.url_map.iter_rules():
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            yield rule, method.lower()
+
+
+def _header(name: str, description: str) -> dict[str, Any]:
+    return {"in": "header", "name": name, "required": False, "description": description, "schema": {"type": "string"}}

@@ -1,0 +1,51 @@
+"""Marshmallow's schemas as JSON Schema: what they are called, and what apispec does not say of them."""
+
+import inspect
+from typing import Any
+
+from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
+from marshmallow import Schema
+
+from directory.api.openapi import prose
+from directory.api.schemas.fields import Strict
+
+
+def name(schema: Any) -> str:
+    """What the document calls a schema: Project for ProjectOutput, ProjectChanges for a partial ProjectInput."""
+    own = (schema if isinstance(schema, type) else type(schema)).__name__
+    if getattr(schema, "partial", None):
+        return str(own.removesuffix("Input")) + "Changes"
+    return str(own.removesuffix("Output"))
+
+
+class Converter(OpenAPIConverter):
+    """apispec's converter, with the docstrings, and with answers left open."""
+
+    taken: frozenset[type[Schema]] = frozenset()
+
+    def schema2jsonschema(self, schema: Strict) -> dict[str, Any]:
+        """A schema as JSON Schema. Only bodies are closed: an answer may gain members without a new prefix."""
+        made: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        if type(schema) not in self.taken:
+            made.pop("additionalProperties", None)
+        for key, member in made["properties"].items():
+            if key in prose.EXAMPLES and "type" in member:
+                member.setdefault("examples", [prose.EXAMPLES[key]])
+        description = " ".join((inspect.getdoc(type(schema)) or "").split())
+        return {"description": description, **made, **schema.rules}
+
+
+class Plugin(MarshmallowPlugin):
+    """apispec's plugin with our converter; `taken` are the schemas of bodies."""
+
+    Converter = Converter
+
+    def __init__(self, taken: set[type[Schema]]) -> None:
+        super().__init__(schema_name_resolver=name)
+        self._taken = frozenset(taken)
+
+    def init_spec(self, spec: Any) -> None:
+        """Make the converter."""
+        super().init_spec(spec)
+        self.converter.taken = self._taken  # type: ignore[union-attr]

@@ -1,0 +1,54 @@
+"""What health and readiness answer."""
+
+from marshmallow import fields
+
+from directory.api.schemas.fields import Strict, Word
+
+
+class Health(Strict):
+    """The process answers."""
+
+    status = Word(("ok",), required=True)
+
+
+class DatabaseCheck(Strict):
+    """Whether the database answers in time."""
+
+    ok = fields.Boolean(required=True)
+
+
+class MigrationsCheck(Strict):
+    """Whether the tables are those of this version of the service; null where it could not be asked."""
+
+    ok = fields.Boolean(required=True)
+    current = fields.String(required=True, allow_none=True)
+    head = fields.String(required=True)
+
+
+class RedisCheck(Strict):
+    """Whether Redis answers, and whether this process counts rate limits by itself meanwhile."""
+
+    ok = fields.Boolean(required=True)
+    fallback = fields.Boolean(required=True)
+
+
+class WebhooksCheck(Strict):
+    """How long the oldest undelivered notification has been waiting; null where none does."""
+
+    oldest_undelivered_seconds = fields.Float(required=True, allow_none=True, metadata={"minimum": 0})
+
+
+class Checks(Strict):
+    """What was asked. Only the database and its migrations decide; `redis` is null where none is configured."""
+
+    database = fields.Nested(DatabaseCheck, required=True)
+    migrations = fields.Nested(MigrationsCheck, required=True)
+    redis = fields.Nested(RedisCheck, required=True, allow_none=True)
+    webhooks = fields.Nested(WebhooksCheck, required=True)
+
+
+class Readiness(Strict):
+    """The service can do its work."""
+
+    status = Word(("ready",), required=True)
+    checks = fields.Nested(Checks, required=True)

@@ -1,0 +1,106 @@
+"""What the commands share: refusals as one line and exit status 1, and a progress bar where somebody watches."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from marshmallow import Schema, ValidationError
+from sqlalchemy.exc import SQLAlchemyError
+
+from directory.database import is_unavailable
+from directory.errors import DirectoryError, Invalid
+
+UNDEFINED_TABLE = "42P01"
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn a rule's refusal, or a database that is not there, into one line on standard error. Decorates commands."""
+    try:
+        yield
+    except DirectoryError as error:
+        raise click.ClickException("; ".join(sayings(error))) from None
+    except SQLAlchemyError as error:
+        if reason := _database_fault(error):
+            raise click.ClickException(reason) from None
+        raise
+
+
+def sayings(error: DirectoryError) -> list[str]:
+    """What a refusal says, each refused field for itself: `url: Must be …`."""
+    if not isinstance(error, Invalid):
+        return [error.detail]
+    return [f"{one['pointer'].removeprefix('#/')}: {one['detail']}" for one in error.errors]
+
+
+def checked(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
+    """What `given` is by an input schema of the API. Raises Invalid."""
+    try:
+        loaded: dict[str, Any] = schema.load(given)
+    except ValidationError as error:
+        raise Invalid(list(_flat(error.messages))) from None
+    return loaded
+
+
+def _flat(messages: Any, path: str = "#") -> Iterator[dict[str, str]]:
+    if isinstance(messages, dict):
+        for step, below in messages.items():
+            yield from _flat(below, f"{path}/{step}")
+    else:
+        yield from ({"pointer": path, "detail": message} for message in messages)
+
+
+def _database_fault(error: SQLAlchemyError) -> str | None:
+    """What an operator can do something about, or None for a fault of ours."""
+    cause = getattr(error, "orig", None)
+    if getattr(cause, "sqlstate", None) == UNDEFINED_TABLE or str(cause).startswith("no such table"):
+        return "The database has no tables yet: run `flask db upgrade` first."
+    if is_unavailable(error):
+        return f"The database does not answer: {str(cause or error).strip().splitlines()[0]}"
+    return None
+
+
+class Progress:
+    """A bar on standard error, if that is a terminal; else nothing, nor for a `length` of 0, which is unknown."""
+
+    def __init__(self, length: int, label: str) -> None:
+        self.shown = length > 0 and sys.stderr.isatty()
+        self.bar: Any = click.progressbar(length=length, label=label, file=sys.stderr, hidden=not self.shown)
+
+    def __enter__(self) -> "Progress":
+        self.bar.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.bar.__exit__(*raised)
+
+    def advance(self, steps: int) -> None:
+        """Go on by so many."""
+        self.bar.update(steps)
+
+    def reach(self, position: int) -> None:
+        """Go on to there."""
+        self.bar.update(position - self.bar.pos)
+
+    def note(self, line: str) -> None:
+        """Print a line to standard error, in the place of the bar, which goes on below."""
+        click.echo(f"\r\x1b[K{line}" if self.shown else line, err=True)
+
+
+def table(heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    """Text in columns, as wide as what they hold; numbers stand at the right."""
+    cells = [heads, *(tuple(map(str, row)) for row in rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(heads))]
+    numeric = [bool(rows) and isinstance(value, int) for value in (rows[0] if rows else heads)]
+    lines = []
+    for row in cells:
+        aligned = zip(row, widths, numeric, strict=True)
+        lines.append("  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in aligned).rstrip())
+    return "\n".join(lines)
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: `1 project`, `3,000 projects`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,150 @@
+"""The long-running deliverer: one lane for each endpoint, housekeeping, and an orderly end.
+
+A lane sends one thing at a time to one endpoint. A receiver that hangs holds its own lane and no other, and a
+deliverer that is killed leaves at most one delivery of each endpoint in doubt, to be sent again by the next.
+"""
+
+import logging
+import os
+import select
+import signal
+import threading
+from collections.abc import Sequence
+
+from flask import Flask
+
+from directory.database import is_unavailable, transaction
+from directory.services import claims, sender
+from directory.services.claims import Claim, Outcome
+from directory.services.schedule import Policy
+from directory.services.webhooks import Endpoint
+
+log = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 5.0  # seconds between looks at a database that is out of reach
+HOUSEKEEPING = 3600.0
+PURGED_AT_ONCE = 500
+
+Done = tuple[Claim, Outcome]
+
+
+class Lane(threading.Thread):
+    """Delivers to one endpoint, one exchange at a time, until told to stop."""
+
+    def __init__(self, app: Flask, endpoint: Endpoint, policy: Policy, stopping: threading.Event) -> None:
+        super().__init__(name=f"lane-{endpoint.name}", daemon=True)
+        self._app, self._endpoint, self._policy, self._stopping = app, endpoint, policy, stopping
+        self._pause = 0.0
+
+    def run(self) -> None:
+        """Take and send in turns. What was sent is written down even when it is time to stop."""
+        done: Done | None = None
+        while done is not None or not self._stopping.is_set():
+            try:
+                done = self.turn(done)
+            except Exception as error:
+                done = self._wait_for_database(error, done)
+            else:
+                self._pause = 0.0
+                if done is None:
+                    self._stopping.wait(self._policy.poll)
+
+    def turn(self, done: Done | None = None) -> Done | None:
+        """Write down the last try and claim the next in one transaction, then send that one, in none."""
+        claim = self._record_and_take(done)
+        # Late to start is late to end: another may have it by then.
+        if claim is None or claim.age() > self._policy.slack:
+            return None
+        return claim, sender.send(self._endpoint, claim, self._policy)
+
+    def _record_and_take(self, done: Done | None) -> Claim | None:
+        with self._app.app_context():
+            if done is None:
+                if not claims.waiting(self._endpoint.name, self._policy):
+                    return None
+                return transaction(self._take)
+            state, claim = transaction(lambda: (claims.complete(*done, self._policy), self._take()))
+            self._report(*done, state)
+            return claim
+
+    def _take(self) -> Claim | None:
+        return None if self._stopping.is_set() else claims.take(self._endpoint.name, self._policy)
+
+    def _wait_for_database(self, error: Exception, done: Done | None) -> Done | None:
+        """Pause, longer each time. What was sent is kept for as long as the lease allows to write it down."""
+        known = is_unavailable(error)
+        log.warning("no look at the outbox: %s", type(error).__name__, exc_info=None if known else error)
+        self._pause = min(max(0.25, self._pause * 2), LONGEST_PAUSE)
+        if self._stopping.wait(self._pause) or done is None:
+            return None
+        return done if done[0].age() < self._policy.lease.total_seconds() else None
+
+    def _report(self, claim: Claim, outcome: Outcome, state: str | None) -> None:
+        facts = {
+            "delivery": claim.delivery_id,
+            "webhook_id": claim.webhook_id,
+            "event": claim.event,
+            "endpoint": self._endpoint.name,
+            "try": claim.tries + 1,
+            "status": outcome.status,
+            "error": outcome.error,
+            "milliseconds": outcome.milliseconds,
+        }
+        if state is None:
+            log.warning("webhook outcome came too late", extra=facts)
+        else:
+            level = {"delivered": logging.INFO, "pending": logging.WARNING}.get(state, logging.ERROR)
+            log.log(level, "webhook %s", "failed, to be tried again" if state == "pending" else state, extra=facts)
+
+
+class Deliverer:
+    """The lanes of all endpoints."""
+
+    def __init__(self, app: Flask, endpoints: Sequence[Endpoint], policy: Policy, lanes: int = 1) -> None:
+        self._app, self._policy, self._stopping = app, policy, threading.Event()
+        self._lanes = [Lane(app, one, policy, self._stopping) for one in endpoints for _ in range(lanes)]
+
+    def start(self) -> None:
+        """Begin to deliver, in threads."""
+        for lane in self._lanes:
+            lane.start()
+
+    def stop(self) -> None:
+        """Take nothing more, and return when the exchanges in hand are over and written down."""
+        self._stopping.set()
+        for lane in self._lanes:
+            lane.join()
+
+    def tidy(self) -> None:
+        """Delete what has been kept for long enough."""
+        try:
+            with self._app.app_context():
+                while transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)) == PURGED_AT_ONCE:
+                    pass
+        except Exception as error:  # a lane says so when the database is out of reach for it
+            log.warning("old deliveries are left for the next time: %s", type(error).__name__)
+
+    def work(self, *, until_eof: bool = False) -> None:
+        """Deliver until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
+        woken = _wake_on_signals()
+        self.start()
+        try:
+            watched = [woken, 0] if until_eof else [woken]
+            while not select.select(watched, [], [], HOUSEKEEPING)[0]:
+                self.tidy()
+        finally:
+            self.stop()
+
+
+def _wake_on_signals() -> int:
+    """A file that can be read once SIGTERM or SIGINT has come.
+
+    No event is set in a handler: it runs within whatever the main thread does, and would wait for itself where that
+    is the event's own lock.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return reading

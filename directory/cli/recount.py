@@ -1,0 +1,65 @@
+"""flask recount: proves that counters, ranks, tags and the search index agree with the projects, or repairs them."""
+
+import sys
+from functools import partial
+
+import click
+from flask.cli import with_appcontext
+
+from directory.cli.console import Progress, count, refusals
+from directory.database import transaction
+from directory.extensions import db
+from directory.services import catalog, recount
+
+SHOWN = 20  # faults of a kind; a lost index would be a line for each project
+
+
+class Findings:
+    """The faults found so far, each said aloud up to a number of its kind."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.numbers: dict[str, int] = {}
+
+    def add(self, faults: list[recount.Fault]) -> None:
+        """Report faults."""
+        for fault in faults:
+            number = self.numbers[fault.kind] = self.numbers.get(fault.kind, 0) + 1
+            if number <= SHOWN:
+                self.progress.note(str(fault))
+            elif number == SHOWN + 1:
+                self.progress.note(f"… more of {fault.kind} follow; they are counted, not shown.")
+
+
+@click.command("recount")
+@click.option("--check", is_flag=True, help="Only look, change nothing.")
+@with_appcontext
+@refusals()
+def recount_all(check: bool) -> None:
+    """Prove the counters right, or repair them.
+
+    Votes, ranks, tags, search entries and the categories' counters are taken from the rows again. The exit status is
+    0 where all was right, else 1. It may run while the service does.
+    """
+    projects = votes = 0
+    with Progress(catalog.total(catalog.Filters()), "Counting") as progress:
+        findings = Findings(progress)
+        for scope in recount.scopes():
+            seen = recount.look(scope)
+            db.session.rollback()
+            projects, votes = projects + seen.projects, votes + seen.votes
+            if seen.faults:
+                findings.add(transaction(partial(recount.confirm, seen.faults, repair=not check)))
+            progress.advance(seen.projects)
+        if recount.look_at_categories():
+            findings.add(transaction(partial(recount.confirm_categories, repair=not check)))
+    _conclude(projects, votes, sum(findings.numbers.values()), check=check)
+
+
+def _conclude(projects: int, votes: int, faults: int, *, check: bool) -> None:
+    seen = f"Counted {count(projects, 'project')} and {count(votes, 'vote')}"
+    if not faults:
+        click.echo(f"{seen}: all is right.")
+        return
+    click.echo(f"{seen}: {count(faults, 'fault')} found{', none repaired (--check)' if check else ' and repaired'}.")
+    sys.exit(1)

@@ -1,0 +1,96 @@
+"""flask seed: the demo directory, or a made-up one of any size."""
+
+import secrets
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+
+from directory.cli.console import Progress, count, refusals, table
+from directory.database import transaction
+from directory.models import Status
+from directory.services import demo, seeding
+from directory.services.passwords import hash_password
+from directory.services.synthetic import Plan, Sizes
+
+DEFAULT_SEED = 1
+DEFAULT_PROJECTS = 1_000
+VOTES_PER_PROJECT = 10
+
+
+@click.command("seed")
+@click.option("--if-empty", is_flag=True, help="Do nothing where there is any project or user.")
+@click.option("--projects", type=click.IntRange(min=0), metavar="N", help="Make up so many projects.")
+@click.option(
+    "--users", type=click.IntRange(min=1), metavar="N", help="Of so many users.  [default: half the projects]"
+)
+@click.option(
+    "--votes", type=click.IntRange(min=0), metavar="N", help="With so many votes.  [default: ten for each project]"
+)
+@click.option(
+    "--random-seed",
+    type=int,
+    metavar="S",
+    default=DEFAULT_SEED,
+    show_default=True,
+    help="Another number, other content.",
+)
+@click.option("--force", is_flag=True, help="Also in production, also beside projects that are there.")
+@with_appcontext
+@refusals()
+def seed(
+    if_empty: bool, projects: int | None, users: int | None, votes: int | None, random_seed: int, force: bool
+) -> None:
+    """Fill the directory with projects.
+
+    With no numbers these are the demo's: some dozens of real projects, submitted, reviewed and voted for by invented
+    people over the past months. With numbers they are made up. Passwords are random and shown this once.
+    """
+    if if_empty and not seeding.is_empty():
+        click.echo("Nothing seeded: the directory is not empty.")
+        return
+    if current_app.config["APP_ENV"] == "production" and not force:
+        if not if_empty:
+            raise click.ClickException("This is production (APP_ENV): --force seeds all the same.")
+        click.echo("Nothing seeded: this is production (APP_ENV).")
+        return
+    if seeding.has_projects() and not force:
+        raise click.ClickException("There are projects already: --force adds to them.")
+    if projects is users is votes is None:
+        seed_demo(random_seed)
+    else:
+        seed_sizes(_sizes(projects, users, votes), random_seed)
+
+
+def seed_demo(random_seed: int) -> None:
+    """Plant the demo directory and say what it holds and who can sign in."""
+    story = demo.compose(random_seed)
+    planted = transaction(lambda: seeding.plant(story))
+    states = ", ".join(f"{planted.statuses.count(status)} {status}" for status in Status)
+    projects, votes = count(len(planted.statuses), "project"), count(planted.votes, "vote")
+    made = f"{count(planted.categories, 'category', 'categories')}, {count(len(planted.people), 'user')}"
+    click.echo(f"Seeded {made}, {projects} ({states}) and {votes}.")
+    shown = planted.people[:2]
+    if shown:
+        click.echo("Passwords are random. These two are shown this once:")
+        click.echo(table(("USERNAME", "PASSWORD", "ROLE"), [(one.username, one.password, one.role) for one in shown]))
+
+
+def seed_sizes(sizes: Sizes, random_seed: int) -> None:
+    """Load a made-up directory, a transaction a chunk, and say how its users sign in."""
+    password = secrets.token_urlsafe(12)
+    plan = Plan(sizes, seed=random_seed, password_hash=hash_password(password))
+    with Progress(sizes.projects + sizes.users + sizes.votes, "Seeding") as progress:
+        for step in plan.steps():
+            transaction(step.work)
+            progress.advance(step.rows)
+    projects, users = count(sizes.projects, "project"), count(sizes.users, "user")
+    click.echo(f"Seeded {projects}, {users} and {count(sizes.votes, 'vote')}.")
+    click.echo(f"The password of all of these users, shown this once: {password}")
+
+
+def _sizes(projects: int | None, users: int | None, votes: int | None) -> Sizes:
+    """The sizes given, and what is usual beside them for those that are not."""
+    projects = DEFAULT_PROJECTS if projects is None else projects
+    users = max(10, projects // 2) if users is None else users
+    return Sizes(projects, users, min(projects * VOTES_PER_PROJECT, projects * users // 2) if votes is None else votes)

@@ -1,0 +1,144 @@
+"""flask import and flask export: projects as JSON Lines or CSV."""
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import click
+from flask.cli import with_appcontext
+
+from directory.cli.console import Progress, refusals, sayings
+from directory.cli.rows import FORMATS, Lines, Row, read, writer
+from directory.cli.users import named
+from directory.database import transaction
+from directory.errors import Duplicate, Invalid
+from directory.models import Status
+from directory.services import catalog, transfer
+from directory.services.bulk import chunks
+from directory.services.identity import Caller
+
+NO_OWNER = "Add one by `flask users create-admin`, or name an owner by --owner."
+FORM = click.Choice(FORMATS)
+
+
+class Tally:
+    """What became of the rows."""
+
+    def __init__(self) -> None:
+        self.imported = self.unchanged = self.refused = 0
+
+    def __str__(self) -> str:
+        return f"imported {self.imported:,}, unchanged {self.unchanged:,}, refused {self.refused:,}"
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
+@click.option("--owner", metavar="U", help="Who will own them.  [default: the oldest active administrator]")
+@click.option(
+    "--status",
+    type=click.Choice(["pending", "live"]),
+    default="pending",
+    show_default=True,
+    help="Live ones are approved at once.",
+)
+@click.option("--create-categories", is_flag=True, help="Add categories that are missing, named after their slugs.")
+@click.option("--format", "form", type=FORM, help="What FILE is.  [default: by its name, else jsonl]")
+@with_appcontext
+@refusals()
+def import_projects(file: str, owner: str | None, status: str, create_categories: bool, form: str | None) -> None:
+    """Add the projects in FILE (- is standard input).
+
+    A row holds what a submission does; what flask export tells besides (id, status, owner, …) is passed over. A bad
+    row is reported with its line and skipped, and the exit status is then 1. A row whose URL the owner has submitted
+    already changes nothing, so a second run adds nothing. Nobody is notified.
+    """
+    options = {"owner": _owner(owner), "live": status == "live", "create_categories": create_categories}
+    tally = Tally()
+    with click.open_file(file, "rb") as opened, Progress(_size(file), "Importing") as progress:
+        lines = Lines(opened)
+        for batch in chunks(read(lines, form or _format(file)), transfer.TAKEN_AT_ONCE):
+            for line, fault in _take(batch, tally, options):
+                progress.note(f"line {line}: {fault}")
+            progress.reach(lines.bytes)
+    click.echo(tally)
+    if tally.refused:
+        sys.exit(1)
+
+
+@click.command("export")
+@click.option("--format", "form", type=FORM, help="What to write.  [default: by the name of --output, else jsonl]")
+@click.option(
+    "--output", type=click.Path(dir_okay=False), default="-", help="Write to this file.  [default: standard output]"
+)
+@click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
+@with_appcontext
+@refusals()
+def export_projects(form: str | None, output: str, status: str | None) -> None:
+    """Write all projects, for flask import.
+
+    Rows come in the order of their ids and hold what a submission does, and besides it what import passes over.
+
+    Cells of CSV stand as they are, even where a spreadsheet would take them for a formula: so an export is imported
+    again without a change. Load its columns as text.
+    """
+    with Progress(catalog.total(catalog.Filters(status=status)), "Exporting") as progress, _opened(output) as file:
+        write = writer(file, form or _format(output))
+        for project in transfer.given(status):
+            write(project)
+            progress.advance(1)
+
+
+def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple[int, str]]:
+    """Add a batch in one transaction and count its rows; return the lines refused, with their faults, in order."""
+    good = [row for row in batch if not row.faults]
+
+    def work() -> list[transfer.Outcome]:
+        return transfer.take([row.fields for row in good], **options)
+
+    try:
+        outcomes = transaction(work)
+    except Duplicate:
+        outcomes = transaction(work)  # somebody else was faster with a URL or a category, which it sees now
+    refused = [(row.line, row.faults) for row in batch if row.faults]
+    refused += [(row.line, sayings(o)) for row, o in zip(good, outcomes, strict=True) if isinstance(o, Invalid)]
+    tally.imported += outcomes.count(True)
+    tally.unchanged += outcomes.count(False)
+    tally.refused += len(refused)
+    return [(line, fault) for line, faults in sorted(refused) for fault in faults]
+
+
+def _owner(login: str | None) -> Caller:
+    if login is None:
+        owner = transfer.default_owner()
+        if owner is None:
+            raise click.ClickException(f"There is no administrator to own the projects. {NO_OWNER}")
+        return owner
+    user = named(login)
+    return Caller(user.id, user.username, user.role)
+
+
+def _format(name: str) -> str:
+    suffix = Path(name).suffix.lower().removeprefix(".")
+    return suffix if suffix in FORMATS else FORMATS[0]
+
+
+def _size(name: str) -> int:
+    """How many bytes there are to read; 0 where nobody knows."""
+    return 0 if name == "-" else os.path.getsize(name)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[str]]:
+    """The file to write, or standard output. A file takes its name when it is whole, not before."""
+    whole = not os.path.exists(name) or os.path.isfile(name)  # not in the place of a device
+    try:
+        with click.open_file(name, "w", encoding="utf-8", atomic=whole) as file:
+            yield file
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # `| head` has seen enough, which is no fault: click ends quietly
+            raise
+        raise click.ClickException(f"{name}: {error.strerror}") from None

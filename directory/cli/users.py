@@ -1,0 +1,136 @@
+"""flask users: accounts, as an operator manages them."""
+
+from typing import Any
+
+import click
+from flask.cli import AppGroup
+
+from directory.api.schemas.accounts import RegisterInput
+from directory.cli.console import checked, count, refusals, table
+from directory.database import transaction
+from directory.errors import NotFound
+from directory.models import AccountStatus, Role, User
+from directory.services import accounts, people
+from directory.services.identity import Caller
+from directory.services.paging import Window
+
+users = AppGroup("users", help="Manage accounts.")
+
+HEADS = ("USERNAME", "E-MAIL", "ROLE", "STATUS", "JOINED", "PROJECTS", "VOTES GIVEN")
+
+
+@users.command("create-admin")
+@click.option("--username", help="3 to 32 of a-z, 0-9, _ and -.")
+@click.option("--email", help="Its e-mail address.")
+@click.option("--password", help="At least 8 characters. Other users of this machine may see it: better be asked.")
+@refusals()
+def create_admin(username: str | None, email: str | None, password: str | None) -> None:
+    """Add an administrator. Asks for what no option gives."""
+    given = {
+        "username": username if username is not None else click.prompt("Username"),
+        "email": email if email is not None else click.prompt("E-mail address"),
+        "password": password if password is not None else ask_password(),
+    }
+    fields = checked(RegisterInput(), given)
+    name, address = fields["username"], fields["email"]
+    hashed = accounts.prepare_password(fields["password"], username=name, email=address)
+    transaction(lambda: accounts.register(name, address, hashed, role=Role.ADMIN))
+    click.echo(f"{name} is an administrator now.")
+
+
+@users.command("promote")
+@click.argument("username")
+@refusals()
+def promote(username: str) -> None:
+    """Make an account an administrator."""
+    administer(username, "role", Role.ADMIN, "an administrator")
+
+
+@users.command("demote")
+@click.argument("username")
+@refusals()
+def demote(username: str) -> None:
+    """Make an administrator a member again. The last active one stays."""
+    administer(username, "role", Role.MEMBER, "a member")
+
+
+@users.command("suspend")
+@click.argument("username")
+@refusals()
+def suspend(username: str) -> None:
+    """Close an account: its sessions and tokens end at once. The last active administrator stays."""
+    administer(username, "status", AccountStatus.SUSPENDED, "suspended")
+
+
+@users.command("activate")
+@click.argument("username")
+@refusals()
+def activate(username: str) -> None:
+    """Open a suspended account again."""
+    administer(username, "status", AccountStatus.ACTIVE, "active")
+
+
+@users.command("set-password")
+@click.argument("username")
+@click.option("--password", help="At least 8 characters. Other users of this machine may see it: better be asked.")
+@refusals()
+def set_password(username: str, password: str | None) -> None:
+    """Give an account a new password and end all its sessions. Its API tokens stay."""
+    user = named(username)
+    secret = password if password is not None else ask_password()
+    hashed = accounts.prepare_password(secret, username=user.username, email=user.email)
+    caller = Caller(user.id, user.username, user.role)
+
+    def work() -> None:
+        known = accounts.get(user.id).password_hash
+        accounts.change(caller, email=None, known_hash=known, new_hash=hashed)
+
+    transaction(work)
+    click.echo(f"{user.username} has a new password; all sessions are ended.")
+
+
+@users.command("list")
+@click.option("--role", type=click.Choice([role.value for role in Role]), help="Only these.")
+@click.option("--status", type=click.Choice([status.value for status in AccountStatus]), help="Only these.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="At most so many.")
+@refusals()
+def list_users(role: str | None, status: str | None, limit: int) -> None:
+    """Show the accounts, the newest first."""
+    filters = people.Filters(role=role, status=status)
+    found = people.page(filters, "newest", Window(limit)).items
+    click.echo(table(HEADS, [_row(user) for user in found]) if found else "There are no such accounts.")
+    total = people.total(filters)
+    if total > len(found):
+        click.echo(f"… the newest {len(found):,} of {count(total, 'account')}; --limit shows more.")
+
+
+def administer(username: str, attribute: str, value: str, state: str) -> None:
+    """Change one attribute of an account and say so, or that it was so. Raises NotFound, LastAdmin."""
+    user = named(username)
+    if getattr(user, attribute) == value:
+        click.echo(f"{user.username} is {state} already.")
+        return
+    changes = {"role": None, "status": None, attribute: value}
+    transaction(lambda: accounts.administer(user.id, by=None, **changes))
+    click.echo(f"{user.username} is {state} now.")
+
+
+def named(login: str) -> User:
+    """The account of a username or e-mail address. Raises NotFound."""
+    user = accounts.find(login)
+    if user is None:
+        raise NotFound(f"There is no account named {login!r}.")
+    return user
+
+
+def ask_password() -> str:
+    """A password, typed twice and not shown."""
+    password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return password
+
+
+def _row(user: dict[str, Any]) -> tuple[Any, ...]:
+    joined = f"{user['created_at']:%Y-%m-%d}"
+    stats = user["stats"]
+    given = (stats["projects"]["total"], stats["upvotes_given"])
+    return (user["username"], user["email"], user["role"], user["status"], joined, *given)

@@ -1,0 +1,163 @@
+"""flask webhooks: deliver notifications, look at them, send them again, try an endpoint."""
+
+import json
+import secrets
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from flask import current_app
+from flask.cli import AppGroup
+
+from directory.cli.console import count, refusals, table
+from directory.database import transaction, unbounded
+from directory.models import DeliveryState, now
+from directory.services import deliveries
+from directory.services.claims import Claim
+from directory.services.paging import Window
+from directory.services.schedule import Policy
+from directory.services.webhooks import Endpoint, timestamp
+
+# `requests` is loaded by the commands that send: 60 ms and 6 MB that the server has no use for.
+
+
+webhooks = AppGroup("webhooks", help="Deliver notifications, and look after them.")
+
+
+@webhooks.command()
+@click.option(
+    "--lanes", type=click.IntRange(1, 32), default=1, show_default=True, help="Exchanges at once per endpoint."
+)
+@click.option("--until-eof", is_flag=True, help="Also stop when standard input ends.")
+@refusals()
+def work(lanes: int, until_eof: bool) -> None:
+    """Deliver what is due, until stopped. Any number may run, on any number of machines."""
+    from directory.cli.deliverer import Deliverer
+
+    endpoints = _endpoints()
+    if not endpoints:
+        raise click.ClickException("no endpoint is configured: set WEBHOOK_URL or WEBHOOK_ENDPOINTS")
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    Deliverer(app, endpoints, Policy(), lanes).work(until_eof=until_eof)
+
+
+@webhooks.command("list")
+@click.option("--state", type=click.Choice([str(state) for state in DeliveryState]), help="Only these.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@refusals()
+def list_(state: str | None, limit: int) -> None:
+    """Show deliveries, newest first, each with its last try."""
+    found = deliveries.listed(state, Window(limit)).items
+    configured = {endpoint.name for endpoint in _endpoints()}
+    heads = ("ID", "MADE", "EVENT", "PROJECT", "ENDPOINT", "STATE", "TRIES", "LAST TRY", "NEXT TRY")
+    click.echo(table(heads, [_line(one, one["endpoint"] in configured) for one in found]))
+    counts = deliveries.counts()
+    click.echo(", ".join(f"{counts[str(name)]} {name}" for name in DeliveryState))
+
+
+@webhooks.command()
+@click.argument("ids", type=click.IntRange(1), nargs=-1)
+@click.option("--dead", is_flag=True, help="All that were given up.")
+@click.option(
+    "--since", metavar="TIME", help="All made since then, delivered ones too; with --dead the dead ones alone."
+)
+@refusals()
+def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
+    """Send again, under the same webhook-id: deliveries by their IDS, or many at once."""
+    start = _time(since)
+    if bool(ids) == (dead or since is not None):
+        raise click.UsageError("give IDS, or --dead, --since or both")
+    if not ids:
+        number = transaction(lambda: _redeliver_all(dead, start))
+        click.echo(f"{count(number, 'delivery', 'deliveries')} to be sent again")
+        return
+    again = transaction(lambda: [deliveries.redeliver(delivery_id) for delivery_id in ids])
+    configured = {endpoint.name for endpoint in _endpoints()}
+    heads = ("ID", "EVENT", "ENDPOINT", "STATE")
+    rows = [(one["id"], one["event"], one["endpoint"], _state(one, one["endpoint"] in configured)) for one in again]
+    click.echo(table(heads, rows))
+
+
+@webhooks.command("send-test")
+@click.argument("endpoint", required=False)
+@refusals()
+def send_test(endpoint: str | None) -> None:
+    """Send a `webhook.test` to all endpoints, or to the one of that name or host, and show what they answer."""
+    from directory.services import sender
+
+    chosen = [one for one in _endpoints() if endpoint is None or endpoint in (one.name, one.name.rpartition("-")[0])]
+    if not chosen:
+        raise click.ClickException(
+            "no endpoint of that name is configured" if endpoint else "no endpoint is configured"
+        )
+    outcomes = [(one, sender.send(one, _sample(), Policy())) for one in chosen]
+    rows = [
+        (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", _first_line(o.response))
+        for one, o in outcomes
+    ]
+    click.echo(table(("ENDPOINT", "FORMAT", "RESULT", "TOOK", "ANSWER"), rows))
+    sys.exit(0 if all(outcome.delivered for _, outcome in outcomes) else 1)
+
+
+def _redeliver_all(dead: bool, since: datetime | None) -> int:
+    unbounded()
+    return deliveries.redeliver_all(dead_only=dead, since=since)
+
+
+def _endpoints() -> list[Endpoint]:
+    return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
+
+
+def _time(given: str | None) -> datetime | None:
+    """An instant such as 2026-11-20T10:00Z; without a zone it is UTC."""
+    try:
+        instant = None if given is None else datetime.fromisoformat(given)
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is no time such as 2026-11-20T10:00Z") from None
+    return instant.replace(tzinfo=UTC) if instant is not None and instant.tzinfo is None else instant
+
+
+def _line(delivery: dict[str, Any], configured: bool) -> tuple[Any, ...]:
+    attempts = delivery["attempts"]
+    last = attempts[-1] if attempts else None
+    project = delivery["project_id"] or ""
+    due = delivery["next_attempt_at"] if configured else None
+    return (
+        delivery["id"],
+        f"{delivery['created_at']:%Y-%m-%d %H:%M:%S}",
+        delivery["event"],
+        project,
+        delivery["endpoint"],
+        _state(delivery, configured),
+        len(attempts),
+        f"{last.status or last.error} ({last.milliseconds} ms)" if last else "",
+        f"{due:%Y-%m-%d %H:%M:%S}" if due else "",
+    )
+
+
+def _state(delivery: dict[str, Any], configured: bool) -> str:
+    waits = delivery["state"] == DeliveryState.PENDING and not configured
+    return "pending, endpoint not configured" if waits else str(delivery["state"])
+
+
+def _sample() -> Claim:
+    """A test event that nobody can take for an approval: its type is another, and its project has no id."""
+    project = {
+        "id": None,
+        "slug": "a-test",
+        "title": "A test",
+        "tagline": "If you can read this, the webhook works.",
+        "url": "https://example.org/",
+        "category": {"slug": "test", "name": "Test"},
+        "owner": {"id": None, "username": "nobody"},
+    }
+    event = {"type": "webhook.test", "timestamp": timestamp(now()), "data": {"project": project}}
+    return Claim(
+        0, f"msg_test_{secrets.token_hex(8)}", "webhook.test", json.dumps(event), 0, "", now(), time.monotonic()
+    )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:60]

@@ -1,0 +1,30 @@
+"""What the Atom feed tells: the newest live projects, under names that no other directory gives."""
+
+from typing import Any
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from sqlalchemy import select
+
+from directory.extensions import db
+from directory.models import Status, User
+from directory.services import catalog
+from directory.services.paging import Window
+from directory.services.webhooks import timestamp
+
+SIZE = 50
+
+
+def newest() -> list[dict[str, Any]]:
+    """The newest live projects as anybody sees them, newest first."""
+    return catalog.page(catalog.Filters(status=Status.LIVE), "newest", Window(SIZE), viewer=None).items
+
+
+def name_of(project: dict[str, Any]) -> UUID:
+    """The name of a project for ever: ids begin at 1 everywhere, the instant of creation tells directories apart."""
+    return uuid5(NAMESPACE_OID, f"project {project['id']} {timestamp(project['created_at'])}")
+
+
+def name() -> UUID:
+    """The name of this directory's feed for ever: by its first account, for accounts are never deleted."""
+    founded = db.session.scalar(select(User.created_at).order_by(User.id).limit(1))
+    return uuid5(NAMESPACE_OID, f"directory {timestamp(founded) if founded else 'of nobody'}")

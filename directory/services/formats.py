@@ -1,0 +1,116 @@
+"""The stored event as each format sends it. In a chat, nothing that a member wrote pings, formats, or is over a limit.
+
+Only the frame of a message is ours; titles, taglines and names are foreign text. It loses its directional marks, which
+could turn the words around it, gets an invisible space after each `@`, and is escaped in the chat's own way.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+NAMES = {
+    "project.approved": "Project approved",
+    "project.submitted": "Project submitted for review",
+    "project.rejected": "Project rejected",
+    "project.unpublished": "Project unpublished",
+    "project.deleted": "Project deleted",
+    "webhook.test": "Test of this webhook",
+}
+COLOUR = 0x2E7D32
+INVISIBLE = "\u200b"
+DIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+ADDRESS = re.compile(r"https?://[^\s<>\"|\\]{1,2040}", re.IGNORECASE)
+DISCORD_MARKUP = re.compile(r"([\\`*_~|<>#\[\]])")
+
+Escape = Callable[[str], str]
+
+
+def render(style: str, payload: str) -> bytes:
+    """The body of a request in `standard`, `discord` or `slack` for a stored event."""
+    if style == "standard":
+        return payload.encode()
+    event = json.loads(payload)
+    message = discord(event) if style == "discord" else slack(event)
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def discord(event: dict[str, Any]) -> dict[str, Any]:
+    """A message with one embed. Limits: content 2,000, title 256, description 4,096, field 256 and 1,024; all 6,000."""
+    project = event["data"]["project"]
+    embed: dict[str, Any] = {
+        "title": fit(project["title"], 256, _discord_text),
+        "description": fit(project["tagline"], 1000, _discord_text),
+        "color": COLOUR,
+        "timestamp": event["timestamp"],
+        "fields": [
+            {"name": name, "value": fit(value, 300, _discord_text), "inline": True} for name, value in _facts(event)
+        ],
+    }
+    if ADDRESS.fullmatch(project["url"]):
+        embed["url"] = project["url"]
+    # Nobody is mentioned whatever the text says.
+    return {"content": NAMES[event["type"]], "embeds": [embed], "allowed_mentions": {"parse": []}}
+
+
+def slack(event: dict[str, Any]) -> dict[str, Any]:
+    """A message of two sections, 3,000 characters at most each, and the line that a notification shows."""
+    project, name = event["data"]["project"], NAMES[event["type"]]
+    title = fit(project["title"], 300, _slack_text)
+    shown = title
+    if (address := ADDRESS.fullmatch(project["url"])) and len(link := _slack_link(address[0], title)) <= 1900:
+        shown = link
+    tagline = fit(project["tagline"], 1000, _slack_text)
+    facts = "\n".join(f"{label}: {fit(value, 300, _slack_text)}" for label, value in _facts(event))
+    return {
+        "text": f"{name}: {title}",
+        "blocks": [_section(f"*{name}*\n{shown}\n{tagline}"), _section(facts)],
+    }
+
+
+def fit(text: str, most: int, escape: Escape) -> str:
+    """Foreign text, escaped, in `most` UTF-16 units: cut between two of its characters, never within an escape."""
+    kept, room = "", most - 1
+    for character in " ".join(DIRECTIONAL.sub("", text).split()):
+        escaped = escape(character)
+        width = _units(escaped)
+        if width > room:
+            return f"{kept}…"
+        kept, room = kept + escaped, room - width
+    return kept or INVISIBLE
+
+
+def _facts(event: dict[str, Any]) -> list[tuple[str, str]]:
+    """The rest that is worth a line: category, owner, who did it, and why."""
+    data = event["data"]
+    project = data["project"]
+    found = [("Category", project["category"]["name"]), ("By", project["owner"]["username"])]
+    for member, actor in data.items():
+        if member.endswith("_by") and actor and member != "submitted_by":
+            found.append((member.removesuffix("_by").capitalize() + " by", actor["username"]))
+    if data.get("reason"):
+        found.append(("Reason", data["reason"]))
+    return found
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _discord_text(character: str) -> str:
+    return DISCORD_MARKUP.sub(r"\\\1", character) if character != "@" else f"@{INVISIBLE}"
+
+
+def _slack_text(character: str) -> str:
+    if character == "@":
+        return f"@{INVISIBLE}"
+    return character.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _slack_link(address: str, title: str) -> str:
+    return f"<{address.replace('&', '&amp;')}|{title}>"
+
+
+def _section(text: str) -> dict[str, Any]:
+    # Verbatim: Slack then makes no channel, person or link out of plain words.
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}

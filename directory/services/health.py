@@ -1,0 +1,100 @@
+"""Whether the service can do its work, asked of its database in bounded time, whatever hangs."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection, Engine, func, inspect, select, text
+
+from directory.models import AuditEntry, Delivery, DeliveryState
+from directory.services.paging import AnySelect
+
+T = TypeVar("T")
+MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
+COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
+
+
+class Bounded(Generic[T]):
+    """A check that may hang: it runs in a thread of its own, and its caller waits `seconds` at most.
+
+    No timeout of a driver holds against a server that accepts bytes and says nothing. While one run hangs no
+    other is started, so that a mute server costs one thread and one connection, however often it is asked.
+    """
+
+    def __init__(self, work: Callable[[], T], seconds: float) -> None:
+        self._work, self._seconds = work, seconds
+        self._lock = Lock()
+        self._running: Future[T] | None = None
+
+    def __call__(self) -> T:
+        """The result, or what the check raised. Raises TimeoutError; the check then goes on by itself."""
+        with self._lock:
+            if self._running is None or self._running.done():
+                self._running = Future()
+                Thread(target=self._run, args=(self._running,), daemon=True).start()
+            running = self._running
+        return running.result(self._seconds)
+
+    def _run(self, outcome: "Future[T]") -> None:
+        try:
+            outcome.set_result(self._work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the database says of itself: its migrations, and since when its oldest notification waits."""
+
+    revisions: tuple[str, ...]
+    undelivered_since: datetime | None
+
+
+def state(engine: Engine) -> State:
+    """The state now, over a connection of its own. Raises SQLAlchemyError."""
+    with engine.connect() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return State((), None)
+        revisions = tuple(connection.scalars(text("SELECT version_num FROM alembic_version ORDER BY 1")))
+        if revisions != heads():
+            return State(revisions, None)
+        oldest = select(func.min(Delivery.created_at)).where(Delivery.state == DeliveryState.PENDING)
+        return State(revisions, connection.scalar(oldest))
+
+
+@cache
+def heads() -> tuple[str, ...]:
+    """The newest migrations that this version of the service has; read once."""
+    from alembic.script import ScriptDirectory  # on first use: it takes long to import
+
+    return tuple(sorted(ScriptDirectory(str(MIGRATIONS)).get_heads()))
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """How many deliveries there are of each state, and how many audit entries of the counted actions."""
+
+    deliveries: dict[str, int]
+    actions: dict[str, int]
+
+
+def ledger(engine: Engine) -> Ledger:
+    """The counts now, each from an index alone. Raises SQLAlchemyError."""
+    by_state = select(Delivery.state, func.count()).group_by(Delivery.state)
+    by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
+    with engine.connect() as connection:
+        deliveries = _counts(connection, by_state)
+        actions = _counts(connection, by_action.group_by(AuditEntry.action))
+    return Ledger(
+        {state: deliveries.get(state, 0) for state in DeliveryState},
+        {action: actions.get(action, 0) for action in COUNTED},
+    )
+
+
+def _counts(connection: Connection, query: AnySelect) -> dict[str, int]:
+    return {row[0]: row[1] for row in connection.execute(query)}

@@ -1,0 +1,149 @@
+"""The statements that read projects, each built once for its shape and run with parameters ever after.
+
+Building an expression costs several times what running it does; so what differs from request to request is a bound
+value, and what a statement is made of (which filters, which order, who asks) is its key in a cache.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, bindparam, func, literal, or_, select
+
+from directory.models import Category, Project, ProjectTag, Status, Upvote, User
+from directory.services import search
+from directory.services.paging import AnySelect, Sort, windowed
+
+projects, categories, users = Project.__table__, Category.__table__, User.__table__
+upvotes, tags = Upvote.__table__, ProjectTag.__table__
+P = projects.c
+
+SORTS = {
+    "newest": Sort("newest", (P.listed_at, P.id), descending=True),
+    "upvotes": Sort("upvotes", (P.upvotes, P.id), descending=True),
+    "popular": Sort("popular", (P.hot, P.id), descending=True),
+    "oldest": Sort("oldest", (P.submitted_at, P.id), descending=False),
+}
+COUNTERS = {
+    Status.LIVE: categories.c.live_projects,
+    Status.PENDING: categories.c.pending_projects,
+    Status.REJECTED: categories.c.rejected_projects,
+}
+COLUMNS = (
+    P.id,
+    P.slug,
+    P.title,
+    P.tagline,
+    P.description,
+    P.url,
+    P.repository_url,
+    P.logo_url,
+    P.tags,
+    P.status,
+    P.upvotes,
+    P.created_at,
+    P.updated_at,
+    P.submitted_at,
+    P.published_at,
+    P.rejection_reason,
+    P.version,
+    categories.c.slug.label("category_slug"),
+    categories.c.name.label("category_name"),
+    P.owner_id,
+    users.c.username.label("owner_username"),
+)
+NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
+
+
+def order(sort: str | None, *, searching: bool, dialect: str) -> Sort:
+    """The order of a list: the one asked for, else best match first where there is a query, else newest first."""
+    if sort is None and searching:
+        return Sort("best", (search.rank(dialect), P.upvotes, P.id), descending=True)
+    return SORTS[sort or "newest"]
+
+
+@lru_cache(maxsize=1000)
+def page(
+    filters: tuple[str, ...], sort: str | None, start: str, limit: int, signed_in: bool, dialect: str
+) -> AnySelect:
+    """A window of a list narrowed by the named filters."""
+    query = _viewed(signed_in).where(*conditions(filters, dialect))
+    return windowed(query, order(sort, searching="q" in filters, dialect=dialect), start, limit)
+
+
+@lru_cache(maxsize=100)
+def count(filters: tuple[str, ...], status: str | None, dialect: str) -> AnySelect:
+    """How many projects a list holds: a sum of counters, a row for each category, where they tell it."""
+    if set(filters) <= {"status", "category"}:
+        counters = [COUNTERS[Status(status)]] if status else list(COUNTERS.values())
+        query: AnySelect = select(func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0))
+        return query.where(categories.c.slug == bindparam("category")) if "category" in filters else query
+    return select(func.count()).select_from(projects).where(*conditions(filters, dialect))
+
+
+@lru_cache
+def one(audience: str) -> AnySelect:
+    """One project for "anyone", a "member" (also their own) or an "admin" (any), or as it is "stored"."""
+    query = _viewed(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
+    if audience == "anyone":
+        return query.where(P.status == literal("live"))
+    if audience == "member":
+        query = query.where(or_(P.status == literal("live"), P.owner_id == bindparam("viewer_id")))
+    return query if audience == "stored" else query.add_columns(_queue_position().label("queue_position"))
+
+
+@lru_cache
+def several() -> AnySelect:
+    """The projects of a list of ids, for an administrator."""
+    query = _viewed(signed_in=True).add_columns(_queue_position().label("queue_position"))
+    return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
+
+
+def conditions(filters: tuple[str, ...], dialect: str) -> list[ColumnElement[bool]]:
+    """The named filters as conditions.
+
+    Slugs and names are looked up in subqueries of their own: as joined tables they would keep the planner from
+    seeing that one category is one range of an index that is in the wanted order already.
+    """
+    category = select(categories.c.id).where(categories.c.slug == bindparam("category"))
+    owner = select(users.c.id).where(users.c.username == bindparam("owner"))
+    tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
+    known: dict[str, Any] = {
+        "status": lambda: P.status == bindparam("status"),
+        "category": lambda: P.category_id == category.correlate(None).scalar_subquery(),
+        "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
+        "owner_id": lambda: P.owner_id == bindparam("owner_id"),
+        "tag": lambda: P.id.in_(tagged),
+        "q": lambda: search.found(dialect),
+    }
+    return [known[name]() for name in filters]
+
+
+def _viewed(signed_in: bool) -> AnySelect:
+    """The columns of a project, with the viewer's vote."""
+    voted: ColumnElement[Any] = literal(None)
+    if signed_in:
+        voted = (
+            select(upvotes.c.project_id)
+            .where(upvotes.c.user_id == bindparam("viewer_id"), upvotes.c.project_id == P.id)
+            .exists()
+        )
+    columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
+    return columns.join_from(projects, categories, categories.c.id == P.category_id).join(
+        users, users.c.id == P.owner_id
+    )
+
+
+def _queue_position() -> ColumnElement[Any]:
+    """How many pending projects stand no later in the queue, itself included; null where it is not pending."""
+    queued = projects.alias("queued")
+    ahead = or_(
+        queued.c.submitted_at < P.submitted_at,
+        and_(queued.c.submitted_at == P.submitted_at, queued.c.id <= P.id),
+    )
+    return (
+        select(func.nullif(func.count(), 0))
+        .select_from(queued)
+        .where(queued.c.status == literal("pending"), P.status == literal("pending"), ahead)
+        .correlate(projects)
+        .scalar_subquery()
+    )

@@ -1,0 +1,80 @@
+"""How gunicorn serves the application, and the webhook deliverer beside it.
+
+One process with threads is the default: rate limits are kept in memory, and hold exactly, while there is no Redis.
+"""
+
+import os
+import sys
+
+from gunicorn.glogging import Logger
+
+from config import load
+from directory.extensions import db
+from directory.logs import JsonFormatter
+from directory.supervisor import Supervisor
+
+settings = load()  # a value that makes no sense ends the start here, with one line
+
+wsgi_app = "wsgi:app"
+host = settings["HOST"]
+bind = f"[{host}]:{settings['PORT']}" if ":" in host else f"{host}:{settings['PORT']}"
+worker_class = "gthread"
+workers = settings["WEB_CONCURRENCY"]
+threads = settings["THREADS"]
+preload_app = True
+
+timeout = graceful_timeout = 30
+keepalive = 5
+# A single worker is never replaced: what it counts in memory would be forgotten, and nobody would answer meanwhile.
+max_requests = 10_000 if workers > 1 else 0
+max_requests_jitter = max_requests // 10
+
+limit_request_line = 4094
+limit_request_fields = 64
+control_socket_disable = True
+if sys.platform == "linux" and os.access("/dev/shm", os.W_OK):  # noqa: S108 (gunicorn makes an unnamed file there)
+    worker_tmp_dir = "/dev/shm"  # noqa: S108  a heartbeat on a slow disk would count as a worker that hangs
+
+
+class JsonLogger(Logger):
+    """gunicorn's own log as lines of JSON. Requests are logged by the application."""
+
+    def setup(self, cfg):
+        """Keep gunicorn's handlers and change how they write."""
+        super().setup(cfg)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(JsonFormatter())
+
+
+logger_class = JsonLogger
+
+DELIVERER = (sys.executable, "-m", "flask", "--app", "wsgi", "webhooks", "work", "--until-eof")
+
+
+def when_ready(server):
+    """Start the deliverer, where there is anything to deliver to and it does not run elsewhere."""
+    # Kept with the server: a reload reads this file anew and would forget it.
+    server.deliverer = None
+    if settings["WEBHOOK_ENDPOINTS"] and settings["WEBHOOK_WORKER"]:
+        server.deliverer = Supervisor(DELIVERER, server.log.error_log)
+        server.deliverer.start()
+
+
+def post_fork(server, worker):
+    """Give a worker its own connections: one shared with the master or a sister mixes up their answers."""
+    with server.app.wsgi().app_context():
+        db.engine.dispose(close=False)
+    if server.deliverer:
+        server.deliverer.forget()
+
+
+def on_reload(server):
+    """Restart the deliverer with the workers."""
+    if server.deliverer:
+        server.deliverer.restart()
+
+
+def on_exit(server):
+    """Stop the deliverer, which ends the exchange in hand first."""
+    if server.deliverer:
+        server.deliverer.stop()

@@ -1,0 +1,215 @@
+"""A receiver of webhooks on loopback that does what a script tells it, and remembers what it was sent."""
+
+import os
+import socket
+import ssl
+import struct
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from standardwebhooks import Webhook
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request as it came; `answered` is what it got, None where it got no status."""
+
+    headers: dict[str, str]
+    body: bytes
+    path: str
+    answered: int | None
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+    def verified(self, secret: str = SECRET) -> Any:
+        """The event, if the reference library finds the signature good."""
+        return Webhook(secret).verify(self.body, self.headers)
+
+
+Answer = Callable[["Handler"], int | None]
+Script = Callable[[str, int], Answer]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: "Server"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.close_connection = True
+        self.server.owner.take(self, headers, body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def start(self, status: int, **headers: object) -> None:
+        """The status line and the headers."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    owner: "Receiver"
+
+    def handle_error(self, *_: object) -> None:
+        """A sender that hangs up is nothing to print."""
+
+
+class Receiver:
+    """Listens from the start of a `with` to its end. `script` chooses an answer by webhook-id and number of its try."""
+
+    def __init__(self, script: Script | Answer | None = None, *, tls: str | None = None, path: str = "/hook") -> None:
+        self.script = script or status(200)
+        self.received: list[Received] = []
+        self.arrived: Counter[str] = Counter()
+        self.ending = threading.Event()
+        self._lock = threading.Lock()
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server.owner = self
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_port}{path}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ending.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def take(self, handler: Handler, headers: dict[str, str], body: bytes) -> None:
+        name = headers.get("webhook-id", "")
+        with self._lock:
+            self.arrived[name] += 1
+            number = self.arrived[name]
+        script: Any = self.script
+        answer = script if getattr(script, "answers", False) else script(name, number)
+        answered = None
+        with suppress(OSError):
+            answered = answer(handler)
+        with self._lock:
+            self.received.append(Received(headers, body, handler.path, answered))
+
+    def accepted(self) -> Counter[str]:
+        """How often each webhook-id got a 2xx."""
+        with self._lock:
+            return Counter(one.id for one in self.received if one.answered is not None and one.answered < 300)
+
+    def wait(self, condition: Callable[["Receiver"], bool], seconds: float = 60.0) -> None:
+        """Return once the condition holds. Raises TimeoutError."""
+        give_up = time.monotonic() + seconds
+        while not condition(self):
+            if time.monotonic() > give_up:
+                raise TimeoutError(f"{len(self.received)} answered, {sum(self.arrived.values())} arrived")
+            time.sleep(0.02)
+
+
+def _answer(function: Answer) -> Answer:
+    function.answers = True  # type: ignore[attr-defined]
+    return function
+
+
+def status(code: int, body: bytes = b"ok", **headers: object) -> Answer:
+    """A plain answer."""
+
+    def answer(handler: Handler) -> int:
+        handler.start(code, Content_Length=len(body), **headers)
+        handler.wfile.write(body)
+        return code
+
+    return _answer(answer)
+
+
+def hang() -> Answer:
+    """No answer for as long as the receiver lives."""
+
+    def answer(handler: Handler) -> None:
+        handler.server.owner.ending.wait()
+
+    return _answer(answer)
+
+
+def drip(before: bytes, drop: bytes, code: int | None) -> Answer:
+    """`before` at once, and then `drop` again and again, a byte every 50 ms."""
+
+    def answer(handler: Handler) -> int | None:
+        handler.wfile.write(before)
+        while not handler.server.owner.ending.wait(0.05):
+            handler.wfile.write(drop)
+        return code
+
+    return _answer(answer)
+
+
+def endless(code: int = 200) -> Answer:
+    """A body of a gigabyte."""
+
+    def answer(handler: Handler) -> int:
+        handler.start(code, Content_Length=1 << 30, Location="/elsewhere")
+        with suppress(OSError):
+            for _ in range(1 << 14):
+                handler.wfile.write(b"x" * (1 << 16))
+        return code
+
+    return _answer(answer)
+
+
+def raw(data: bytes) -> Answer:
+    """Bytes that need be no HTTP."""
+
+    def answer(handler: Handler) -> None:
+        handler.wfile.write(data)
+
+    return _answer(answer)
+
+
+def reset() -> Answer:
+    """The connection torn down."""
+
+    def answer(handler: Handler) -> None:
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(handler.connection.detach())
+
+    return _answer(answer)
+
+
+def flaky(share: float, code: int = 500, seconds: float = 0.0) -> Script:
+    """`code` to that share of the tries, 200 to the rest, each after a while. Chosen by id and number of the try."""
+
+    def script(name: str, number: int) -> Answer:
+        fails = zlib.crc32(f"{name} {number}".encode()) % 100 < share * 100
+        return slow(seconds, status(code if fails else 200))
+
+    return script
+
+
+def slow(seconds: float, then: Answer) -> Answer:
+    """Another answer, after a while."""
+
+    def answer(handler: Handler) -> int | None:
+        time.sleep(seconds)
+        return then(handler)
+
+    return _answer(answer)
