@@ -11,18 +11,22 @@ import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
+import orjson
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.errors import DirectoryError
+from directory.errors import DirectoryError, Unavailable
 from directory.extensions import db
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+_turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()
 
 TRIES = 3
 # All waits together stay under the 5 s within which a caller is promised an answer.
@@ -37,7 +41,6 @@ CONFLICTS = {"40001", "40P01", "55P03"}  # serialisation failure, deadlock, lock
 # Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
 UNAVAILABLE_CLASSES = {"08", "53", "57", "58", "40"}
 UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
-WRITING = {"sqlite": {"sqlite_begin": "IMMEDIATE"}, "postgresql": {"isolation_level": "READ COMMITTED"}}
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 13, 14}  # BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN
 
 
@@ -49,6 +52,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
         "hide_parameters": True,  # an error's text goes to the log, and values may be hashes of secrets
         # Reads commit nothing, and without BEGIN and ROLLBACK they cost one round trip instead of three.
         "isolation_level": "AUTOCOMMIT",
+        "json_deserializer": orjson.loads,
         "pool_size": threads,
         "max_overflow": 2,
         "pool_timeout": 3,
@@ -96,13 +100,12 @@ def _sqlite_connect(connection: Any, _record: Any) -> None:
 
 def _sqlite_begin(connection: Connection) -> None:
     options = connection.get_execution_options()
-    begin = f"BEGIN {options.get('sqlite_begin', 'DEFERRED')}"
-    if options.get("wait", True):
-        connection.exec_driver_sql(begin)
+    if "patience" not in options:
+        connection.exec_driver_sql("BEGIN DEFERRED")
         return
-    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={options['patience']}")
     try:
-        connection.exec_driver_sql(begin)
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
     finally:
         connection.exec_driver_sql(f"PRAGMA busy_timeout={SQLITE_BUSY_MILLISECONDS}")
 
@@ -130,18 +133,45 @@ def writing(*, wait: bool = True) -> Iterator[None]:
     """One write transaction of the current session: committed at the end, rolled back by any exception.
 
     Without `wait` it fails at once where it would wait for another writer: for what may be left undone.
+    Raises Unavailable where another writer of this process takes too long.
     """
     db.session.rollback()  # ends the read that authenticated the caller
+    begin = _begin_postgresql if on_postgresql() else _begin_sqlite
     try:
-        options = WRITING[db.engine.dialect.name]
-        connection = db.session.connection(execution_options={**options, "wait": wait})
-        if not wait and connection.dialect.name == "postgresql":
-            connection.exec_driver_sql("SET LOCAL lock_timeout = 1")
-        yield
-        db.session.commit()
+        with begin(wait):
+            yield
+            db.session.commit()
     except BaseException:
         db.session.rollback()
         raise
+
+
+@contextmanager
+def _begin_postgresql(wait: bool) -> Iterator[None]:
+    connection = db.session.connection(execution_options={"isolation_level": "READ COMMITTED"})
+    if not wait:
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 1")
+    yield
+
+
+@contextmanager
+def _begin_sqlite(wait: bool) -> Iterator[None]:
+    """Take the database's one write lock, behind the other writers of this process.
+
+    SQLite lets whoever waits look again after ever longer pauses, so that some wait for seconds while others pass;
+    among threads a lock hands it over at once. What of the patience is left goes to other processes' writers.
+    """
+    began = time.monotonic()
+    turn = _turns.setdefault(db.engine, Lock())
+    if not turn.acquire(timeout=SQLITE_BUSY_MILLISECONDS / 1000 if wait else 0):
+        raise Unavailable
+    try:
+        left = SQLITE_BUSY_MILLISECONDS - int((time.monotonic() - began) * 1000)
+        db.session.connection(execution_options={"patience": max(0, left) if wait else 0})
+        yield
+    finally:
+        db.session.rollback()  # where it was not committed: the database's lock goes before ours
+        turn.release()
 
 
 def unbounded() -> None:

@@ -77,7 +77,8 @@ class Guard:
 def _probe(engine: Engine) -> Probe:
     connection = engine.raw_connection()
     connection.detach()  # it is never given back to the pool
-    return {"postgresql": PostgresqlProbe, "sqlite": SqliteProbe}[engine.dialect.name](connection.dbapi_connection)
+    probe = PostgresqlProbe if engine.dialect.name == "postgresql" else SqliteProbe
+    return probe(connection.dbapi_connection)
 
 
 class SqliteProbe:

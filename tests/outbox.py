@@ -61,7 +61,8 @@ def claim(payload: Any = EVENT) -> Claim:
 
 def put(to: Endpoint, count: int = 1, **columns: Any) -> list[int]:
     """Deliveries for an endpoint, due now unless told otherwise; in the current context, committed."""
-    due = {"endpoint": to.name, "event": "project.approved", "payload": json.dumps(EVENT), "next_attempt_at": now() - SECOND}
+    event = {"endpoint": to.name, "event": "project.approved", "payload": json.dumps(EVENT)}
+    due = {**event, "next_attempt_at": now() - SECOND}
     rows = [{**due, "webhook_id": f"msg_{secrets.token_hex(16)}", **columns} for _ in range(count)]
     made = insert(Delivery).returning(Delivery.id, sort_by_parameter_order=True)
     return transaction(lambda: list(db.session.scalars(made, rows)))

@@ -9,8 +9,6 @@ import pytest
 from schemathesis.specs.openapi.adapter.validators import OPENAPI_31_VALIDATOR
 
 from directory.api import openapi
-from directory.api.problems import KINDS
-from directory.api.routing import HIGHEST_ID
 from tests.conftest import build
 
 SNAPSHOT = Path(__file__).resolve().parent.parent / "docs" / "openapi.json"

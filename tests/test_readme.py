@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from flask import Flask
 
 import config
 from tests.conftest import build
-from tests.processes import Folder, Server, free_port
+from tests.serving import serving
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -169,21 +168,16 @@ def test_every_step_of_the_tour_shows_its_output() -> None:
 
 
 @pytest.fixture
-def served() -> Iterator[tuple[str, dict[str, str]]]:
+def served(tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """A server like that of `make run` on a fresh checkout: its address, and the environment of its commands."""
     if shutil.which("curl") is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("the tour needs curl")
-    folder, port = Folder("tour"), free_port()
-    settings = {"DATABASE_URL": f"sqlite:///{folder.path / 'directory.db'}", "SECRET_KEY": "s" * 64}
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TMPDIR": str(folder.path), **settings}
-    gunicorn = [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", "--bind", f"127.0.0.1:{port}", "wsgi:app"]
-    variables = [f"{name}={value}" for name, value in environ.items()]
-    command = ["/bin/sh", "-c", 'cd "$0" && exec env "$@"', ROOT, *variables, *gunicorn]
-    with Server(f"http://127.0.0.1:{port}", command, folder, lambda: _knock(port)) as server:
-        for prepared in ("db upgrade", "seed --if-empty"):
-            _run([sys.executable, "-m", "flask", *prepared.split()], environ)
-        server.start()
-        yield server.url, environ
+    settings = {"APP_ENV": "development", "DATABASE_URL": f"sqlite:///{tmp_path / 'tour.db'}", "SECRET_KEY": "s" * 64}
+    environ = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), **settings}
+    for prepared in ("db upgrade", "seed --if-empty"):
+        _run([sys.executable, "-m", "flask", *prepared.split()], environ)
+    with serving(environ, tmp_path / "log") as server:
+        yield f"http://127.0.0.1:{server.port}", environ
 
 
 def _run(command: list[str], environ: dict[str, str]) -> str:
@@ -191,10 +185,6 @@ def _run(command: list[str], environ: dict[str, str]) -> str:
     ran = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, encoding="utf-8", timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
-
-
-def _knock(port: int) -> None:
-    socket.create_connection(("127.0.0.1", port), 2).close()
 
 
 def test_the_tour_prints_what_it_shows(served: tuple[str, dict[str, str]]) -> None:
@@ -207,7 +197,8 @@ def test_the_tour_prints_what_it_shows(served: tuple[str, dict[str, str]]) -> No
     printed = output.split(f"{END_OF_STEP}\n")[:-1]
     for (commands, shown), found in zip(steps(), printed, strict=True):
         assert re.fullmatch(_pattern(shown), found), f"{commands}printed\n{found}and not\n{shown}"
-    _require_in_order(STORY, output)
+    for told in (output, "".join(shown for _, shown in steps())):
+        _require_in_order(STORY, told)
 
 
 def _pattern(shown: str) -> str:

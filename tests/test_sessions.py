@@ -6,13 +6,16 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from directory.database import WRITING, transaction
+from directory.database import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import Session, now
 from directory.services import accounts, sessions
 from tests.browsers import COOKIE, Browser
 from tests.factories import PASSWORD, Api
+
+# How each database's write transactions begin.
+WRITING = {"sqlite": {"patience": 1000}, "postgresql": {"isolation_level": "READ COMMITTED"}}
 
 
 @pytest.fixture

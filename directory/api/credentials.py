@@ -7,8 +7,9 @@ from flask import Flask, Request, Response, current_app, g, request
 from flask_login import current_user
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.api.routing import hookless
 from directory.database import writing
-from directory.errors import Unauthenticated
+from directory.errors import Unauthenticated, Unavailable
 from directory.extensions import login_manager
 from directory.services import sessions
 from directory.services.identity import Caller
@@ -21,7 +22,8 @@ def init_app(app: Flask) -> None:
     """Bind Flask-Login, and name the cookie: `__Host-` keeps it to this host and to TLS outside development."""
     secure = app.config["APP_ENV"] != "development"
     app.config |= {"COOKIE_NAME": "__Host-directory" if secure else "directory", "COOKIE_SECURE": secure}
-    login_manager.init_app(app)
+    with hookless(app):
+        login_manager.init_app(app)
     login_manager.request_loader(load)
     app.before_request(refuse_bad_token)
 
@@ -60,7 +62,7 @@ def _touch(caller: Caller) -> None:
     try:
         with writing(wait=False):
             sessions.touch(caller)
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, Unavailable) as error:
         log.info("last use not recorded", extra={"reason": type(error).__name__})
 
 

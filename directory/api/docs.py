@@ -50,14 +50,14 @@ def problem(code: str) -> Response:
 
 def asset(version: str, name: str) -> Response:
     """A file of the pages; its address changes with its content, so it may be kept for ever. Raises NotFound."""
-    if name not in ASSETS or version != version():
+    if name not in ASSETS or version != current_version():
         raise NotFound
     headers = {"Cache-Control": FOREVER}
     return Response(_file(name).read_bytes(), mimetype=ASSETS[name], headers=headers)
 
 
 def _page(template: str, policy: str, **facts: object) -> Response:
-    text = render_template(template, assets=f"/api/docs/{version()}", **facts)
+    text = render_template(template, assets=f"/api/docs/{current_version()}", **facts)
     response = Response(text, content_type="text/html; charset=utf-8")
     response.headers["Content-Security-Policy"] = policy
     tag(response)
@@ -73,7 +73,7 @@ def _file(name: str) -> Path:
 
 
 @cache
-def version() -> str:
+def current_version() -> str:
     """The part of an asset's address that changes with the content of any."""
     digest = hashlib.sha256()
     for name in ASSETS:

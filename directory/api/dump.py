@@ -4,7 +4,7 @@ The schema stays the contract: it validates, it documents, and a test holds that
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -26,7 +26,7 @@ def compiled(schema: Schema) -> Dump:
     ]
 
     def dump(given: Any) -> dict[str, Any]:
-        get = given.get if isinstance(given, dict) else lambda name, absent: getattr(given, name, absent)
+        get = given.get if isinstance(given, dict) else partial(getattr, given)
         found = {}
         for key, name, write in plan:
             value = get(name, _ABSENT)

@@ -76,10 +76,10 @@ class Lane:
         self, environ: Environ, start_response: StartResponse, key: tuple[str, ...], mark: Any
     ) -> Iterable[bytes]:
         """Let the application answer, and keep the answer if it is public."""
-        given: list[Any] = []
+        given: dict[str, Any] = {}
 
         def note(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-            given[:] = [status, headers]
+            given.update(status=status, headers=headers)
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 
         parts = self._app(environ, note)
@@ -88,7 +88,7 @@ class Lane:
         finally:
             if close := getattr(parts, "close", None):
                 close()
-        answer = _public(*given, body)
+        answer = _public(given["status"], given["headers"], body)
         if answer is not None:
             self._keep(key, mark, answer)
         return [body]

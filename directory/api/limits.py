@@ -18,6 +18,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
 from directory.api.credentials import viewer
+from directory.api.routing import hookless
 from directory.extensions import limiter
 
 STRATEGY = "moving-window"  # the only one that holds over any window, not just over those that begin on the clock
@@ -62,7 +63,8 @@ def init_app(app: Flask) -> None:
     if redis_url:
         options = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
         app.config["RATELIMIT_STORAGE_OPTIONS"] = options
-    limiter.init_app(app)
+    with hookless(app):
+        limiter.init_app(app)
     # What the library makes itself is the storage that ours mends, and it has no setting for it.
     limiter._fallback_limiter = MovingWindowRateLimiter(ProcessMemory())
     app.after_request(_headers)

@@ -151,5 +151,6 @@ def versions_allowed() -> set[int] | None:
     """The versions of a project that If-Match names; None where it is absent or `*`."""
     if "If-Match" not in request.headers or request.if_match.star_tag:
         return None
-    heads = (etag.partition("-")[0] for etag in request.if_match.as_set())
+    # Werkzeug reads an empty tag as None.
+    heads = (etag.partition("-")[0] for etag in request.if_match.as_set() if etag)
     return {int(head) for head in heads if head.isascii() and head.isdigit() and len(head) < 19}

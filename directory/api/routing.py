@@ -1,5 +1,8 @@
 """How paths map to routes: which ids there can be, and that every route says who may call it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from flask import Flask
 from flask.sessions import SecureCookieSession, SessionInterface
 from werkzeug.routing import BaseConverter
@@ -58,6 +61,15 @@ def init_app(app: Flask) -> None:
     app.url_map.converters |= {"id": IdConverter, "slug": SlugConverter}
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = True
+
+
+@contextmanager
+def hookless(app: Flask) -> Iterator[None]:
+    """Bind an extension and leave its hooks out: those that look at every request, for what we ask of it by call."""
+    before, after = list(app.before_request_funcs[None]), list(app.after_request_funcs[None])
+    yield
+    app.before_request_funcs[None][:] = before
+    app.after_request_funcs[None][:] = after
 
 
 def require_access(app: Flask) -> None:

@@ -141,4 +141,4 @@ def _opened(name: str) -> Iterator[IO[str]]:
     except OSError as error:
         if error.errno == errno.EPIPE:  # `| head` has seen enough, which is no fault: click ends quietly
             raise
-        raise click.ClickException(f"{name}: {error.strerror}") from None
+        raise click.ClickException(f"{name}: {error.strerror or error}") from None

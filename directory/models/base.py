@@ -54,12 +54,13 @@ class UtcDateTime(TypeDecorator[datetime]):
         utc = value.astimezone(UTC)
         return utc if dialect.name == "postgresql" else utc.replace(tzinfo=None)
 
-    def process_result_value(self, value: Any, _dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         """Give the zone back to what SQLite returned."""
-        if value is None:
-            return None
-        instant: datetime = value
-        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+        return None if value is None else value.replace(tzinfo=UTC)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        """None for PostgreSQL: our connections have the zone UTC, so the driver's own instants are as we want them."""
+        return None if dialect.name == "postgresql" else super().result_processor(dialect, coltype)
 
 
 def now() -> datetime:

@@ -93,7 +93,7 @@ def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller |
     dialect, names = db.engine.dialect.name, tuple(filters.given())
     statement = queries.page(names, sort, window.start, window.limit, viewer is not None, dialect)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    rows = list(db.session.execute(statement, {**given, **window.parameters(), **viewed}))
+    rows = db.session.execute(statement, {**given, **window.parameters(), **viewed}).all()
     found = cut(rows, queries.order(sort, searching=filters.q is not None, dialect=dialect), window)
     found.items = [_view(row, viewer) for row in found.items]
     return found

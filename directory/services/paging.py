@@ -4,6 +4,7 @@ Every order here ends in a unique key and runs one way in all its keys, so a pos
 the list is one comparison: `(a, id) < (:a, :id)`. That costs the same at any depth and neither skips nor repeats.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ class Slice:
 def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:
     """Run `query` in the order of `sort`, cut to `window`, in one statement."""
     statement = windowed(query, sort, window.start, window.limit)
-    return cut(list(db.session.execute(statement, window.parameters())), sort, window)
+    return cut(db.session.execute(statement, window.parameters()).all(), sort, window)
 
 
 def windowed(query: AnySelect, sort: Sort, start: str, limit: int) -> AnySelect:
@@ -90,11 +91,11 @@ def windowed(query: AnySelect, sort: Sort, start: str, limit: int) -> AnySelect:
     return query.limit(limit + 1)
 
 
-def cut(rows: list[Any], sort: Sort, window: Window) -> Slice:
+def cut(rows: Sequence[Any], sort: Sort, window: Window) -> Slice:
     """The rows of such a statement as a slice."""
     backwards = window.start == "before"
     more = len(rows) > window.limit
-    rows = rows[: window.limit]
+    rows = list(rows[: window.limit])
     if backwards:
         rows.reverse()
     goes_on = more or backwards

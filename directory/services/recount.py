@@ -118,7 +118,7 @@ def _between(low: int, high: int) -> Scope:
 
 def _votes(scope: Scope) -> dict[int, int]:
     query = select(Upvote.project_id, func.count()).where(scope(Upvote.project_id.expression))
-    return dict(db.session.execute(query.group_by(Upvote.project_id)).tuples().all())
+    return dict(db.session.execute(query.group_by(Upvote.project_id)).all())
 
 
 def _tags(scope: Scope) -> dict[int, set[str]]:

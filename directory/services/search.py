@@ -114,7 +114,8 @@ def expressions(query: str, dialect: str) -> dict[str, str] | None:
 
 def _in(tier: tuple[str, str], dialect: str) -> ColumnElement[bool]:
     ids = text(_IDS[dialect].format(name=_name(tier))).columns(column("id"))
-    return Project.__table__.c.id.in_(ids)
+    project_id: ColumnElement[int] = Project.__table__.c.id
+    return project_id.in_(ids)
 
 
 def _name(tier: tuple[str, str]) -> str:

@@ -54,7 +54,7 @@ def add_categories(wanted: list[dict[str, str]]) -> tuple[dict[str, int], int]:
     """The ids of the categories by slug, those that are missing added, and how many these were."""
     slugs = [category["slug"] for category in wanted]
     query = select(Category.slug, Category.id).where(Category.slug.in_(slugs))
-    there = dict(db.session.execute(query).tuples().all())
+    there = dict(db.session.execute(query).all())
     missing = [Category(**category) for category in wanted if category["slug"] not in there]
     db.session.add_all(missing)
     db.session.flush()  # for their ids
@@ -64,7 +64,7 @@ def add_categories(wanted: list[dict[str, str]]) -> tuple[dict[str, int], int]:
 def _add_people(people: list[Person]) -> list[Person]:
     """Add the accounts that are missing and return these; all of them have their ids then."""
     query = select(User.username, User.id).where(User.username.in_([person.username for person in people]))
-    there = dict(db.session.execute(query).tuples().all())
+    there = dict(db.session.execute(query).all())
     new = [person for person in people if person.username not in there]
     users = [
         User(

@@ -5,7 +5,7 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
@@ -34,38 +34,51 @@ def begin(user_id: int, *, user_agent: str) -> str:
     return secret
 
 
+# Built once, because every request of a signed-in caller runs one of them.
+_WHO = (User.__table__.c.id, User.__table__.c.username, User.__table__.c.role)
+_SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
+_ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
+_BY_COOKIE = (
+    select(*_WHO, _SESSION.id, _SESSION.last_seen_at)
+    .join_from(Session.__table__, User.__table__, User.__table__.c.id == _SESSION.user_id)
+    .where(
+        _SESSION.token_hash == bindparam("hash"),
+        _SESSION.last_seen_at > bindparam("idle_since"),
+        _SESSION.created_at > bindparam("oldest"),
+        _ACTIVE,
+    )
+)
+_BY_TOKEN = (
+    select(*_WHO, _TOKEN.id, _TOKEN.last_used_at)
+    .join_from(Token.__table__, User.__table__, User.__table__.c.id == _TOKEN.user_id)
+    .where(
+        _TOKEN.token_hash == bindparam("hash"),
+        or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now")),
+        _ACTIVE,
+    )
+)
+
+
 def by_cookie(secret: str) -> tuple[Caller, bool] | None:
     """The caller whose live session the cookie names, and whether its last use needs writing; None if there is none."""
     at = now()
-    query = (
-        select(User.id, User.username, User.role, Session.id.label("proof"), Session.last_seen_at)
-        .join(Session, Session.user_id == User.id)
-        .where(Session.token_hash == digest(secret), _alive(at), User.status == AccountStatus.ACTIVE)
-    )
-    row = db.session.execute(query).one_or_none()
+    given = {"hash": digest(secret), "idle_since": at - IDLE, "oldest": at - LIFETIME}
+    row = db.session.execute(_BY_COOKIE, given).one_or_none()
     if row is None:
         return None
-    stale = row.last_seen_at < at - TOUCH_EVERY
-    return Caller(row.id, row.username, row.role, session_id=row.proof), stale
+    user_id, username, role, session_id, last_seen_at = row
+    return Caller(user_id, username, role, session_id=session_id), last_seen_at < at - TOUCH_EVERY
 
 
 def by_token(secret: str) -> tuple[Caller, bool] | None:
     """The caller whose unexpired token this is, and whether its last use needs writing; None if there is none."""
     at = now()
-    query = (
-        select(User.id, User.username, User.role, Token.id.label("proof"), Token.last_used_at)
-        .join(Token, Token.user_id == User.id)
-        .where(
-            Token.token_hash == digest(secret),
-            or_(Token.expires_at.is_(None), Token.expires_at > at),
-            User.status == AccountStatus.ACTIVE,
-        )
-    )
-    row = db.session.execute(query).one_or_none()
+    row = db.session.execute(_BY_TOKEN, {"hash": digest(secret), "now": at}).one_or_none()
     if row is None:
         return None
-    stale = row.last_used_at is None or row.last_used_at < at - TOUCH_EVERY
-    return Caller(row.id, row.username, row.role, token_id=row.proof), stale
+    user_id, username, role, token_id, last_used_at = row
+    stale = last_used_at is None or last_used_at < at - TOUCH_EVERY
+    return Caller(user_id, username, role, token_id=token_id), stale
 
 
 def touch(caller: Caller) -> None:

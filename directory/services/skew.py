@@ -16,13 +16,18 @@ def shares(total: int, size: int, most: int) -> Iterator[int]:
 
     What a rank would have beyond `most` goes to those below it. `total` must not exceed `size * most`.
     """
-    weight = sum(weights(size))
+    weight, passed, given = sum(weights(size)), 0.0, 0
     for below, own in zip(range(size - 1, -1, -1), weights(size), strict=True):
-        share = min(most, int(total * own / weight + 0.5)) if below else total
-        share = max(share, total - below * most)
+        if not passed and total * own > most * weight:
+            share, total, weight = most, total - most, weight - own
+        else:
+            # Rounded in sum, not each: where things are fewer than ranks, they are not all left to the last ones.
+            passed += own
+            due = round(total * passed / weight) - given
+            # What must be given, so that the ranks below need no more than `most` each; and no more than that here.
+            share = min(most, max(due, total - given - below * most))
+            given += share
         yield share
-        total -= share
-        weight -= own
 
 
 def cumulative(size: int) -> list[float]:

@@ -116,7 +116,7 @@ def _lock_categories(wanted: set[str], *, create: bool) -> dict[str, int]:
     Their counters are locked here in one order: taken row by row, two imports could wait for each other in a ring.
     """
     query = select(Category.slug, Category.id).where(Category.slug.in_(wanted)).order_by(Category.id)
-    ids = dict(db.session.execute(query.with_for_update(key_share=True)).tuples().all())
+    ids = dict(db.session.execute(query.with_for_update(key_share=True)).all())
     for slug in sorted(wanted - ids.keys()) if create else ():
         ids[slug] = categories.add({"slug": slug, "name": slug.replace("-", " ").capitalize()}).id
     return ids

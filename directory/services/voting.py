@@ -6,13 +6,28 @@ other order was measured to lose votes, to toggle without effect or to deadlock 
 
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from directory.errors import NotFound, NotVotable
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db
 from directory.models import Project, Status, Upvote, now
 from directory.services.identity import Caller
 from directory.services.ranking import hot
+
+projects, upvotes = Project.__table__, Upvote.__table__
+P, U = projects.c, upvotes.c
+
+# Built once: building a statement costs more than running it.
+_LOCK = (
+    select(P.id, P.status, P.owner_id, P.upvotes, P.listed_at)
+    .where(P.id == bindparam("project"))
+    .with_for_update(key_share=True)
+)
+_MINE = (U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
+_FIND = select(U.user_id).where(*_MINE)
+_REMOVE = delete(upvotes).where(*_MINE)
+_ADD = insert(upvotes)
+_COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bindparam("n"), hot=bindparam("rank"))
 
 
 def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:
@@ -27,8 +42,7 @@ def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:
 def cast(project_id: int, *, by: Caller) -> dict[str, Any]:
     """Have the caller's vote there, whether or not it was. Raises NotFound, NotVotable."""
     project = _locked(project_id, by)
-    key = {"user_id": by.id, "project_id": project_id}
-    there = db.session.get(Upvote, key) is not None
+    there = db.session.execute(_FIND, {"voter": by.id, "project": project_id}).one_or_none() is not None
     if not there:
         _add(project_id, by)
     return _counted(project, upvoted=True, change=0 if there else 1)
@@ -41,9 +55,7 @@ def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
 
 
 def _locked(project_id: int, by: Caller) -> Any:
-    columns = select(Project.id, Project.status, Project.owner_id, Project.upvotes, Project.listed_at)
-    query = columns.where(Project.id == project_id).with_for_update(key_share=True)
-    project = db.session.execute(query).one_or_none()
+    project = db.session.execute(_LOCK, {"project": project_id}).one_or_none()
     if project is None:
         raise NotFound
     if project.status != Status.LIVE:
@@ -52,18 +64,16 @@ def _locked(project_id: int, by: Caller) -> Any:
 
 
 def _remove(project_id: int, by: Caller) -> int:
-    gone = delete(Upvote).where(Upvote.user_id == by.id, Upvote.project_id == project_id)
-    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+    result: Any = db.session.execute(_REMOVE, {"voter": by.id, "project": project_id})
+    return int(result.rowcount)
 
 
 def _add(project_id: int, by: Caller) -> None:
-    db.session.execute(insert(Upvote).values(user_id=by.id, project_id=project_id, created_at=now()))
+    db.session.execute(_ADD, {"user_id": by.id, "project_id": project_id, "created_at": now()})
 
 
 def _counted(project: Any, *, upvoted: bool, change: int) -> dict[str, Any]:
-    upvotes = project.upvotes + change
+    n = project.upvotes + change
     if change:
-        counters = {"upvotes": upvotes, "hot": hot(upvotes, project.listed_at)}
-        counted = update(Project).where(Project.id == project.id).values(counters)
-        db.session.execute(counted, execution_options=UNSYNCHRONISED)
-    return {"project_id": project.id, "upvoted": upvoted, "upvotes": upvotes}
+        db.session.execute(_COUNT, {"project": project.id, "n": n, "rank": hot(n, project.listed_at)})
+    return {"project_id": project.id, "upvoted": upvoted, "upvotes": n}

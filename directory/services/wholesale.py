@@ -100,7 +100,7 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None) -> None:
 def _numbered(drafts: Sequence[Draft], keys: list[str]) -> list[Draft]:
     """The drafts of one owner with the ids that the database gave them."""
     owned = (Project.owner_id == drafts[0].owner_id, Project.url_key.in_(keys))
-    ids = dict(db.session.execute(select(Project.url_key, Project.id).where(*owned)).tuples().all())
+    ids = dict(db.session.execute(select(Project.url_key, Project.id).where(*owned)).all())
     return [draft._replace(id=ids[key]) for draft, key in zip(drafts, keys, strict=True)]
 
 
