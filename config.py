@@ -25,13 +25,7 @@ RATELIMITS = {
     "RATELIMIT_READ": "",
 }
 WEBHOOK_FORMATS = {"standard", "discord", "slack"}
-WEBHOOK_EVENTS = {
-    "project.approved",
-    "project.submitted",
-    "project.rejected",
-    "project.unpublished",
-    "project.deleted",
-}
+WEBHOOK_EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted")}
 WEBHOOK_DEFAULT = ("project.approved",)
 
 
@@ -112,18 +106,15 @@ def _development_key() -> str:
     """Made once and kept, so that what it signs outlives a restart."""
     path = INSTANCE / "secret_key"
     try:
-        if not path.exists():
+        if not path.exists() or not path.stat().st_size:
             INSTANCE.mkdir(exist_ok=True)
             draft = path.with_suffix(f".{os.getpid()}")
             draft.touch(0o600)
             draft.write_text(secrets.token_hex(32))
             draft.replace(path)  # whole or not at all: a process that starts beside us never reads a part of it
-        key = path.read_text().strip()
+        return path.read_text().strip()
     except OSError as error:
         raise ConfigError("SECRET_KEY", f"is not set, and none can be kept in {path}: {error.strerror}") from None
-    if not key:
-        raise ConfigError("SECRET_KEY", f"is not set, and {path} is empty")
-    return key
 
 
 def _database_url(value: str) -> str:
@@ -156,10 +147,11 @@ def _redis_url(value: str) -> str:
     return value
 
 
-def _web_address(value: str, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
-    """The parts of an address with one of the schemes and a host; None for any other text."""
+def _web_address(value: Any, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
+    """The parts of an address with one of the schemes and a host; None for anything else."""
+    plain = isinstance(value, str) and value.isprintable() and " " not in value
     try:
-        parts = urlsplit(value)
+        parts = urlsplit(value if plain else "")
         return parts if parts.scheme in schemes and parts.hostname and parts.port != 0 else None
     except ValueError:
         return None
@@ -183,7 +175,7 @@ def _origins(value: str) -> tuple[str, ...]:
         if parts is None or origin != f"{parts.scheme}://{parts.netloc}" or "@" in origin or not origin.isascii():
             raise ValueError(f"{origin!r} is no origin such as https://app.example.com")
         if (parts.scheme, parts.port) in {("http", 80), ("https", 443)}:
-            raise ValueError(f"{origin!r} names the default port, which browsers leave out of an origin")
+            raise ValueError(f"{origin!r} names the default port, which browsers leave out")
     return origins
 
 
@@ -224,11 +216,11 @@ def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"an endpoint's events are a list out of {', '.join(sorted(WEBHOOK_EVENTS))}")
     secret = given.get("secret", [])
     listed = _signing_secrets([secret] if isinstance(secret, str) else secret, style)
-    return {"url": _webhook_url(given.get("url")), "format": style, "events": events, "secrets": listed}
+    return {"url": _webhook_url(given.get("url", "")), "format": style, "events": events, "secrets": listed}
 
 
-def _webhook_url(value: Any) -> str:
-    if not isinstance(value, str) or not value.isprintable() or " " in value or _web_address(value) is None:
+def _webhook_url(value: str) -> str:
+    if _web_address(value) is None:
         raise ValueError("an endpoint's url is no http or https address")
     return value
 
@@ -253,7 +245,5 @@ def _signing_secrets(given: Any, style: str) -> list[str]:
 def _one_process_on_memory(settings: dict[str, Any]) -> None:
     """Limits kept in memory count per process: n processes would allow n times as much."""
     if settings["WEB_CONCURRENCY"] > 1 and not settings["REDIS_URL"] and settings["RATELIMIT_ENABLED"]:
-        raise ConfigError(
-            "WEB_CONCURRENCY",
-            "several processes need REDIS_URL, because rate limits in memory hold for one process only",
-        )
+        why = "several processes need REDIS_URL, because rate limits in memory hold for one process only"
+        raise ConfigError("WEB_CONCURRENCY", why)

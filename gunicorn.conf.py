@@ -5,6 +5,7 @@ One process with threads is the default: rate limits are kept in memory, and hol
 
 import os
 import sys
+from pathlib import Path
 
 from gunicorn.glogging import Logger
 
@@ -48,7 +49,8 @@ class JsonLogger(Logger):
 
 logger_class = JsonLogger
 
-DELIVERER = (sys.executable, "-m", "flask", "--app", "wsgi", "webhooks", "work", "--until-eof")
+ROOT = Path(__file__).resolve().parent
+DELIVERER = (sys.executable, "-m", "flask", "--app", str(ROOT / "wsgi.py"), "webhooks", "work", "--until-eof")
 
 
 def when_ready(server):

@@ -1,4 +1,4 @@
-"""Whether anything was written since: one cheap read that tells.
+"""Whether anything was written since: one cheap read that tells; and answers kept for as long as nothing was.
 
 PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so an
 answer made after one was taken still holds while the next is equal; no row is written to have that, and a vote pays
@@ -7,10 +7,13 @@ nothing for it. SQLite has the like in `PRAGMA data_version`, which changes on a
 
 import select
 import threading
-from typing import Any, Protocol
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any, Generic, Protocol, TypeVar
 
 from sqlalchemy import Engine
 
+T = TypeVar("T")
 TIMEOUT = 2.0  # seconds; a database that is mute for longer is the application's to report
 
 
@@ -72,6 +75,39 @@ class Guard:
         except Exception:
             self.close()
             return None
+
+
+class Kept(Generic[T]):
+    """Answers of one mark, to `capacity` bytes; the least recently used go first. A new mark empties it."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._mark: Any = None
+        self._size = 0
+        self._answers: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+
+    def get(self, key: Hashable, mark: Any) -> T | None:
+        """The answer kept under `key`, if it was made under `mark`."""
+        with self._lock:
+            if mark != self._mark:
+                self._answers.clear()
+                self._mark, self._size = mark, 0
+            found = self._answers.get(key)
+            if found is None:
+                return None
+            self._answers.move_to_end(key)
+            return found[0]
+
+    def put(self, key: Hashable, mark: Any, answer: T, size: int) -> None:
+        """Keep an answer that was begun after `mark` was read, unless there has been a newer mark since."""
+        with self._lock:
+            if mark != self._mark or key in self._answers:
+                return
+            self._answers[key] = answer, size
+            self._size += size
+            while self._size > self._capacity:
+                self._size -= self._answers.popitem(last=False)[1][1]
 
 
 def _probe(engine: Engine) -> Probe:

@@ -2,12 +2,14 @@
 
 import json
 import logging
+import re
 import sys
 from datetime import UTC, datetime
 from typing import Any
 
 from flask import g, has_request_context
 
+DETAIL = re.compile(r"\n(?:DETAIL|CONTEXT): .*")
 STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 
 
@@ -29,6 +31,10 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         # Not orjson: it leaves U+2028 and terminal controls as they are, and refuses lone surrogates and large numbers.
         return json.dumps(line, default=str, separators=(",", ":"))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 (logging's own name)
+        """The traceback, without the lines in which PostgreSQL repeats the values of a row."""
+        return DETAIL.sub("", super().formatException(ei))
 
 
 def configure(level: str) -> None:

@@ -1,14 +1,13 @@
 """A command kept running beside the server: started again when it dies, and never left behind by it."""
 
 import logging
-import subprocess
+import os
+import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
 SETTLED = 60.0  # seconds after which a death is the first of its kind again
 LONGEST_PAUSE = 60.0
 PATIENCE = 20.0  # for the exchange in hand, which is over within 15
@@ -19,54 +18,80 @@ class Supervisor:
 
     The child's standard input is a pipe that nobody writes to. It ends with us, whatever ends us, kill -9 included,
     and the command stops where it sees that: this needs no parent that still lives, and works on every system.
+
+    A server forks workers while we start the command from a thread. `subprocess` opens a second pipe for that, and
+    waits for ever where a worker has been born with it; `posix_spawn` needs none, and our own is there from the start.
     """
 
     def __init__(self, command: Sequence[str], log: logging.Logger, pause: float = 1.0) -> None:
         self._command, self._log, self._first_pause = list(command), log, pause
-        self._stopping = threading.Event()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._reading, self._writing = os.pipe()
+        self._lock, self._stopping, self._renewing = threading.Lock(), threading.Event(), False
+        self._thread = threading.Thread(target=self._keep, name="supervisor", daemon=True)
+        self._pid: int | None = None
 
     def start(self) -> None:
         """Start the command, and keep it running from a thread."""
-        threading.Thread(target=self._keep, name="supervisor", daemon=True).start()
+        self._thread.start()
 
     def restart(self) -> None:
-        """Have the command begin anew, with the code and settings of now."""
-        if self._process is not None:
-            self._process.terminate()
+        """Have the command begin anew, with the code of now."""
+        self._renewing = True
+        self._signal(signal.SIGTERM)
 
     def stop(self) -> None:
         """End the command, at the latest after `PATIENCE` seconds."""
-        self._stopping.set()
-        process = self._process
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        with self._lock:
+            self._stopping.set()
+        self._signal(signal.SIGTERM)
+        self._thread.join(PATIENCE)
+        if self._thread.is_alive():
+            self._signal(signal.SIGKILL)
 
     def forget(self) -> None:
-        """In a fork of ours: let go of the pipe, or the command would outlive us for as long as the fork does."""
-        if self._process is not None and self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
+        """In a fork of ours: let go of the pipe, or the command would live on for as long as the fork does."""
+        os.close(self._writing)
 
     def _keep(self) -> None:
         pause = self._first_pause
-        while not self._stopping.is_set():
+        while self._spawn():
             began = time.monotonic()
-            self._process = self._started()
-            self._process.wait()
-            self.forget()
-            if self._stopping.is_set():
-                return
+            self._wait()
             pause = self._first_pause if time.monotonic() - began > SETTLED else min(pause * 2, LONGEST_PAUSE)
-            self._log.warning("the webhook deliverer has ended and is started again in %g s", pause)
-            self._stopping.wait(pause)
+            if not self._stopping.is_set() and not self._renewing:
+                self._log.warning("the webhook deliverer has ended and is started again in %g s", pause)
+                self._stopping.wait(pause)
+            self._renewing = False
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        # A session of its own: Ctrl-C at the terminal then reaches the server alone, which ends this in its turn.
-        options = {"cwd": ROOT, "stdin": subprocess.PIPE, "start_new_session": True}
-        return subprocess.Popen(self._command, **options)  # type: ignore[call-overload,no-any-return]  # noqa: S603
+    def _spawn(self) -> bool:
+        """Start the command, unless it is time to stop."""
+        with self._lock:
+            if self._stopping.is_set():
+                return False
+            # A process group of its own: Ctrl-C at the terminal then reaches the server alone, which ends this in turn.
+            files = [(os.POSIX_SPAWN_DUP2, self._reading, 0), *((os.POSIX_SPAWN_CLOSE, fd) for fd in _inheritable())]
+            self._pid = os.posix_spawn(self._command[0], self._command, os.environ, file_actions=files, setpgroup=0)
+            return True
+
+    def _wait(self) -> None:
+        # The server collects every child that dies, and may have been faster.
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid or 0, 0)
+        self._pid = None
+
+    def _signal(self, number: int) -> None:
+        pid = self._pid
+        if pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+def _inheritable() -> Iterator[int]:
+    """What a new program would find open: the server's listening socket, kept so for its own successor.
+
+    A deliverer that holds it outlives a server that is killed by an exchange, and its port could not be used again.
+    """
+    for fd in map(int, os.listdir("/dev/fd")):
+        with suppress(OSError):  # one of them was the listing's own
+            if fd > 2 and os.get_inheritable(fd):
+                yield fd

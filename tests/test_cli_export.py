@@ -101,14 +101,17 @@ def test_a_file_takes_its_name_when_it_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "projects.jsonl"
     file.write_text("before")
 
-    def half() -> None:
+    def write(error: Exception | None) -> None:
         with command._opened(str(file)) as opened:
-            opened.write("half")
-            raise ZeroDivisionError
+            opened.write("after")
+            if error:
+                raise error
 
     with pytest.raises(ZeroDivisionError):
-        half()
+        write(ZeroDivisionError())
     assert file.read_text() == "before"
+    write(None)
+    assert file.read_text() == "after"
     assert os.listdir(tmp_path) == ["projects.jsonl"]
 
 

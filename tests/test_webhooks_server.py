@@ -71,6 +71,7 @@ def test_the_deliverer_beside_the_server_is_started_again_and_dies_with_it(
         receiver.wait(lambda r: len(r.received) == 1)
         second = server.deliverer()
         assert second.pid != first.pid
+        assert [c for c in second.net_connections() if c.status == psutil.CONN_LISTEN] == []
 
         family = server.stop(signal.SIGKILL)
         _, alive = psutil.wait_procs([second, *family], WITHIN)

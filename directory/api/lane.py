@@ -5,9 +5,7 @@ the database's mark is what it was before the application began to make it. A wr
 before it is acknowledged, so what was acknowledged is in the next answer; nothing here ages.
 """
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +13,18 @@ from typing import Any
 from flask import Flask
 
 from directory.api import security
-from directory.freshness import Guard
+from directory.freshness import Guard, Kept
 
 CAPACITY = 16 * 2**20  # bytes of answers kept by a process
+DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 1500  # bytes that an entry takes beside its body
 # A request with any of these may get another answer than the next one.
 PERSONAL = ("HTTP_AUTHORIZATION", "HTTP_COOKIE", "HTTP_ORIGIN", "HTTP_IF_MATCH", "HTTP_RANGE")
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
+Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+Count = Callable[[str, str, int, float], None]  # method, route, status, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,15 @@ class Answer:
     unchanged: list[tuple[str, str]]  # the headers of its 304
     etag: str
     body: bytes
+    route: str
 
 
 class Lane:
     """Stands before the application and gives its public answers again."""
 
-    def __init__(self, app: Callable[[Environ, StartResponse], Iterable[bytes]], guard: Guard) -> None:
-        self._app, self._guard = app, guard
-        self._lock = threading.Lock()
-        self._mark: Any = None
-        self._answers: OrderedDict[tuple[str, ...], Answer] = OrderedDict()
-        self._size = 0
+    def __init__(self, app: Application, guard: Guard, count: Count | None = None) -> None:
+        self._app, self._guard, self._count = app, guard, count
+        self._kept: Kept[Answer] = Kept(CAPACITY)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
@@ -57,20 +56,21 @@ class Lane:
         mark = self._guard.mark()
         if mark is None:
             return self._app(environ, start_response)
-        answer = self._kept(key, mark)
+        answer = self._kept.get(key, mark)
         if answer is None:
             return self._make(environ, start_response, key, mark)
-        return _again(answer, environ, start_response, began)
+        return self._again(answer, environ, start_response, began)
 
-    def _kept(self, key: tuple[str, ...], mark: Any) -> Answer | None:
-        with self._lock:
-            if mark != self._mark:
-                self._answers.clear()
-                self._mark, self._size = mark, 0
-            answer = self._answers.get(key)
-            if answer is not None:
-                self._answers.move_to_end(key)
-            return answer
+    def _again(self, answer: Answer, environ: Environ, start_response: StartResponse, began: float) -> Iterable[bytes]:
+        """Give a kept answer, under an id of this request's own; 304 where the caller has it."""
+        request_id = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        has = _has(environ.get("HTTP_IF_NONE_MATCH"), answer.etag)
+        status, headers = (304, answer.unchanged) if has else (200, answer.headers)
+        start_response("304 NOT MODIFIED" if has else "200 OK", [*headers, ("X-Request-ID", request_id)])
+        security.log_request("GET", environ["PATH_INFO"], status, began, request_id=request_id, user_id=None)
+        if self._count is not None:
+            self._count("GET", answer.route, status, time.perf_counter() - began)
+        return [] if has else [answer.body]
 
     def _make(
         self, environ: Environ, start_response: StartResponse, key: tuple[str, ...], mark: Any
@@ -88,22 +88,13 @@ class Lane:
         finally:
             if close := getattr(parts, "close", None):
                 close()
-        answer = _public(given["status"], given["headers"], body)
+        answer = _public(given["status"], given["headers"], body, environ[security.ROUTE])
         if answer is not None:
-            self._keep(key, mark, answer)
+            self._kept.put(key, mark, answer, len(body) + OVERHEAD)
         return [body]
 
-    def _keep(self, key: tuple[str, ...], mark: Any, answer: Answer) -> None:
-        with self._lock:
-            if mark != self._mark or key in self._answers:
-                return
-            self._answers[key] = answer
-            self._size += len(answer.body) + OVERHEAD
-            while self._size > CAPACITY:
-                self._size -= len(self._answers.popitem(last=False)[1].body) + OVERHEAD
 
-
-def _public(status: str, headers: list[tuple[str, str]], body: bytes) -> Answer | None:
+def _public(status: str, headers: list[tuple[str, str]], body: bytes, route: str) -> Answer | None:
     """The answer, if everybody would get it: a 200 that says that it is public, with an ETag and no cookie."""
     named = {name.lower(): value for name, value in headers}
     if not status.startswith("200 ") or "set-cookie" in named or "etag" not in named:
@@ -112,17 +103,7 @@ def _public(status: str, headers: list[tuple[str, str]], body: bytes) -> Answer 
         return None
     kept = [(name, value) for name, value in headers if name.lower() != "x-request-id"]
     unchanged = [(name, value) for name, value in kept if name.lower() not in {"content-type", "content-length"}]
-    return Answer(kept, unchanged, named["etag"], body)
-
-
-def _again(answer: Answer, environ: Environ, start_response: StartResponse, began: float) -> Iterable[bytes]:
-    """Give a kept answer, under an id of this request's own; 304 where the caller has it."""
-    request_id = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-    had = _has(environ.get("HTTP_IF_NONE_MATCH"), answer.etag)
-    headers = answer.unchanged if had else answer.headers
-    start_response("304 NOT MODIFIED" if had else "200 OK", [*headers, ("X-Request-ID", request_id)])
-    security.log_request("GET", environ["PATH_INFO"], 304 if had else 200, began, request_id=request_id)
-    return [] if had else [answer.body]
+    return Answer(kept, unchanged, named["etag"], body, route)
 
 
 def _has(if_none_match: str | None, etag: str) -> bool:
@@ -135,6 +116,7 @@ def _has(if_none_match: str | None, etag: str) -> bool:
 
 def init_app(app: Flask, guard: Guard) -> None:
     """Put the lane before the application, unless reads are counted: then each has to be."""
-    app.extensions["guard"] = guard
+    app.extensions |= {"guard": guard, "dashboards": Kept(DASHBOARDS)}
     if not (app.config["RATELIMIT_ENABLED"] and app.config["RATELIMIT_READ"]):
-        app.wsgi_app = Lane(app.wsgi_app, guard)  # type: ignore[method-assign]
+        metrics = app.extensions.get("metrics")
+        app.wsgi_app = Lane(app.wsgi_app, guard, metrics and metrics.count)  # type: ignore[method-assign]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.api import security
 from directory.errors import NotFound
 from directory.extensions import db, limiter
 from directory.services import health
@@ -54,6 +55,11 @@ class Metrics:
             registry=self.registry,
             multiprocess_mode="livemax",
         )
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request. Labels are ours alone: a client's own paths and methods would make ever new series."""
+        self.requests.labels(method if method in METHODS else "other", route, status).inc()
+        self.seconds.labels(method if method in METHODS else "other", route).observe(seconds)
 
     def page(self) -> Response:
         """All metrics in the text format: this process's, or of all that share the folder; and the database's."""
@@ -119,12 +125,9 @@ def on_fallback() -> bool:
 
 
 def _observe(response: Response) -> Response:
-    """Count a request. Labels are ours alone: a client's own paths and methods would make ever new series."""
     metrics: Metrics = current_app.extensions["metrics"]
-    method = request.method if request.method in METHODS else "other"
-    route = request.url_rule.rule if request.url_rule else "none"
-    metrics.requests.labels(method, route, response.status_code).inc()
-    metrics.seconds.labels(method, route).observe(time.perf_counter() - g.began)
+    seconds = time.perf_counter() - g.began
+    metrics.count(request.method, request.environ[security.ROUTE], response.status_code, seconds)
     metrics.fallback.set(on_fallback())
     if request.endpoint in VOTES and response.status_code == 200:
         vote: dict[str, Any] = response.get_json()

@@ -14,6 +14,7 @@ from directory.errors import CrossSiteRequest
 
 log = logging.getLogger("directory.access")
 
+ROUTE = "directory.route"  # where the environment of a request tells the route that it took
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
@@ -50,6 +51,7 @@ def log_request(method: str, path: str, status: int, began: float, **facts: Any)
 
 
 def _begin() -> None:
+    request.environ[ROUTE] = request.url_rule.rule if request.url_rule else "none"
     g.request_id = request_id(request.headers.get("X-Request-ID", ""))
     g.began = time.perf_counter()
 

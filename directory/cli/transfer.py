@@ -133,12 +133,31 @@ def _size(name: str) -> int:
 
 @contextmanager
 def _opened(name: str) -> Iterator[IO[str]]:
-    """The file to write, or standard output. A file takes its name when it is whole, not before."""
-    whole = not os.path.exists(name) or os.path.isfile(name)  # not in the place of a device
+    """The file to write, or standard output, in UTF-8."""
     try:
-        with click.open_file(name, "w", encoding="utf-8", atomic=whole) as file:
-            yield file
+        if name == "-":
+            with click.open_file(name, "w", encoding="utf-8") as stream:
+                yield stream
+        elif os.path.exists(name) and not os.path.isfile(name):
+            with open(name, "w", encoding="utf-8") as device:
+                yield device
+        else:
+            with _whole(os.path.realpath(name)) as file:
+                yield file
     except OSError as error:
         if error.errno == errno.EPIPE:  # `| head` has seen enough, which is no fault: click ends quietly
             raise
         raise click.ClickException(f"{name}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _whole(name: str) -> Iterator[IO[str]]:
+    """A file that takes its name, and the place of what had it, when it is whole. Click's own "atomic" always does."""
+    part = f"{name}.{os.getpid()}.part"
+    try:
+        with open(part, "x", encoding="utf-8", newline="") as file:
+            yield file
+        os.replace(part, name)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise

@@ -1,5 +1,7 @@
 """What only administrators send and see."""
 
+from typing import Any
+
 from marshmallow import ValidationError, fields, validates
 
 from directory.api.routing import HIGHEST_ID
@@ -30,12 +32,23 @@ class ReasonInput(Strict):
     reason = Prose(0, 1000, allow_none=True)
 
 
+class Number(fields.Integer):
+    """A whole number of a body. 7.0 is one: JSON has a single type of numbers."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(strict=True, **kwargs)
+
+    def _validated(self, value: Any) -> int:
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        return super()._validated(whole)
+
+
 class DecisionsInput(Strict):
     """One decision about many projects."""
 
     decision = Word(("approve", "reject"), required=True)
     ids = fields.List(
-        fields.Integer(strict=True, metadata={"minimum": 1, "maximum": HIGHEST_ID}),
+        Number(metadata={"minimum": 1, "maximum": HIGHEST_ID}),
         required=True,
         metadata={"minItems": 1, "maxItems": 100, "uniqueItems": True},
     )

@@ -1,0 +1,196 @@
+"""Each setting: its default, good values, and nonsense, which stops the start with one line that names it."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+import config
+from config import ConfigError
+
+KEY = "k" * 40
+RATELIMITS = ("RATELIMIT_VOTING", "RATELIMIT_SUBMISSION", "RATELIMIT_AUTH", "RATELIMIT_WRITE", "RATELIMIT_READ")
+
+
+@pytest.fixture
+def instance(tmp_path, monkeypatch):
+    """An empty folder in the place of instance/."""
+    monkeypatch.setattr(config, "INSTANCE", tmp_path / "instance")
+    return tmp_path / "instance"
+
+
+def load(**environ):
+    return config.load({"SECRET_KEY": KEY, **environ})
+
+
+def refusal(**environ):
+    """The line that stops the start."""
+    with pytest.raises(ConfigError) as caught:
+        load(**environ)
+    line = str(caught.value.code)
+    assert "\n" not in line
+    return line
+
+
+def test_everything_has_a_default_that_works(instance):
+    settings = config.load({})
+    assert settings.pop("SECRET_KEY")
+    assert settings == {
+        "APP_ENV": "development",
+        "SQLALCHEMY_DATABASE_URI": f"sqlite:///{instance / 'directory.db'}",
+        "REDIS_URL": "",
+        "HOST": "127.0.0.1",
+        "PORT": 8000,
+        "THREADS": 8,
+        "WEB_CONCURRENCY": 1,
+        "RATELIMIT_ENABLED": True,
+        "RATELIMIT_VOTING": "30 per minute; 300 per hour",
+        "RATELIMIT_SUBMISSION": "5 per hour; 20 per day",
+        "RATELIMIT_AUTH": "10 per 5 minutes",
+        "RATELIMIT_WRITE": "60 per minute",
+        "RATELIMIT_READ": "",
+        "CORS_ORIGINS": (),
+        "TRUSTED_PROXIES": 0,
+        "REGISTRATION_OPEN": True,
+        "REVIEW_ON_EDIT": "material",
+        "WEBHOOK_ENDPOINTS": [],
+        "WEBHOOK_WORKER": True,
+        "METRICS_ENABLED": False,
+        "LOG_LEVEL": "INFO",
+    }
+
+
+def test_a_setting_that_is_set_to_nothing_is_as_if_unset(instance):
+    names = [*config.load({}), "DATABASE_URL", "WEBHOOK_URL", "WEBHOOK_SECRET", "WEBHOOK_FORMAT"]
+    assert config.load(dict.fromkeys(names, "  ")) == config.load({})
+
+
+GOOD = [
+    ("APP_ENV", " production ", "production"),
+    ("REDIS_URL", "redis://localhost:6379/0", "redis://localhost:6379/0"),
+    ("REDIS_URL", "rediss://:pass@redis.example", "rediss://:pass@redis.example"),
+    ("REDIS_URL", "unix:///run/redis.sock", "unix:///run/redis.sock"),
+    ("HOST", "::1", "::1"),
+    ("PORT", "80", 80),
+    ("THREADS", "256", 256),
+    ("WEBHOOK_WORKER", "false", False),
+    ("RATELIMIT_ENABLED", "No", False),
+    ("RATELIMIT_VOTING", "1/second", "1/second"),
+    ("RATELIMIT_READ", "100 per 2 minutes, 5 per day", "100 per 2 minutes, 5 per day"),
+    ("CORS_ORIGINS", "https://a.example, HTTP://Localhost:5173 ,", ("https://a.example", "http://localhost:5173")),
+    ("CORS_ORIGINS", "http://[::1]:80801"[:-1], ("http://[::1]:8080",)),
+    ("TRUSTED_PROXIES", "2", 2),
+    ("REGISTRATION_OPEN", "0", False),
+    ("REVIEW_ON_EDIT", "never", "never"),
+    ("METRICS_ENABLED", "yes", True),
+    ("LOG_LEVEL", "DEBUG", "DEBUG"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "value"), GOOD)
+def test_a_good_value_is_taken(name, given, value):
+    assert load(**{name: given})[name] == value
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("sqlite:////var/lib/directory.db", "sqlite:////var/lib/directory.db"),
+        ("postgresql+psycopg://u:p%40ss@h:5432/d", "postgresql+psycopg://u:p%40ss@h:5432/d"),
+        ("postgresql://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
+        ("postgres://u:p@h/d?sslmode=require", "postgresql+psycopg://u:p@h/d?sslmode=require"),
+    ],
+)
+def test_a_database_of_either_kind_is_taken(given, url):
+    assert load(DATABASE_URL=given)["SQLALCHEMY_DATABASE_URI"] == url
+
+
+NONSENSE = [
+    *(("APP_ENV", value) for value in ("prod", "Production", "1")),
+    *(("SECRET_KEY", value) for value in ("", "short")),
+    *(
+        ("DATABASE_URL", v)
+        for v in ("nonsense", "mysql://h/d", "sqlite://", "sqlite:///:memory:", "postgresql://u:hunter2")
+    ),
+    *(("DATABASE_URL", v) for v in ("postgresql+psycopg2://h/d", "postgresql://u:p@h:hunter2/d", "://hunter2")),
+    *(
+        ("REDIS_URL", v)
+        for v in ("nonsense", "http://h", "redis://", "redis://:hunter2@h:port", "unix://run", "redis://[")
+    ),
+    *(("HOST", value) for value in ("a b", "http://h", "ä")),
+    *(("PORT", value) for value in ("0", "65536", "http")),
+    *(("WEBHOOK_WORKER", value) for value in ("never", "3")),
+    *(("THREADS", value) for value in ("0", "-1", "257", "1.5", "８", "x", "1 2", "9" * 5000)),
+    *(("WEB_CONCURRENCY", value) for value in ("0", "65", "two", "2")),
+    *(("RATELIMIT_ENABLED", value) for value in ("maybe", "2", "tru")),
+    *(
+        (name, v)
+        for name in RATELIMITS
+        for v in ("x", "30", "0 per minute", "30 per fortnight", "1/second; x", "-1/day")
+    ),
+    *(("CORS_ORIGINS", v) for v in ("*", "null", "app.example.com", "https://a.example/", "https://a.example/x")),
+    *(
+        ("CORS_ORIGINS", v)
+        for v in ("https://u@a.example", "https://a.example:443", "http://a:80", "ftp://a", "http://[")
+    ),
+    *(("CORS_ORIGINS", v) for v in ("https://a b", "https://ä.example", "https://a.example:99999", "https://")),
+    *(("TRUSTED_PROXIES", value) for value in ("-1", "11", "127.0.0.1", "true")),
+    *(("REGISTRATION_OPEN", value) for value in ("closed", "-")),
+    *(("REVIEW_ON_EDIT", value) for value in ("sometimes", "Material")),
+    *(("METRICS_ENABLED", value) for value in ("x",)),
+    *(("LOG_LEVEL", value) for value in ("info", "CRITICAL", "10")),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), NONSENSE)
+def test_nonsense_stops_the_start_with_one_line_that_names_it(name, value):
+    line = refusal(**{"APP_ENV": "production", name: value})
+    assert line.startswith(f"{name}: ")
+    assert "hunter2" not in line
+
+
+def test_production_needs_a_key_of_its_own_and_never_makes_one(instance):
+    with pytest.raises(ConfigError, match=r"^SECRET_KEY: "):
+        config.load({"APP_ENV": "production"})
+    assert not instance.exists()
+    assert load(APP_ENV="production")["SECRET_KEY"] == KEY
+
+
+def test_the_development_key_is_made_once_and_kept_for_its_owner_alone(instance):
+    keys = {config.load({})["SECRET_KEY"] for _ in range(3)}
+    path = instance / "secret_key"
+    assert keys == {path.read_text()}
+    assert len(keys.pop()) == 64
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(instance) == ["secret_key"]
+
+
+def test_an_empty_key_file_is_none_and_where_none_can_be_kept_the_start_stops(instance, monkeypatch):
+    instance.mkdir()
+    (instance / "secret_key").touch()
+    assert len(config.load({})["SECRET_KEY"]) == 64
+    monkeypatch.setattr(config, "INSTANCE", instance / "secret_key")  # a file, in which nothing can be kept
+    with pytest.raises(ConfigError, match=r"^SECRET_KEY: "):
+        config.load({})
+
+
+def test_several_processes_need_redis_unless_nothing_is_counted():
+    assert refusal(WEB_CONCURRENCY="2").startswith("WEB_CONCURRENCY: several processes need REDIS_URL")
+    assert load(WEB_CONCURRENCY="2", REDIS_URL="redis://h")["WEB_CONCURRENCY"] == 2
+    assert load(REDIS_URL="redis://h")["WEB_CONCURRENCY"] == 2
+    assert load(WEB_CONCURRENCY="2", RATELIMIT_ENABLED="false")["WEB_CONCURRENCY"] == 2
+
+
+def test_a_process_ends_with_that_line_and_nothing_else():
+    started = subprocess.run(
+        [sys.executable, "-c", "import config; config.load()"],
+        env={"THREADS": "many", "SECRET_KEY": KEY, "PATH": os.defpath},
+        cwd=config.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    line = "THREADS: 'many' is no whole number from 1 to 256\n"
+    assert (started.returncode, started.stdout, started.stderr) == (1, "", line)

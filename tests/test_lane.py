@@ -1,0 +1,231 @@
+"""Public answers given again: never after anything was written, by whichever process, and never to the wrong caller."""
+
+import json
+import subprocess
+import sys
+import time
+from threading import Thread
+from typing import Any
+
+import pytest
+from flask import Flask
+from marshmallow import Schema
+
+from directory.api.dump import compiled
+from directory.api.lane import Lane
+from directory.extensions import db
+from directory.freshness import Guard, Kept
+from tests.conftest import Database, Statements
+from tests.factories import Api, World
+
+
+def test_an_answer_is_given_again_without_a_statement(world: World, api: Api, statements: Statements) -> None:
+    project = world.project()
+    for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
+        first = api.get(path)
+        statements.clear()
+        again = api.get(path, headers={"X-Request-ID": "mine"})
+        assert statements == []
+        assert (again.status_code, again.data) == (200, first.data)
+        told = {name: value for name, value in first.headers if name != "X-Request-ID"}
+        assert {name: value for name, value in again.headers if name != "X-Request-ID"} == told
+        assert again.headers["X-Request-ID"] == "mine"
+        assert first.headers["X-Request-ID"] not in ("", "mine")
+
+
+def test_what_was_acknowledged_is_in_the_next_answer(world: World, api: Api) -> None:
+    bob = world.user()
+    project = world.project(bob)
+    caller, admin = world.caller(bob), world.caller(world.admin())
+    path = f"/api/projects/{project}"
+
+    def shown() -> tuple[Any, ...]:
+        listed = api.get("/api/projects").json["items"]
+        return api.get(path).status_code, [(item["title"], item["upvotes"]) for item in listed]
+
+    assert shown() == shown()
+    title = api.get(path).json["title"]
+    caller.post(f"{path}/upvote")
+    assert shown() == (200, [(title, 1)])
+    admin.put(path, {"title": "Other"})
+    assert shown() == (200, [("Other", 1)])
+    admin.put("/api/admin/categories/tools", {"name": "Renamed"})
+    assert api.get(path).json["category"]["name"] == "Renamed"
+    admin.put(f"/api/admin{path.removeprefix('/api')}/unpublish")
+    assert shown() == (404, [])
+
+
+def test_nobody_gets_what_was_made_for_another(world: World, api: Api) -> None:
+    bob = world.user("bob")
+    project = world.project(bob, votes=1)
+    caller = world.caller(bob)
+    path = f"/api/projects/{project}"
+    assert api.get(path).json["has_upvoted"] is None
+    assert caller.get(path).json["has_upvoted"] is False
+    assert api.get(path).json["has_upvoted"] is None
+    assert api.get(path, headers={"Cookie": "directory=dead"}).json["has_upvoted"] is None
+    assert api.get(path, headers={"Authorization": "Bearer nonsense"}).status_code == 401
+    assert api.get("/api/projects?status=pending").status_code == 401
+    assert caller.get("/api/projects?owner=me").json["pagination"]["total"] == 1
+    assert api.get("/api/projects?owner=me").status_code == 401
+
+
+def test_refusals_and_private_answers_are_never_kept(app: Flask, world: World, api: Api) -> None:
+    kept = app.wsgi_app._kept  # type: ignore[attr-defined]
+    world.project()
+    for path in ("/api/projects/999", "/api/projects?page=0", "/api/nothing", "/api/auth/me", "/api/admin/users"):
+        api.get(path)
+        assert len(kept._answers) == 0, path
+    api.get("/api/projects")
+    assert len(kept._answers) == 1
+
+
+@pytest.mark.parametrize(("sent", "status"), [("{}", 304), ("W/{}", 304), ('"x", {}', 304), ("*", 304), ('"x"', 200)])
+def test_who_has_the_answer_gets_304(world: World, api: Api, sent: str, status: int) -> None:
+    world.project()
+    etag = api.get("/api/projects").headers["ETag"]
+    answer = api.get("/api/projects", headers={"If-None-Match": sent.format(etag)})
+    assert answer.status_code == status
+    assert answer.headers["ETag"] == etag
+    assert (answer.data == b"") == (status == 304)
+
+
+def test_reads_that_are_counted_go_to_the_application(make_app: Any) -> None:
+    app = make_app(RATELIMIT_ENABLED=True, RATELIMIT_READ="2 per minute")
+    assert not isinstance(app.wsgi_app, Lane)
+    assert [Api(app).get("/api/projects").status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_database_that_gives_no_mark_leaves_it_to_the_application(world: World, api: Api, monkeypatch: Any) -> None:
+    world.project()
+    monkeypatch.setattr(Guard, "mark", lambda _self: None)
+    assert [api.get("/api/projects").status_code for _ in range(2)] == [200, 200]
+
+
+def test_a_guard_survives_the_loss_of_its_connection(app: Flask) -> None:
+    with app.app_context():
+        guard = Guard(db.engine)
+    first = guard.mark()
+    assert guard.mark() == first
+    guard._probe.close()  # type: ignore[union-attr]
+    assert guard.mark() is None
+    other = guard.mark()
+    assert other is not None
+    assert other[0] == first[0] + 1
+    guard.close()
+    guard.close()
+
+
+def test_callers_that_wait_share_one_read(app: Flask) -> None:
+    with app.app_context():
+        guard = Guard(db.engine)
+    reads = []
+
+    class Slow:
+        def read(self) -> int:
+            reads.append(len(reads))
+            time.sleep(0.2)
+            return len(reads)
+
+        def close(self) -> None:
+            pass
+
+    guard._probe = Slow()
+    marks: list[Any] = []
+    threads = [Thread(target=lambda: marks.append(guard.mark())) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.005)
+    for thread in threads:
+        thread.join()
+    # The first read serves who asked before it began, the second everybody who came while it ran.
+    assert len(marks) == 10
+    assert len(reads) == 2
+
+
+def test_the_store_keeps_to_its_capacity_and_its_mark() -> None:
+    kept: Kept[str] = Kept(10)
+    assert kept.get("a", 1) is None
+    kept.put("a", 1, "A", 4)
+    kept.put("b", 1, "B", 4)
+    assert kept.get("a", 1) == "A"
+    kept.put("c", 1, "C", 4)
+    assert (kept.get("b", 1), kept.get("a", 1), kept.get("c", 1)) == (None, "A", "C")
+    kept.put("d", 2, "late", 1)
+    assert kept.get("d", 1) is None
+    assert kept.get("a", 2) is None
+
+
+def test_readers_of_one_process_race_writers_of_another(app: Flask, world: World, database: Database) -> None:
+    project = world.project()
+    tokens = [world.caller(world.user()).token for _ in range(40)]
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "tests.voter"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    writer.stdin.write(json.dumps({"url": database.url, "tokens": tokens, "project": project}))
+    writer.stdin.close()
+    acknowledged = [0]
+    wrong: list[Any] = []
+    reading = True
+
+    def read() -> None:
+        while reading:
+            before = acknowledged[-1]
+            shown = Api(app).get(f"/api/projects/{project}").json["upvotes"]
+            if shown < before:  # what was acknowledged before the request must show
+                wrong.append((before, shown))
+
+    readers = [Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    acknowledged.extend(int(line) for line in writer.stdout)
+    reading = False
+    for reader in readers:
+        reader.join()
+    assert writer.wait() == 0
+    writer.stdout.close()
+    assert acknowledged[-1] == 40
+    assert wrong == []
+
+
+def test_compiled_dumps_are_the_schemas_own(world: World) -> None:
+    bob = world.user()
+    world.project(bob, "rejected", tags=["a"])
+    world.project(bob, votes=1)
+    admin = world.caller(world.admin())
+    checked = 0
+    for path in ("/api/projects?owner=me", "/api/auth/me", "/api/auth/tokens"):
+        assert world.caller(bob).get(path).status_code == 200
+    with admin.app.test_request_context():
+        for view in admin.app.view_functions.values():
+            schema: Schema | None = getattr(getattr(view, "operation", None), "answer", None)
+            if schema is not None:
+                assert compiled(schema)(_sample(schema)) == schema.dump(_sample(schema)), type(schema)
+                checked += 1
+    assert checked > 20
+
+
+def _sample(schema: Schema) -> dict[str, Any]:
+    """A value for every field, of the type that the services give."""
+    from datetime import UTC, date, datetime
+
+    from marshmallow import fields
+
+    from directory.api.schemas.fields import Timestamp
+
+    def value(field: Any) -> Any:
+        if isinstance(field, fields.Nested):
+            return _sample(field.schema)
+        if isinstance(field, fields.List):
+            return [value(field.inner), value(field.inner)]
+        for kind, sample in (
+            (Timestamp, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)), (fields.Date, date(2026, 1, 2)),
+            (fields.Boolean, True), (fields.Integer, 7), (fields.Float, 0.5), (fields.String, "ü"),
+        ):  # fmt: skip
+            if isinstance(field, kind):
+                return sample
+        return None
+
+    return {field.attribute or name: value(field) for name, field in schema.dump_fields.items()}
