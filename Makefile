@@ -3,13 +3,14 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fmt clean
+.PHONY: help run test check bench fmt clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -43,6 +44,9 @@ check: .venv/.test ## Style, types, imports, and the suite with its coverage: wh
 	@$(PYTEST) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
+
+bench: .venv/.test ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'
+	@$(BIN)/python -m bench $(BENCH_ARGS)
 
 fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero

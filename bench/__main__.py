@@ -1,0 +1,184 @@
+"""Measures the service beside its own ceilings: python -m bench, or make bench. Needs wrk.
+
+Starts a PostgreSQL (with fsync) and a Redis of its own, fills a database for each size, serves it in production form,
+and writes one table and one plot below --out.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy.engine import make_url
+
+from bench.load import OPERATIONS, Subjects, measure, requests, wait_for
+from bench.report import plot, table
+from directory.services.sessions import digest
+from tests import servers
+from tests.processes import free_port
+
+ROOT = Path(__file__).parent.parent
+MEMBERS = 999
+OTHERS = {"flask_const": "bench.ceilings:flask_app", "wsgi_const": "bench.ceilings:wsgi_app"}
+
+
+def main() -> None:
+    """Run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 100_000])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=4)
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
+    parser.add_argument("--ops", nargs="+", default=list(OPERATIONS), choices=OPERATIONS)
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / ".run")
+    given = parser.parse_args()
+    if shutil.which("wrk") is None:
+        raise SystemExit("wrk is missing: apt-get install wrk")
+    given.out.mkdir(parents=True, exist_ok=True)
+    results: list[dict[str, Any]] = []
+    with ExitStack() as stack:
+        postgres = redis = None
+        if not given.sqlite:
+            postgres, redis = durable(stack), stack.enter_context(servers.redis(own=True))
+        for size in given.sizes:
+            results += run_size(size, given, postgres, redis)
+    (given.out / "results.json").write_text(json.dumps(results, indent=1))
+    (given.out / "table.md").write_text(text := table(results))
+    (given.out / "cost.svg").write_text(plot(results))
+    print(text)
+
+
+def durable(stack: ExitStack) -> Any:
+    """A PostgreSQL as one would run it: what it acknowledges is on the disk."""
+    server = stack.enter_context(servers.postgresql(own=True))
+    settings = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_wal_size": "4GB"}
+    with servers.connect(server.url) as connection:
+        connection.autocommit = True
+        for name, value in settings.items():
+            connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        connection.execute("SELECT pg_reload_conf()")
+    return server
+
+
+def run_size(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> list[dict[str, Any]]:
+    """All rounds at one size."""
+    if postgres is None:
+        url = f"sqlite:///{given.out / f'bench_{size}.db'}"
+        (given.out / f"bench_{size}.db").unlink(missing_ok=True)
+    else:
+        url = servers.create_database(postgres.url, f"bench_{size}")
+    processes = 1 if postgres is None else given.processes
+    environment = {
+        **os.environ, "DATABASE_URL": url, "RATELIMIT_ENABLED": "false", "WEB_CONCURRENCY": str(processes),
+        "THREADS": "8", "LOG_LEVEL": "INFO", "BENCH_BODIES": str(given.out), "PORT": str(free_port()),
+        **({"REDIS_URL": redis.url} if redis else {}),
+    }  # fmt: skip
+    flask(environment, "db", "upgrade")
+    flask(environment, "seed", "--projects", str(size))
+    subjects = prepare(url)
+    base = f"http://127.0.0.1:{environment['PORT']}"
+    results = []
+    for round_ in range(1, given.rounds + 1):
+        for name in ("ours", *OTHERS):
+            results += serve(name, environment, base, size, round_, subjects, given, postgres)
+        flask(environment, "recount", "--check")
+    return results
+
+
+def serve(
+    name: str,
+    environment: dict[str, str],
+    base: str,
+    size: int,
+    round_: int,
+    subjects: Subjects,
+    given: Any,
+    postgres: Any,
+) -> list[dict[str, Any]]:
+    """One server's part of a round."""
+    gunicorn = [sys.executable, "-m", "gunicorn"]
+    if name == "ours":
+        command = [*gunicorn, "-c", "gunicorn.conf.py", "wsgi:app"]
+    else:
+        workers = environment["WEB_CONCURRENCY"]
+        command = [*gunicorn, "-k", "gthread", "-w", workers, "--threads", "8", "-b", base.removeprefix("http://")]
+        command += ["--no-control-socket", OTHERS[name]]
+    with (given.out / f"{name}.log").open("wb") as log:
+        # The ceilings start elsewhere: gunicorn would take our own configuration from the folder that it is in.
+        place = ROOT if name == "ours" else given.out
+        paths = {**environment, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(command, env=paths, cwd=place, stdout=log, stderr=log)
+    try:
+        started = wait_for(base, process)
+        if name == "ours":
+            keep_bodies(base, subjects, given.out)
+        pids = {"server": process.pid} | ({"database": postgres.pid} if postgres else {})
+        rows = []
+        for operation in given.ops:
+            if name != "ours" and operation in {"list_mix", "mixed"}:
+                continue
+            lines = requests(operation, subjects)
+            row = measure(base, lines, seconds=given.seconds, connections=given.connections, pids=pids)
+            rows.append({"server": name, "op": operation, "size": size, "round": round_, "start_s": started, **row})
+            print(f"{size:>9,} round {round_} {name:12} {operation:10} {row['rps']:9.1f}/s", flush=True)
+        return rows
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:
+    """The bytes that the ceilings answer with."""
+    import requests as http
+
+    admin = {"Authorization": f"Bearer {subjects.admin}"}
+    first = subjects.live[0]
+    (out / "list").write_bytes(http.get(f"{base}/api/projects", timeout=30).content)
+    (out / "one").write_bytes(http.get(f"{base}/api/projects/{first}", timeout=30).content)
+    (out / "vote").write_text(f'{{"project_id":{first},"upvoted":true,"upvotes":1}}')
+    (out / "analytics").write_bytes(http.get(f"{base}/api/admin/analytics", headers=admin, timeout=30).content)
+
+
+def prepare(url: str) -> Subjects:
+    """Tokens for the first thousand users, one of them an administrator, and what there is to ask for."""
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine(url)
+    now = "2026-01-01 00:00:00.000000"
+    with engine.begin() as connection:
+        ids = list(connection.scalars(text("SELECT id FROM users ORDER BY id LIMIT :n"), {"n": MEMBERS + 1}))
+        connection.execute(text("UPDATE users SET role = 'admin' WHERE id = :id"), {"id": ids[0]})
+        rows = [{"u": user, "h": digest(f"bench-{user}"), "at": now} for user in ids]
+        into = "INSERT INTO tokens (user_id, name, token_hash, created_at) VALUES (:u, 'bench', :h, :at)"
+        connection.execute(text(into), rows)
+        live = list(connection.scalars(text("SELECT id FROM projects WHERE status = 'live' ORDER BY id DESC")))
+        slugs = list(connection.scalars(text("SELECT slug FROM categories ORDER BY id")))
+    if engine.dialect.name == "postgresql":
+        plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain, autocommit=True) as vacuum:
+            vacuum.execute("VACUUM ANALYZE")
+            vacuum.execute("CHECKPOINT")
+    engine.dispose()
+    return Subjects(live, slugs, [f"bench-{user}" for user in ids[1:]], f"bench-{ids[0]}")
+
+
+def flask(environment: dict[str, str], *command: str) -> None:
+    """A flask command; what it prints is shown where it fails."""
+    quiet = {**environment, "LOG_LEVEL": "WARNING"}
+    done = subprocess.run(
+        [sys.executable, "-m", "flask", *command], env=quiet, cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"flask {' '.join(command)}: {done.stdout}{done.stderr}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""What is asked of a server, and what it took to answer: prepared requests, wrk, CPU by process tree."""
+
+import itertools
+import json
+import random
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
+SCRIPT = Path(__file__).parent / "replay.lua"
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """What requests can be about; `tokens` are members', `admin` the administrator's."""
+
+    live: list[int]
+    categories: list[str]
+    tokens: list[str]
+    admin: str
+
+
+def requests(operation: str, subjects: Subjects) -> list[str]:
+    """The lines for replay.lua: the same for every server and round."""
+    rng = random.Random(f"7-{operation}")
+    popular = random.Random(7).sample(subjects.live, len(subjects.live))
+    weights = list(itertools.accumulate((n + 1) ** -0.9 for n in range(len(popular))))
+    drawn: Iterator[int] = itertools.chain.from_iterable(
+        iter(lambda: rng.choices(popular, cum_weights=weights, k=1000), None)
+    )
+    slugs = subjects.categories
+    shares = [1 / (n + 1) ** 0.8 for n in range(len(slugs))]
+
+    def page() -> str:
+        sort = rng.choices(["newest", "upvotes"], [7, 3])[0]
+        category = f"&category={rng.choices(slugs, shares)[0]}" if rng.random() < 0.5 else ""
+        number = min(int(rng.paretovariate(1.3)), 10)
+        return f"GET /api/projects?status=live&sort={sort}&page={number}&limit=20{category} -"
+
+    def one() -> str:
+        return f"GET /api/projects/{next(drawn)} -"
+
+    def vote() -> str:
+        return f"POST /api/projects/{next(drawn)}/upvote {rng.choice(subjects.tokens)}"
+
+    if operation == "list":
+        return ["GET /api/projects?status=live&sort=newest&page=1&limit=20 -"]
+    if operation == "analytics":
+        return [f"GET /api/admin/analytics {subjects.admin}"]
+    makers: dict[str, Callable[[], str]] = {
+        "list_mix": page,
+        "one": one,
+        "vote": vote,
+        "mixed": lambda: rng.choices([page, one, vote], [70, 20, 10])[0](),
+    }
+    return [makers[operation]() for _ in range(20_000 if operation == "vote" else 5_000)]
+
+
+def measure(url: str, lines: list[str], *, seconds: int, connections: int, pids: dict[str, int]) -> dict[str, Any]:
+    """Replay `lines` for a while, after a warm-up; rates, latencies, and CPU microseconds a request by party."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+        _wrk(url, file.name, 2, connections)
+        before = {party: cpu_seconds(pid) for party, pid in pids.items()}
+        result = _wrk(url, file.name, seconds, connections)
+        spent = {party: cpu_seconds(pid) - before[party] for party, pid in pids.items()}
+    result["rps"] = result["requests"] / result["seconds"]
+    result |= {f"{party}_us": 1e6 * used / max(1, result["requests"]) for party, used in spent.items()}
+    result["worker_mb"] = worker_megabytes(pids["server"])
+    return result
+
+
+def _wrk(url: str, file: str, seconds: int, connections: int) -> dict[str, Any]:
+    command = [
+        "wrk",
+        "-t2",
+        f"-c{connections}",
+        f"-d{seconds}s",
+        "--timeout",
+        "30s",
+        "-s",
+        str(SCRIPT),
+        url,
+        "--",
+        file,
+    ]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return json.loads(out[out.rindex('{"requests"') :])  # type: ignore[no-any-return]
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process and its children have used, those that ended included."""
+    total = 0.0
+    for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def worker_megabytes(pid: int) -> float:
+    """The largest resident size of the server's workers."""
+    workers = psutil.Process(pid).children()
+    return max((worker.memory_info().rss for worker in workers), default=0) / 2**20
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], *, patience: float = 60) -> float:
+    """Seconds until the server answers. Raises RuntimeError where it does not."""
+    import requests as http
+
+    began = time.perf_counter()
+    while time.perf_counter() - began < patience:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        try:
+            if http.get(f"{url}/api/projects", timeout=5).ok:
+                return time.perf_counter() - began
+        except http.RequestException:
+            time.sleep(0.01)
+    raise RuntimeError("the server does not answer")

@@ -1,0 +1,88 @@
+"""The measurements as a Markdown table, and cost against size as a plot."""
+
+import math
+import statistics
+from typing import Any
+from xml.sax.saxutils import escape
+
+Rows = list[dict[str, Any]]
+COLOURS = {
+    "list": "#1b6ca8", "list_mix": "#d1495b", "one": "#2e8b57", "vote": "#8e5ea2", "mixed": "#e0a030",
+    "analytics": "#444444",
+}  # fmt: skip
+
+
+def table(rows: Rows) -> str:
+    """Medians of all rounds; the ratio is of each round's own Flask ceiling."""
+    lines = []
+    for size in sorted({row["size"] for row in rows}):
+        lines += ["", f"### {size:,} projects", ""]
+        lines += [("| operation | server | requests/s (min-max) | of constant Flask | p50 ms | p99 ms |"
+                  " server CPU us | database CPU us | worker MB | start s | errors |"), "|---" * 11 + "|"]  # fmt: skip
+        for op in dict.fromkeys(row["op"] for row in rows):
+            for server in dict.fromkeys(row["server"] for row in rows):
+                mine = [r for r in rows if (r["size"], r["op"], r["server"]) == (size, op, server)]
+                if mine:
+                    lines.append(_line(op, server, mine, rows))
+    return "\n".join(lines) + "\n"
+
+
+def _line(op: str, server: str, mine: Rows, rows: Rows) -> str:
+    ceiling = {
+        r["round"]: r["rps"]
+        for r in rows
+        if r["server"] == "flask_const" and r["size"] == mine[0]["size"] and r["op"] == _like(op)
+    }
+    ratios = [r["rps"] / ceiling[r["round"]] for r in mine if r["round"] in ceiling]
+
+    def middle(name: str, digits: int = 1) -> str:
+        values = [r[name] for r in mine if name in r]
+        return f"{statistics.median(values):,.{digits}f}" if values else "-"
+
+    rates = [r["rps"] for r in mine]
+    cells = [op, server, f"{statistics.median(rates):,.0f} ({min(rates):,.0f}-{max(rates):,.0f})"]
+    cells += [f"{statistics.median(ratios):.2f}" if ratios else "-", middle("p50_ms"), middle("p99_ms")]
+    cells += [middle("server_us", 0), middle("database_us", 0), middle("worker_mb", 0), middle("start_s", 2)]
+    return "| " + " | ".join([*cells, str(sum(r["errors"] for r in mine))]) + " |"
+
+
+def _like(op: str) -> str:
+    """Mixtures of pages are held against the ceiling of one page."""
+    return "list" if op in {"list_mix", "mixed"} else op
+
+
+def plot(rows: Rows) -> str:
+    """CPU a request (server and database) of our own server against the number of projects, both logarithmic."""
+    ours = [row for row in rows if row["server"] == "ours"]
+    sizes = sorted({row["size"] for row in ours})
+    cost = {
+        op: [
+            statistics.median(
+                r["server_us"] + r.get("database_us", 0) for r in ours if (r["op"], r["size"]) == (op, size)
+            )
+            for size in sizes
+        ]
+        for op in dict.fromkeys(row["op"] for row in ours)
+    }
+    top = math.ceil(math.log10(max(map(max, cost.values()))))
+
+    def x(size: float) -> float:
+        span = math.log10(sizes[-1] / sizes[0]) or 1
+        return 80 + 480 * math.log10(size / sizes[0]) / span
+
+    def y(us: float) -> float:
+        return 340 - 300 * (math.log10(us) - 2) / max(1, top - 2)
+
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" font-family="sans-serif" font-size="12">']
+    parts.append('<rect width="720" height="400" fill="white"/>')
+    for power in range(2, top + 1):
+        parts.append(f'<line x1="80" x2="560" y1="{y(10**power):.0f}" y2="{y(10**power):.0f}" stroke="#ddd"/>')
+        parts.append(f'<text x="72" y="{y(10**power) + 4:.0f}" text-anchor="end">{10**power:,} us</text>')
+    for size in sizes:
+        parts.append(f'<text x="{x(size):.0f}" y="362" text-anchor="middle">{size:,}</text>')
+    parts.append('<text x="320" y="388" text-anchor="middle">projects (ten votes each); CPU a request</text>')
+    for n, (op, values) in enumerate(cost.items()):
+        points = " ".join(f"{x(s):.1f},{y(v):.1f}" for s, v in zip(sizes, values, strict=True))
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[op]}" stroke-width="2"/>')
+        parts.append(f'<text x="580" y="{60 + 18 * n}" fill="{COLOURS[op]}">{escape(op)}</text>')
+    return "\n".join([*parts, "</svg>"])
