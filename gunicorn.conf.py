@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from gunicorn.glogging import Logger
+from prometheus_client import multiprocess
 
 from config import load
 from directory.extensions import db
@@ -53,10 +54,13 @@ ROOT = Path(__file__).resolve().parent
 DELIVERER = (sys.executable, "-m", "flask", "--app", str(ROOT / "wsgi.py"), "webhooks", "work", "--until-eof")
 
 
+def on_starting(server):
+    """Keep the deliverer with the server: a reload reads this file anew and would forget it."""
+    server.deliverer = None
+
+
 def when_ready(server):
     """Start the deliverer, where there is anything to deliver to and it does not run elsewhere."""
-    # Kept with the server: a reload reads this file anew and would forget it.
-    server.deliverer = None
     if settings["WEBHOOK_ENDPOINTS"] and settings["WEBHOOK_WORKER"]:
         server.deliverer = Supervisor(DELIVERER, server.log.error_log)
         server.deliverer.start()
@@ -68,6 +72,12 @@ def post_fork(server, worker):
         db.engine.dispose(close=False)
     if server.deliverer:
         server.deliverer.forget()
+
+
+def child_exit(server, worker):
+    """Forget what a worker that is gone had measured of itself."""
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        multiprocess.mark_process_dead(worker.pid)
 
 
 def on_reload(server):

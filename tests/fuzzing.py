@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 from unittest.mock import patch
 
@@ -47,7 +48,7 @@ class Fuzzer:
     """One caller, whose account and credentials the run must leave alone."""
 
     def __init__(self, app: Flask, role: str) -> None:
-        self.app, self.role = app, role
+        self.app, self.role, self.numbers = app, role, count(1)
         world = World(app)
         world.category(CATEGORY)
         for status in ("live", "pending", "rejected"):
@@ -94,6 +95,7 @@ class Fuzzer:
         """Turn what is valid by the schema alone into what is acceptable, and keep the caller out of harm's way."""
         operation = self.operations[case.operation.label]
         self._lead_to_what_exists(case)
+        self._make_unique(case.body)
         if case.meta is not None and case.meta.generation.mode.is_positive:
             _mend_query(case, operation)
             _mend_body(case, operation)
@@ -113,6 +115,18 @@ class Fuzzer:
             path["slug"] = "another"
         if "version" in path and len(str(path["version"])) == 16:
             path["version"] = docs.current_version()
+
+    def _make_unique(self, body: Any) -> None:
+        """Give each new thing an identity of its own: else 409 would hide whether the rest is taken or refused."""
+        number = next(self.numbers)
+        unique = {
+            "url": f"https://flask.example/{number}",
+            "username": f"ada-{number}",
+            "email": f"ada-{number}@example.org",
+            "slug": f"{CATEGORY}-{number}",
+        }
+        if isinstance(body, dict):
+            body.update({name: value for name, value in unique.items() if body.get(name) == prose.EXAMPLES[name]})
 
     def _forget_tokens(self) -> None:
         """A user holds a hundred tokens at most."""

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -91,6 +92,11 @@ def states(app: Flask) -> dict[str, int]:
 def quick(**changes: Any) -> Policy:
     """A policy that fits into a test."""
     return replace(Policy(poll=0.05), **changes)
+
+
+def lane(app: Flask, to: Endpoint, policy: Policy) -> Lane:
+    """A lane to be driven by hand."""
+    return Lane(app, to, policy, threading.Event())
 
 
 def drain(lane: Lane) -> int:

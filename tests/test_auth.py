@@ -9,6 +9,7 @@ from directory.services import accounts, passwords
 from directory.services.passwords import hash_password
 from tests.browsers import Browser
 from tests.factories import PASSWORD, Api
+from tests.hammer import threads
 
 NEW = {"username": "ada", "email": "ada@example.org", "password": "analytical engine"}
 
@@ -53,6 +54,11 @@ def test_a_taken_name_is_refused_without_telling_which_of_the_two_it_was(browser
     assert answer.json["detail"] == accounts.TAKEN
     assert "Set-Cookie" not in answer.headers
     assert api.post("/api/auth/register", other).status_code == 201
+
+
+def test_of_many_who_register_one_name_at_once_one_gets_it(app):
+    scripts = [[(None, "POST", "/api/auth/register", NEW | {"email": f"ada{n}@example.org"})] for n in range(8)]
+    assert sorted(answer["status"] for answer in threads(app, scripts)) == [201] + [409] * 7
 
 
 @pytest.mark.parametrize(

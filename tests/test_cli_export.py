@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from directory.cli import transfer as command
 from directory.cli.rows import FIELDS
 from directory.services import transfer
 from tests.factories import World
+from tests.test_cli_console import Terminal
 
 AWKWARD = {
     "title": '=SUM("A1"), or so',
@@ -132,6 +134,21 @@ def test_a_reader_who_has_seen_enough_is_no_fault() -> None:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
     with pytest.raises(click.ClickException, match="-: No space left"), command._opened("-"):
         raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(("output", "shown"), [("-", False), ("rows.jsonl", True)])
+def test_a_bar_is_kept_out_of_rows_on_a_terminal(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, shown: bool
+) -> None:
+    world.project()
+    out, err = Terminal(), Terminal()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    with app.app_context():
+        command.export_projects.main(["--output", output], standalone_mode=False)
+    assert ("Exporting" in err.getvalue()) is shown
+    assert "Exporting" not in out.getvalue()
 
 
 HEADER = b"title,tagline,url,category,tags,repository_url,id\n"

@@ -137,6 +137,19 @@ def test_a_429_says_when_to_come_back_and_no_other_answer_does(limited):
     assert abs(int(refused.headers["Retry-After"]) - reset) <= 1
 
 
+def test_a_longer_limit_that_is_not_used_up_keeps_nobody_waiting(limited):
+    world = World(limited(RATELIMIT_VOTING="1 per minute; 100 per day"))
+    caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
+    caller.post(vote)
+    assert 0 < int(caller.post(vote).headers["Retry-After"]) <= 60
+
+
+def test_signing_in_and_registering_count_by_address_also_of_who_is_signed_in(limited):
+    world = World(app := limited(RATELIMIT_AUTH="2 per hour"))
+    callers = [Api(app), world.caller(world.user()), world.caller(world.user())]
+    assert statuses([lambda each=each: each.post("/api/auth/register", {}) for each in callers]) == [422, 422, 429]
+
+
 def test_a_refused_request_is_refused_before_its_body_is_read(limited):
     world = World(limited(RATELIMIT_SUBMISSION="1 per hour"))
     caller = world.caller(world.user())

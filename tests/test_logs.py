@@ -15,25 +15,28 @@ from tests.factories import PASSWORD, Api, World
 
 
 @pytest.fixture
-def written(monkeypatch):
-    """What was written to standard error since the application was made."""
+def make_logged(monkeypatch, make_app):
+    """Makes an application at a level; with it comes a function that reads its lines and forgets them."""
     stream = io.StringIO()
-    monkeypatch.setattr("sys.stderr", stream)
-    return stream
-
-
-@pytest.fixture
-def logged(written, make_app):
-    """The application, logging, and a function that reads its lines and forgets them."""
 
     def lines():
-        text = written.getvalue()
-        written.truncate(0)
-        written.seek(0)
+        text = stream.getvalue()
+        stream.truncate(0)
+        stream.seek(0)
         assert text.isascii()
         return [json.loads(line) for line in text.splitlines()]
 
-    return make_app(LOG_LEVEL="DEBUG"), lines
+    def make(level):
+        monkeypatch.setattr("sys.stderr", stream)  # here, for pytest puts its own there between set-up and test
+        return make_app(LOG_LEVEL=level), lines
+
+    return make
+
+
+@pytest.fixture
+def logged(make_logged):
+    """An application that logs everything."""
+    return make_logged("DEBUG")
 
 
 def written_by(record):
@@ -121,16 +124,18 @@ def test_every_line_of_a_request_has_its_id_and_no_other_line_has_one(logged, mo
     ]
 
 
-def test_a_second_application_does_not_write_every_line_twice(logged, make_app):
-    _app, lines = logged
-    make_app(LOG_LEVEL="INFO")
+def test_a_second_application_does_not_write_every_line_twice(make_logged):
+    make_logged("DEBUG")
+    _app, lines = make_logged("INFO")
     logging.getLogger("directory").info("once")
     assert [line["message"] for line in lines()] == ["once"]
 
 
-def test_the_level_is_kept(written, make_app):
-    Api(make_app(LOG_LEVEL="WARNING")).get("/api/projects")
-    assert written.getvalue() == ""
+def test_what_is_below_the_level_is_left_out(make_logged):
+    app, lines = make_logged("WARNING")
+    Api(app).get("/api/projects")
+    logging.getLogger("directory").warning("above")
+    assert [line["message"] for line in lines()] == ["above"]
 
 
 def test_a_path_cannot_forge_a_line(logged):

@@ -11,6 +11,7 @@ from directory.extensions import db
 from directory.models import Token, now
 from directory.services import sessions
 from tests.factories import PASSWORD, Api
+from tests.hammer import threads
 
 SHOWN = {"id", "name", "created_at", "expires_at", "last_used_at"}
 
@@ -93,7 +94,7 @@ def test_an_expiry_may_be_given_in_any_zone_and_null_is_never(caller):
 @pytest.mark.parametrize(
     "given",
     [
-        soon(seconds=-1),
+        "2020-01-01T00:00:00Z",
         "0001-01-01T00:00:00+14:00",
         "2099-01-01",
         "2099-01-01T00:00:00",
@@ -122,6 +123,12 @@ def test_a_user_has_a_hundred_tokens_at_most(caller, world, monkeypatch):
     answer = caller.post("/api/auth/tokens", {"name": "third"})
     assert (answer.status_code, answer.json["errors"][0]["pointer"]) == (422, "#/name")
     assert world.caller(world.user()).post("/api/auth/tokens", {"name": "second"}).status_code == 201
+
+
+def test_a_hundred_are_the_most_also_of_tokens_that_are_made_at_once(app, caller, monkeypatch):
+    monkeypatch.setattr(sessions, "MAX_TOKENS", 3)
+    scripts = [[(caller.token, "POST", "/api/auth/tokens", {"name": "x"})] for _ in range(8)]
+    assert sorted(answer["status"] for answer in threads(app, scripts)) == [201] * 2 + [422] * 6
 
 
 def test_the_token_of_a_suspended_user_is_dead_even_where_its_row_was_left(app, world):

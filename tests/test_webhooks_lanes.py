@@ -10,20 +10,15 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from directory.cli import deliverer as module
-from directory.cli.deliverer import Deliverer, Lane
+from directory.cli.deliverer import Deliverer
 from directory.database import transaction
-from directory.extensions import db
-from directory.models import Delivery, now
+from directory.models import now
 from directory.services import claims, deliveries, moderation, sender
 from directory.services.schedule import DELAYS, HOUR, Policy
 from directory.services.webhooks import Endpoint
 from tests.factories import World
-from tests.outbox import Clock, attempts, drain, endpoint, put, quick, row, states
+from tests.outbox import Clock, attempts, drain, endpoint, lane, put, quick, row, states
 from tests.receiver import Receiver, hang, status
-
-
-def lane_of(app: Flask, to: Endpoint, policy: Policy, stopping: threading.Event | None = None) -> Lane:
-    return Lane(app, to, policy, stopping or threading.Event())
 
 
 @pytest.fixture
@@ -47,7 +42,7 @@ def test_an_approval_is_delivered_with_the_public_project(app: Flask, world: Wor
         project_id = world.project(status="pending", title="Grüße")
         with app.app_context():
             transaction(lambda: moderation.approve(project_id, by=admin, notify=[to]))
-        assert drain(lane_of(app, to, quick())) == 1
+        assert drain(lane(app, to, quick())) == 1
 
     [request] = receiver.received
     event = request.verified()
@@ -63,29 +58,29 @@ def test_a_receiver_that_is_down_gets_ten_tries_on_the_schedule_and_then_one_by_
     clock = Clock(now())
     with Receiver(lambda _name, number: status(503 if number <= 10 else 200)) as receiver:
         to = endpoint(receiver.url)
-        lane = lane_of(app, to, quick(clock=clock))
+        by_hand = lane(app, to, quick(clock=clock))
         with app.app_context():
             [one] = put(to, next_attempt_at=clock())
         for tries in range(1, 11):
             began = clock()
-            assert drain(lane) == 1
+            assert drain(by_hand) == 1
             with app.app_context():
                 delivery = row(one)
             if tries < 10:
                 waited = (delivery.next_attempt_at - began).total_seconds()
                 assert DELAYS[tries] * 0.8 <= waited <= DELAYS[tries] * 1.2
                 clock.at = delivery.next_attempt_at - timedelta(milliseconds=1)
-                assert drain(lane) == 0
+                assert drain(by_hand) == 0
                 clock.at = delivery.next_attempt_at
         assert states(app) == {"dead": 1}
         clock.advance(10 * 24 * HOUR)
-        assert drain(lane) == 0
+        assert drain(by_hand) == 0
 
         clock.at = now()
         with app.app_context():
             transaction(lambda: deliveries.redeliver(one))
         clock.advance(1)
-        assert drain(lane) == 1
+        assert drain(by_hand) == 1
 
     assert states(app) == {"delivered": 1}
     assert len({request.id for request in receiver.received}) == 1
@@ -149,7 +144,7 @@ def test_a_claim_that_has_aged_is_not_sent(app: Flask) -> None:
         to = endpoint(receiver.url)
         with app.app_context():
             [one] = put(to)
-        assert lane_of(app, to, quick(slack=0.0)).turn() is None
+        assert lane(app, to, quick(slack=0.0)).turn() is None
 
         assert receiver.received == []
         with app.app_context():
@@ -179,13 +174,13 @@ def test_what_was_sent_is_dropped_once_its_lease_is_over(app: Flask) -> None:
     to = endpoint("http://127.0.0.1:1/")
     with app.app_context():
         put(to)
-    lane = lane_of(app, to, quick(deadline=0.5))
-    done = lane.turn()
+    by_hand = lane(app, to, quick(deadline=0.5))
+    done = by_hand.turn()
     assert done is not None
 
-    assert lane._wait_for_database(OSError(), done) == done
+    assert by_hand._wait_for_database(OSError(), done) == done
     old = claims.Claim(1, "msg", "event", "{}", 0, "token", now(), taken=done[0].taken - 3600)
-    assert lane._wait_for_database(OSError(), (old, done[1])) is None
+    assert by_hand._wait_for_database(OSError(), (old, done[1])) is None
 
 
 def test_a_lane_outlives_a_fault_of_ours(
@@ -211,11 +206,15 @@ def test_housekeeping_deletes_in_portions(app: Flask, monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "PURGED_AT_ONCE", 2)
     to = endpoint("http://127.0.0.1:1/")
     with app.app_context():
-        put(to, 5, state="dead", settled_at=now() - timedelta(days=91))
+        put(to, 3, state="dead", settled_at=now() - timedelta(days=91))
         put(to, 1)
-        deliverer = Deliverer(app, [to], Policy())
-        deliverer.tidy()
-        assert db.session.query(Delivery).count() == 1
+    deliverer = Deliverer(app, [to], Policy())
 
-        monkeypatch.setattr(claims, "purge", out_of_reach)
-        deliverer.tidy()
+    assert [deliverer.tidy(), deliverer.tidy()] == [True, False]
+    assert states(app) == {"pending": 1}
+
+
+def test_housekeeping_can_wait_for_the_database(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "purge", out_of_reach)
+
+    assert Deliverer(app, [], Policy()).tidy() is False

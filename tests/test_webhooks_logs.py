@@ -1,18 +1,16 @@
 """What the deliverer logs: one line for each try, and never a secret. On both databases."""
 
 import json
-import threading
 from collections.abc import Iterator
 
 import pytest
 from flask import Flask
 
 from directory.cli import deliverer as module
-from directory.cli.deliverer import Lane
 from directory.database import transaction
 from directory.logs import JsonFormatter
 from directory.services import deliveries
-from tests.outbox import attempts, drain, endpoint, put, quick, row
+from tests.outbox import attempts, drain, endpoint, lane, put, quick, row
 from tests.processes import free_port
 from tests.receiver import SECRET, Receiver, raw, status
 
@@ -27,13 +25,13 @@ def logged(app: Flask, caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogC
 def test_an_outcome_that_comes_too_late_changes_nothing(app: Flask, logged: pytest.LogCaptureFixture) -> None:
     with Receiver() as receiver:
         to = endpoint(receiver.url)
-        lane = Lane(app, to, quick(), threading.Event())
+        by_hand = lane(app, to, quick())
         with app.app_context():
             [one] = put(to)
-        done = lane.turn()
+        done = by_hand.turn()
         with app.app_context():
             transaction(lambda: deliveries.redeliver(one))
-        lane.turn(done)
+        by_hand.turn(done)
 
     assert "webhook outcome came too late" in logged.messages
     with app.app_context():
@@ -50,7 +48,7 @@ def test_no_line_of_the_log_holds_a_secret(app: Flask, logged: pytest.LogCapture
             put(to)
             put(refused)
         for one in (to, refused):
-            drain(Lane(app, one, quick(delays=(0.0,) * 3), threading.Event()))
+            drain(lane(app, one, quick(delays=(0.0,) * 3)))
 
     lines = [JsonFormatter().format(record) for record in logged.records]
     told = [(line["status"], line["error"]) for line in map(json.loads, lines) if line["logger"] == module.log.name]

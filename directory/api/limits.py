@@ -65,8 +65,9 @@ def init_app(app: Flask) -> None:
         app.config["RATELIMIT_STORAGE_OPTIONS"] = options
     with hookless(app):
         limiter.init_app(app)
-    # What the library makes itself is the storage that ours mends, and it has no setting for it.
-    limiter._fallback_limiter = MovingWindowRateLimiter(ProcessMemory())
+    # What the library would fall back to is the storage that ours mends, and it has no setting for that. Its one
+    # limiter serves all applications of a process in turn: what an earlier one found out about its Redis goes.
+    limiter._fallback_limiter, limiter._storage_dead = MovingWindowRateLimiter(ProcessMemory()), False
     app.after_request(_headers)
 
 

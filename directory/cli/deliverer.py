@@ -22,7 +22,7 @@ from directory.services.webhooks import Endpoint
 log = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 5.0  # seconds between looks at a database that is out of reach
-HOUSEKEEPING = 3600.0
+FIRST_HOUSEKEEPING, HOUSEKEEPING = 60.0, 3600.0  # seconds after the start, and between two
 PURGED_AT_ONCE = 500
 
 Done = tuple[Claim, Outcome]
@@ -115,23 +115,23 @@ class Deliverer:
         for lane in self._lanes:
             lane.join()
 
-    def tidy(self) -> None:
-        """Delete what has been kept for long enough."""
+    def tidy(self) -> bool:
+        """Delete a portion of what has been kept for long enough. Whether there may be more."""
         try:
             with self._app.app_context():
-                while transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)) == PURGED_AT_ONCE:
-                    pass
+                return transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)) == PURGED_AT_ONCE
         except Exception as error:  # a lane says so when the database is out of reach for it
             log.warning("old deliveries are left for the next time: %s", type(error).__name__)
+            return False
 
     def work(self, *, until_eof: bool = False) -> None:
         """Deliver until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
-        woken = _wake_on_signals()
+        watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
         self.start()
         try:
-            watched = [woken, 0] if until_eof else [woken]
-            while not select.select(watched, [], [], HOUSEKEEPING)[0]:
-                self.tidy()
+            idle = FIRST_HOUSEKEEPING
+            while not select.select(watched, [], [], idle)[0]:
+                idle = 0 if self.tidy() else HOUSEKEEPING
         finally:
             self.stop()
 

@@ -10,6 +10,7 @@ from directory.cli.console import Progress, count, refusals
 from directory.database import transaction
 from directory.extensions import db
 from directory.services import catalog, recount
+from directory.services.bulk import chunks
 
 SHOWN = 20  # faults of a kind; a lost index would be a line for each project
 
@@ -48,8 +49,8 @@ def recount_all(check: bool) -> None:
             seen = recount.look(scope)
             db.session.rollback()
             projects, votes = projects + seen.projects, votes + seen.votes
-            if seen.faults:
-                findings.add(transaction(partial(recount.confirm, seen.faults, repair=not check)))
+            for ids in chunks(seen.suspects(), recount.CONFIRMED_AT_ONCE):
+                findings.add(transaction(partial(recount.confirm, ids, repair=not check)))
             progress.advance(seen.projects)
         if recount.look_at_categories():
             findings.add(transaction(partial(recount.confirm_categories, repair=not check)))

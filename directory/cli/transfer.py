@@ -85,7 +85,9 @@ def export_projects(form: str | None, output: str, status: str | None) -> None:
     Cells of CSV stand as they are, even where a spreadsheet would take them for a formula: so an export is imported
     again without a change. Load its columns as text.
     """
-    with Progress(catalog.total(catalog.Filters(status=status)), "Exporting") as progress, _opened(output) as file:
+    mixed = output == "-" and sys.stdout.isatty()  # a bar would stand between the rows
+    size = 0 if mixed else catalog.total(catalog.Filters(status=status))
+    with Progress(size, "Exporting") as progress, _opened(output) as file:
         write = writer(file, form or _format(output))
         for project in transfer.given(status):
             write(project)

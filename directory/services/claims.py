@@ -59,7 +59,7 @@ class Outcome:
 
 def waiting(endpoint: str, policy: Policy) -> bool:
     """Whether an endpoint has something due; a read, so that idle deliverers never hold SQLite's write lock."""
-    return db.session.scalar(_due(endpoint, policy.clock())) is not None
+    return db.session.scalar(_due(endpoint, policy.clock(), policy)) is not None
 
 
 def take(endpoint: str, policy: Policy) -> Claim | None:
@@ -69,7 +69,7 @@ def take(endpoint: str, policy: Policy) -> Claim | None:
     """
     at = policy.clock()
     columns = (Delivery.id, Delivery.webhook_id, Delivery.event, Delivery.payload, Delivery.attempts)
-    query = _due(endpoint, at).with_only_columns(*columns).with_for_update(skip_locked=True)
+    query = _due(endpoint, at, policy).with_only_columns(*columns)
     row = db.session.execute(query).one_or_none()
     if row is None:
         return None
@@ -105,8 +105,10 @@ def purge(policy: Policy, most: int = 500) -> int:
     return _change(delete(Delivery).where(Delivery.id.in_(ids)))
 
 
-def _due(endpoint: str, at: datetime) -> Any:
-    free = or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at)
+def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
+    # A lease that would last for longer than any does is from before the clock was put back: nobody holds it.
+    stale = Delivery.leased_until > at + 2 * policy.lease
+    free = or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
     due = select(Delivery.id).where(Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free)
     return due.order_by(Delivery.next_attempt_at, Delivery.id).limit(1)
 

@@ -19,6 +19,7 @@ from directory.services.queries import COUNTERS
 from directory.services.ranking import hot
 
 LOOKED_AT_ONCE = 2_000
+CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
 HIGHEST_ID = 2**63 - 1
 
 Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]
@@ -46,6 +47,10 @@ class Look(NamedTuple):
     projects: int
     votes: int
     faults: list[Fault]
+
+    def suspects(self) -> list[int]:
+        """The ids of the projects, there or gone, with which something seems wrong."""
+        return sorted({fault.project_id for fault in self.faults if fault.project_id is not None})
 
 
 def scopes() -> Iterator[Scope]:
@@ -75,9 +80,8 @@ def look(scope: Scope) -> Look:
     return Look(len(projects), sum(votes.values()), faults)
 
 
-def confirm(suspected: list[Fault], *, repair: bool) -> list[Fault]:
-    """Those of the suspicions about projects that hold under the projects' locks; repaired, if asked."""
-    ids = sorted({fault.project_id for fault in suspected if fault.project_id is not None})
+def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
+    """What is wrong with these projects under their locks; repaired, if asked."""
     locked = select(Project.id).where(Project.id.in_(ids)).order_by(Project.id)
     db.session.execute(locked.with_for_update(key_share=True))
     faults = look(lambda number: number.in_(ids)).faults

@@ -23,13 +23,23 @@ class Secret(Checked):
         return value
 
 
+ATOM = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
+LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+
+
 class Email(Matching):
     """An e-mail address in lower case. Who really owns it is not checked, so the pattern is a modest one."""
 
     def __init__(self, **kwargs: Any) -> None:
-        pattern = r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+"
+        pattern = rf"{ATOM}(\.{ATOM})*@{LABEL}(\.{LABEL})+"
         super().__init__(pattern, 254, says="Not an e-mail address.", fold=True, **kwargs)
         document(self, format="email")
+
+    def check(self, value: str) -> str:
+        """The address."""
+        if len(value.partition("@")[0]) > 64:
+            raise ValueError(self.says)
+        return super().check(value)
 
 
 class RegisterInput(Strict):

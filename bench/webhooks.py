@@ -1,0 +1,168 @@
+"""What the webhook promises, at length: `python -m bench.webhooks`, over SQLite and PostgreSQL, on loopback alone.
+
+1. Approvals while deliverers are killed: none lost, fewer repetitions than kills, every signature good.
+2. Many due deliveries, several deliverers: no try sent twice, and how many a second.
+3. The time of an approval with a receiver that hangs, beside that with no receiver; the two take turns.
+"""
+
+import argparse
+import http.client
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import quantiles
+
+from flask import Flask
+
+from directory.database import transaction
+from directory.extensions import db
+from directory.services import moderation
+from tests import deliverers, servers
+from tests.conftest import ENVIRONMENT, build, migrate
+from tests.factories import World
+from tests.outbox import endpoint, put, states
+from tests.receiver import SECRET, Receiver, flaky, hang, status
+from tests.serving import serving
+
+BACKENDS = ("sqlite", "postgresql")
+
+
+def killed(app: Flask, settings: dict[str, str], approvals: int = 400) -> bool:
+    """The first promise."""
+    world = World(app)
+    owner, admin = world.user(), world.admin()
+    projects = [world.project(owner, status="pending") for _ in range(approvals)]
+    began = time.monotonic()
+    with Receiver(flaky(0.15, seconds=0.05)) as receiver:
+        to, options = endpoint(receiver.url), ("--deadline", 4, "--slack", 1, "--delay", 0.2, "--kill-every", 0.2)
+        with deliverers.running({**settings, **_sending_to(receiver)}, *options) as fleet:
+            for project_id in projects:
+                _approve(app, project_id, admin, to)
+            receiver.wait(lambda _: states(app) == {"delivered": approvals}, 600)
+    seconds = time.monotonic() - began
+    accepted = receiver.accepted()
+    lost = approvals - len({request.verified()["data"]["project"]["id"] for request in receiver.received})
+    twice = accepted.total() - len(accepted)
+    failures = sum(request.answered == 500 for request in receiver.received)
+    _say(f"{approvals} approvals, {fleet.kills} kills, {failures} failures in {seconds:.1f} s:")
+    _say(f"{lost} lost, {twice} repeated, {len(receiver.received)} signatures good")
+    return lost == 0 and twice <= fleet.kills and len(accepted) == approvals
+
+
+def together(app: Flask, settings: dict[str, str], due: int = 10_000) -> bool:
+    """The second."""
+    with Receiver(status(204, b"")) as receiver:
+        with app.app_context():
+            put(endpoint(receiver.url), due)
+        with deliverers.running({**settings, **_sending_to(receiver)}, "--count", 8):
+            receiver.wait(lambda r: r.arrived.total() > 0)
+            began = time.monotonic()
+            receiver.wait(lambda r: r.arrived.total() >= due, 600)
+            seconds = time.monotonic() - began
+            receiver.wait(lambda _: states(app) == {"delivered": due}, 60)
+    twice = receiver.arrived.total() - len(receiver.arrived)
+    _say(f"{due} due, 8 deliverers: {twice} tries sent twice, {due / seconds:.0f} deliveries a second")
+    return twice == 0 and len(receiver.arrived) == due
+
+
+def hanging(app: Flask, settings: dict[str, str], approvals: int = 400) -> bool:
+    """The third. Both servers share the database, and are asked in turns, so that what disturbs one disturbs both."""
+    world = World(app)
+    owner, token = world.user(), world.caller(world.admin()).token
+    projects = [world.project(owner, status="pending") for _ in range(2 * approvals)]
+    with Receiver(hang()) as receiver, tempfile.TemporaryDirectory() as folder:
+        logs = Path(folder)
+        with (
+            serving(settings, logs / "none") as without,
+            serving({**settings, **_sending_to(receiver)}, logs / "hanging") as beside,
+        ):
+            times: dict[int, list[float]] = {without.port: [], beside.port: []}
+            for turn in range(-20, approvals):
+                for port in times:
+                    if turn >= 0:
+                        times[port].append(_approval_by_http(port, projects.pop(), str(token)))
+                    else:
+                        _get(port)
+            receiver.ending.set()
+    for name, port in (("none", without.port), ("one that hangs", beside.port)):
+        cuts = quantiles(times[port], n=100)
+        _say(f"approve, receiver: {name}: median {cuts[49]:.1f} ms, 99th percentile {cuts[98]:.1f} ms")
+    return states(app).get("delivered", 0) == 0
+
+
+def _approve(app: Flask, project_id: int, by: object, to: object) -> None:
+    with app.app_context():
+        transaction(lambda: moderation.approve(project_id, by=by, notify=[to]))  # type: ignore[arg-type,list-item]
+
+
+def _approval_by_http(port: int, project_id: int, token: str) -> float:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    began = time.perf_counter()
+    path = f"/api/admin/projects/{project_id}/approve"
+    connection.request("PUT", path, headers={"Authorization": f"Bearer {token}"})
+    answer = connection.getresponse()
+    answer.read()
+    took = (time.perf_counter() - began) * 1000
+    connection.close()
+    assert answer.status == 200, answer.status
+    return took
+
+
+def _get(port: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", "/api/projects")
+    connection.getresponse().read()
+    connection.close()
+
+
+def _sending_to(receiver: Receiver) -> dict[str, str]:
+    return {"WEBHOOK_URL": receiver.url, "WEBHOOK_SECRET": SECRET}
+
+
+def _say(line: str) -> None:
+    print(f"  {line}", flush=True)
+
+
+@contextmanager
+def database(backend: str) -> Iterator[str]:
+    """An empty database of that kind, gone at the end."""
+    if backend == "sqlite":
+        with tempfile.TemporaryDirectory() as folder:
+            yield f"sqlite:///{folder}/bench.db"
+        return
+    with servers.postgresql() as server:
+        yield servers.create_database(server.url, "bench_webhooks")
+        servers.drop_database(server.url, "bench_webhooks")
+
+
+def measure(part: Callable[..., bool], url: str) -> bool:
+    """Whether a promise is kept over an empty database."""
+    migrate(url)
+    app = build(url)
+    kept = part(app, {**ENVIRONMENT, "DATABASE_URL": url, "LOG_LEVEL": "ERROR"})
+    with app.app_context():
+        db.engine.dispose()
+    return kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.webhooks", description=__doc__)
+    parser.add_argument("--database", choices=BACKENDS, action="append", help="default: both")
+    parser.add_argument("--part", choices=("1", "2", "3"), action="append", help="default: all")
+    given = parser.parse_args()
+    parts = {"1": killed, "2": together, "3": hanging}
+    failed = []
+    for backend in given.database or BACKENDS:
+        for number in given.part or parts:
+            with database(backend) as url:
+                print(f"{backend}, {number}:", flush=True)
+                if not measure(parts[number], url):
+                    failed.append(f"{backend}, {number}")
+    sys.exit(f"not kept: {'; '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

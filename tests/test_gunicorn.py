@@ -1,0 +1,82 @@
+"""gunicorn's configuration: what it takes from the settings, and what it closes."""
+
+import runpy
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.conftest import ENVIRONMENT
+from tests.serving import ROOT
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Reads the file with settings as the environment gives them."""
+
+    def run(**settings: str) -> SimpleNamespace:
+        for name, value in {**ENVIRONMENT, "DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}", **settings}.items():
+            monkeypatch.setenv(name, value)
+        return SimpleNamespace(**runpy.run_path(str(ROOT / "gunicorn.conf.py")))
+
+    for name in ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS", "REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return run
+
+
+def test_by_default_one_process_with_eight_threads_listens_on_loopback(load: Any) -> None:
+    conf = load()
+
+    assert (conf.bind, conf.worker_class, conf.workers, conf.threads) == ("127.0.0.1:8000", "gthread", 1, 8)
+
+
+def test_a_single_process_keeps_what_it_counts(load: Any) -> None:
+    assert load().max_requests == 0
+
+
+def test_several_processes_are_replaced_now_and_then_and_not_together(load: Any) -> None:
+    conf = load(REDIS_URL="redis://127.0.0.1:1/0", WEB_CONCURRENCY="4", THREADS="2")
+
+    assert (conf.workers, conf.threads) == (4, 2)
+    assert (conf.max_requests, conf.max_requests_jitter) == (10_000, 1_000)
+
+
+@pytest.mark.parametrize(("host", "bind"), [("0.0.0.0", "0.0.0.0:8080"), ("::1", "[::1]:8080"), ("db-1", "db-1:8080")])
+def test_it_listens_where_it_is_told_to(load: Any, host: str, bind: str) -> None:
+    assert load(HOST=host, PORT="8080").bind == bind
+
+
+@pytest.mark.parametrize(("name", "value"), [("PORT", "0"), ("PORT", "http"), ("HOST", "a b"), ("THREADS", "0")])
+def test_a_setting_that_makes_no_sense_stops_the_start_by_name(load: Any, name: str, value: str) -> None:
+    with pytest.raises(SystemExit, match=f"^{name}: "):
+        load(**{name: value})
+
+
+def test_nothing_is_open_that_need_not_be(load: Any) -> None:
+    conf = load()
+
+    assert conf.control_socket_disable is True
+    assert (conf.limit_request_line, conf.limit_request_fields) == (4094, 64)
+    assert (conf.timeout, conf.graceful_timeout, conf.keepalive) == (30, 30, 5)
+    assert not hasattr(conf, "forwarded_allow_ips")
+    assert not hasattr(conf, "accesslog")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /dev/shm")
+def test_heartbeats_stay_in_memory(load: Any) -> None:
+    assert load().worker_tmp_dir == "/dev/shm"
+
+
+def test_what_a_dead_worker_measured_of_itself_is_forgotten(
+    load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    conf = load()
+    (tmp_path / "gauge_livemax_41.db").touch()
+    (tmp_path / "gauge_livemax_42.db").touch()
+    conf.child_exit(None, SimpleNamespace(pid=41))
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    conf.child_exit(None, SimpleNamespace(pid=42))
+
+    assert [path.name for path in tmp_path.glob("gauge*")] == ["gauge_livemax_41.db"]
