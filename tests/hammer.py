@@ -20,10 +20,8 @@ Call = tuple[str, str, str, Any]  # token, method, path, body
 def run(url: str, scripts: Iterable[list[Call]], *, processes: int) -> list[dict[str, Any]]:
     """Run each script, a list of calls in order, in a thread of its own; the answers, in no order."""
     dealt = [list(scripts)[n::processes] for n in range(processes)]
-    running = [
-        subprocess.Popen([sys.executable, "-m", "tests.hammer"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in dealt
-    ]  # fmt: skip
+    command = [sys.executable, "-m", "tests.hammer"]
+    running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in dealt]
     for process, share in zip(running, dealt, strict=True):
         assert process.stdin is not None
         process.stdin.write(json.dumps({"url": url, "scripts": share}))

@@ -203,9 +203,7 @@ class ParseException(Exception):
     """As gunicorn's own, which a chunk that is none raises."""
 
 
-@pytest.mark.parametrize(
-    "error", [OSError("gone"), ConnectionResetError(), ValueError("closed"), ParseException()]
-)
+@pytest.mark.parametrize("error", [OSError("gone"), ConnectionResetError(), ValueError("closed"), ParseException()])
 def test_a_connection_that_breaks_off_is_malformed_and_no_fault_of_ours(post, error):
     with pytest.raises(MalformedJson, match="broke off"):
         post(**chunked(Chunks(10, then=error)))

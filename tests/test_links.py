@@ -107,17 +107,13 @@ def test_credentials_are_refused(user):
 
 
 @pytest.mark.parametrize("char", UNSAFE, ids=ascii)
-@pytest.mark.parametrize(
-    "shape", ["https://exam{}ple.com/", "https://example.com/a{}b", "https://e.com/?{}=#{}b"]
-)
+@pytest.mark.parametrize("shape", ["https://exam{}ple.com/", "https://example.com/a{}b", "https://e.com/?{}=#{}b"])
 def test_unsafe_and_invisible_characters_are_refused_anywhere(char, shape):
     with pytest.raises(ValueError, match="Must"):
         check_url(shape.format(char, char))
 
 
-@pytest.mark.parametrize(
-    "value", ["", " ", "\u200b", "https://example.com/\n", "\thttps://example.com/", "a" * 9000]
-)
+@pytest.mark.parametrize("value", ["", " ", "\u200b", "https://example.com/\n", "\thttps://example.com/", "a" * 9000])
 def test_blanks_and_controls_around_it_are_refused(value):
     with pytest.raises(ValueError, match="Must"):
         check_url(value)
@@ -191,9 +187,7 @@ def test_a_key_is_short_and_does_not_change_between_releases():
     assert url_key("https://www.Example.com:443/a/?q#f") == hashlib.sha256(b"example.com/a?q").hexdigest()
 
 
-@pytest.mark.parametrize(
-    "host", ["\u2488com", "-a.example", "a..b", "\u00fc" * 254, "\ud800.example"], ids=ascii
-)
+@pytest.mark.parametrize("host", ["\u2488com", "-a.example", "a..b", "\u00fc" * 254, "\ud800.example"], ids=ascii)
 def test_a_host_without_canonical_spelling_still_equals_itself(host):
     assert url_key(f"http://{host}") == url_key(f"https://www.{host.upper()}/#x")
     assert url_key(f"http://{host}") != url_key("http://example.com")
@@ -206,18 +200,14 @@ def test_what_is_no_address_has_no_key():
 
 words = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12).map(lambda word: f"a{word}")
 hosts = st.lists(words, min_size=1, max_size=4).map(".".join)
-paths = st.lists(st.text("abcXYZ0.~%é日/", max_size=8)).map(
-    lambda steps: "".join(f"/{step}x" for step in steps)
-)
+paths = st.lists(st.text("abcXYZ0.~%é日/", max_size=8)).map(lambda steps: "".join(f"/{step}x" for step in steps))
 queries = st.one_of(st.just(""), st.text("abc=&/?%é", max_size=10).map(lambda query: f"?{query}"))
 
 
 @settings(deadline=None)
 @given(hosts, paths, queries, st.text("abc/?é", max_size=5), st.data())
 def test_each_listed_difference_leaves_the_key_alone(host, path, query, fragment, data):
-    scheme, port = data.draw(
-        st.sampled_from([("http", ":80"), ("https", ":443"), ("http", ""), ("HTTPS", "")])
-    )
+    scheme, port = data.draw(st.sampled_from([("http", ":80"), ("https", ":443"), ("http", ""), ("HTTPS", "")]))
     www = data.draw(st.sampled_from(["", "www.", "WWW."]))
     cased = "".join(data.draw(st.sampled_from([char, char.upper()])) for char in host)
     slash = data.draw(st.sampled_from(["", "/"]))

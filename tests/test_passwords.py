@@ -80,9 +80,7 @@ def test_two_hashes_of_one_password_differ():
 
 
 def test_a_fresh_process_hashes_as_owasp_recommends_and_has_not_read_the_common_list():
-    code = (
-        "from directory.services import passwords as p; print(p._common.cache_info(), p.hash_password('x'))"
-    )
+    code = "from directory.services import passwords as p; print(p._common.cache_info(), p.hash_password('x'))"
     fresh = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert " $argon2id$v=19$m=19456,t=2,p=1$" in fresh.stdout
     assert "currsize=0" in fresh.stdout
@@ -167,9 +165,7 @@ def test_length_is_counted_after_normalisation(letters: int, passes: bool):
     assert (check_password_rules(decomposed) is None) is passes
 
 
-@pytest.mark.parametrize(
-    "password", ["password", "PASSWORD", "PassWord", "iloveyou", "1234567890", "Qwertyuiop"]
-)
+@pytest.mark.parametrize("password", ["password", "PASSWORD", "PassWord", "iloveyou", "1234567890", "Qwertyuiop"])
 def test_common_passwords_are_refused_in_any_case(password: str):
     assert "most common" in str(check_password_rules(password))
 

@@ -69,7 +69,7 @@ def take(endpoint: str, policy: Policy) -> Claim | None:
     """
     at = policy.clock()
     columns = (Delivery.id, Delivery.webhook_id, Delivery.event, Delivery.payload, Delivery.attempts)
-    query = _due(endpoint, at, policy).with_only_columns(*columns)
+    query = _due(endpoint, at, policy).with_only_columns(*columns).with_for_update(skip_locked=True)
     row = db.session.execute(query).one_or_none()
     if row is None:
         return None
