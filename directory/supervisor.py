@@ -57,10 +57,12 @@ class Supervisor:
         while self._spawn():
             began = time.monotonic()
             self._wait()
-            pause = self._first_pause if time.monotonic() - began > SETTLED else min(pause * 2, LONGEST_PAUSE)
+            if time.monotonic() - began > SETTLED:
+                pause = self._first_pause
             if not self._stopping.is_set() and not self._renewing:
                 self._log.warning("the webhook deliverer has ended and is started again in %g s", pause)
                 self._stopping.wait(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
             self._renewing = False
 
     def _spawn(self) -> bool:

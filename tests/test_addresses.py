@@ -1,9 +1,13 @@
 """Whose address counts, and where the counts are kept."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Thread
 
 import pytest
+from limits.storage import MemoryStorage
 
+from directory.api.limits import ProcessMemory
 from directory.extensions import limiter
 from tests import servers
 from tests.factories import Api, World
@@ -83,6 +87,24 @@ def test_no_other_header_moves_the_address(make_app, header):
 def test_without_redis_each_application_counts_in_its_own_memory(spend):
     assert [spend()("192.0.2.1") for _ in range(2)] == [422, 422]
     assert type(limiter.storage).__name__ == "ProcessMemory"
+
+
+def test_the_memory_lets_one_thread_in_at_a_time(monkeypatch):
+    # Two at once may both start the library's timer, of which one then fails.
+    inside, met = [], []
+
+    def acquire_entry(*_args):
+        inside.append(1)
+        time.sleep(0.001)
+        met.append(len(inside))
+        inside.pop()
+        return True
+
+    monkeypatch.setattr(MemoryStorage, "acquire_entry", acquire_entry)
+    storage = ProcessMemory()
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda _n: storage.acquire_entry("key", 10, 60), range(32)))
+    assert met == [1] * 32
 
 
 @pytest.fixture

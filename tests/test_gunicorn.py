@@ -21,7 +21,7 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             monkeypatch.setenv(name, value)
         return SimpleNamespace(**runpy.run_path(str(ROOT / "gunicorn.conf.py")))
 
-    for name in ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS", "REDIS_URL"):
+    for name in ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS", "REDIS_URL", "WEBHOOK_URL"):
         monkeypatch.delenv(name, raising=False)
     return run
 
@@ -67,6 +67,35 @@ def test_nothing_is_open_that_need_not_be(load: Any) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /dev/shm")
 def test_heartbeats_stay_in_memory(load: Any) -> None:
     assert load().worker_tmp_dir == "/dev/shm"
+
+
+@pytest.mark.parametrize(
+    ("settings", "beside"),
+    [
+        ({"WEBHOOK_URL": "https://here.example/", "WEBHOOK_SECRET": "c2VjcmV0"}, True),
+        ({"WEBHOOK_URL": "https://here.example/", "WEBHOOK_SECRET": "c2VjcmV0", "WEBHOOK_WORKER": "false"}, False),
+        ({}, False),
+    ],
+)
+def test_a_deliverer_runs_beside_where_there_is_something_to_deliver_to(
+    load: Any, settings: dict[str, str], beside: bool
+) -> None:
+    conf = load(**settings)
+    conf.when_ready.__globals__["Supervisor"] = lambda command, _log: SimpleNamespace(start=lambda: None, run=command)
+    server = SimpleNamespace(log=SimpleNamespace(error_log=None))
+    conf.on_starting(server)
+    conf.when_ready(server)
+
+    assert (server.deliverer is not None) == beside
+    assert not beside or server.deliverer.run[-3:] == ("webhooks", "work", "--until-eof")
+
+
+def test_a_server_without_a_deliverer_reloads_and_ends(load: Any) -> None:
+    conf, server = load(), SimpleNamespace()
+    conf.on_starting(server)
+
+    assert conf.on_reload(server) is None
+    assert conf.on_exit(server) is None
 
 
 def test_what_a_dead_worker_measured_of_itself_is_forgotten(

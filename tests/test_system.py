@@ -1,6 +1,7 @@
 """Health and readiness, and the pages for people."""
 
 import re
+from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event
 
@@ -19,23 +20,27 @@ from tests.factories import Api
 READY = {"ok": True}
 
 
-@pytest.fixture
-def empty(tmp_path):
-    """An application over a database that was never migrated."""
-    return build(f"sqlite:///{tmp_path / 'empty.db'}")
+@contextmanager
+def over(url):
+    """An application over a database of its own."""
+    app = build(url)
+    yield app
+    with app.app_context():
+        db.engine.dispose()
 
 
 @pytest.fixture
 def dark():
     """An application over a database that is not there."""
-    return build("postgresql+psycopg://nobody@127.0.0.1:1/nowhere")
+    with over("postgresql+psycopg://nobody@127.0.0.1:1/nowhere") as app:
+        yield app
 
 
 def outbox_row(app, age, state="pending"):
     with app.app_context():
         row = Delivery(
             webhook_id=f"msg_{age}", event="project.approved", endpoint="e", payload="{}", state=state,
-            created_at=now() - timedelta(seconds=age),
+            created_at=now() - timedelta(seconds=age), settled_at=None if state == "pending" else now(),
         )  # fmt: skip
         transaction(lambda: db.session.add(row))
 
@@ -85,8 +90,9 @@ def test_a_database_that_is_away_is_told_of(dark):
     assert checks["migrations"] == {"ok": False, "current": None, "head": health.heads()[0]}
 
 
-def test_a_database_that_was_never_migrated_is_not_ready(empty):
-    answer = Api(empty).get("/readyz")
+def test_a_database_that_was_never_migrated_is_not_ready(tmp_path):
+    with over(f"sqlite:///{tmp_path / 'empty.db'}") as app:
+        answer = Api(app).get("/readyz")
     assert answer.status_code == 503
     assert answer.json["checks"]["database"] == READY
     assert answer.json["checks"]["migrations"]["current"] is None
@@ -103,8 +109,8 @@ def test_a_database_of_another_version_is_not_ready(api, monkeypatch):
 @pytest.mark.faults
 @pytest.mark.postgresql
 def test_a_database_that_is_mute_holds_nobody_up():
-    with servers.postgresql(own=True) as server:
-        api = Api(build(server.url))
+    with servers.postgresql(own=True) as server, over(server.url) as app:
+        api = Api(app)
         assert api.get("/readyz").json["checks"]["database"] == READY
         server.pause()
         muted = [api.get("/readyz").json["checks"]["database"] for _ in range(2)]

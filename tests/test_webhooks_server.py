@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,17 +102,6 @@ def test_a_reload_keeps_serving_and_gives_the_deliverer_a_fresh_start(settings: 
         enqueue(build(settings["DATABASE_URL"]), receiver)
         receiver.wait(lambda r: len(r.received) == 2)
         assert server.request("GET", "/healthz") == 200
-
-
-@pytest.mark.parametrize("left_out", [{"WEBHOOK_WORKER": "false"}, {"WEBHOOK_URL": ""}])
-def test_no_deliverer_runs_where_none_is_wanted(
-    left_out: dict[str, str], settings: dict[str, str], tmp_path: Path
-) -> None:
-    with Receiver() as receiver:
-        given = {**settings, **sending_to(receiver), **left_out}
-        with serving(given, tmp_path / "log") as server:
-            time.sleep(0.2)
-            assert [child for child in server.children() if "webhooks" in child.cmdline()] == []
 
 
 def test_a_setting_that_makes_no_sense_is_one_line_and_the_end(settings: dict[str, str], tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ class Email(Matching):
 
     def check(self, value: str) -> str:
         """The address."""
-        if len(value.partition("@")[0]) > 64:
+        # ASCII first: the Kelvin sign, for one, is a k in lower case.
+        if not value.isascii() or len(value.partition("@")[0]) > 64:
             raise ValueError(self.says)
         return super().check(value)
 

@@ -1,0 +1,157 @@
+"""Prometheus metrics: what is counted, and that nothing is where they are off."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse
+
+from directory.api import metrics
+from directory.extensions import limiter
+from tests.factories import Api, World
+
+# One process of several: it makes as many requests as it is told, and prints what a scrape of it says.
+PROCESS = """
+import sys
+from tests.conftest import build
+from tests.factories import Api
+api = Api(build(sys.argv[1], METRICS_ENABLED="true"))
+for _ in range(int(sys.argv[2])):
+    api.get("/healthz")
+print(api.get("/metrics").text)
+"""
+
+
+@pytest.fixture
+def app(make_app):
+    """An application that is measured."""
+    return make_app(METRICS_ENABLED="true")
+
+
+@pytest.fixture
+def scrape(api):
+    """The samples of a scrape by name and labels."""
+    return lambda: samples(api.get("/metrics").text)
+
+
+def samples(text):
+    return {(s.name, *sorted(s.labels.items())): s.value for family in parse(text) for s in family.samples}
+
+
+def requests(found, **labels):
+    return found.get(("directory_requests_total", *sorted(labels.items())), 0)
+
+
+def test_there_are_none_unless_they_are_asked_for(make_app):
+    answer = Api(make_app()).get("/metrics")
+    assert (answer.status_code, answer.json["code"]) == (404, "not_found")
+
+
+def test_what_is_off_is_not_even_imported(tmp_path):
+    program = (
+        "from tests.conftest import build; import sys; build(sys.argv[1]); print('prometheus_client' in sys.modules)"
+    )
+    assert run(program, f"sqlite:///{tmp_path}/x.db").strip() == "False"
+
+
+def test_it_is_in_the_text_format_and_never_kept(api):
+    answer = api.get("/metrics")
+    assert answer.content_type.startswith("text/plain; version=")
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_requests_are_counted_by_method_route_and_status(api, world, scrape):
+    project_id = world.project()
+    for path in (f"/api/projects/{project_id}", "/api/projects/99", "/api/projects/98"):
+        api.get(path)
+    api.post("/api/projects", {})
+    found = scrape()
+    route = "/api/projects/<id:project_id>"
+    assert requests(found, method="GET", route=route, status="200") == 1
+    assert requests(found, method="GET", route=route, status="404") == 2
+    assert requests(found, method="POST", route="/api/projects", status="401") == 1
+    assert found["directory_request_seconds_count", ("method", "GET"), ("route", route)] == 3
+    assert found["directory_request_seconds_sum", ("method", "GET"), ("route", route)] > 0
+
+
+def test_an_answer_that_is_given_again_is_counted_too(api, scrape):
+    for _ in range(3):
+        api.get("/api/categories")
+    assert requests(scrape(), method="GET", route="/api/categories", status="200") == 3
+
+
+def test_clients_make_no_series_of_their_own(api, scrape):
+    for path in ("/a", "/b", "/api/projects/0"):
+        api.get(path)
+    api.call("BREW", "/c")
+    found = scrape()
+    assert requests(found, method="GET", route="none", status="404") == 3
+    assert requests(found, method="other", route="none", status="404") == 1
+
+
+def test_votes_are_counted_by_what_they_leave(world, scrape):
+    member, project_id = world.caller(world.user()), world.project()
+    path = f"/api/projects/{project_id}/upvote"
+    for call in (member.post, member.post, member.put, member.delete, member.post):
+        assert call(path).status_code == 200
+    member.post("/api/projects/99/upvote")
+    found = scrape()
+    assert found["directory_votes_total", ("vote", "cast")] == 3
+    assert found["directory_votes_total", ("vote", "withdrawn")] == 2
+
+
+def test_submissions_and_decisions_are_those_of_the_log(world, scrape):
+    for status in ("pending", "live", "live", "rejected"):
+        project_id = world.project(status=status)
+    admin = world.caller(world.admin())
+    admin.put(f"/api/admin/projects/{project_id}/reject")  # again, which decides nothing
+    found = scrape()
+    assert found["directory_submissions_total",] == 4
+    decisions = {labels[0][1]: value for (name, *labels), value in found.items() if name == "directory_decisions_total"}
+    assert decisions == {"approved": 2, "rejected": 1, "unpublished": 0}
+
+
+def test_the_outbox_is_counted_by_state(make_app):
+    endpoint = {"WEBHOOK_URL": "https://example.org/hook", "WEBHOOK_SECRET": "whsec_" + "a" * 43 + "="}
+    app = make_app(METRICS_ENABLED="true", **endpoint)
+    world = World(app)
+    project_id = world.project(status="pending")
+    world.caller(world.admin()).put(f"/api/admin/projects/{project_id}/approve")
+    found = samples(Api(app).get("/metrics").text)
+    states = {state: found["directory_deliveries", ("state", state)] for state in ("pending", "delivered", "dead")}
+    assert states == {"pending": 1, "delivered": 0, "dead": 0}
+
+
+def test_a_database_that_is_away_takes_only_its_own_metrics_along(make_app, monkeypatch):
+    api = Api(make_app(METRICS_ENABLED="true"))
+
+    def away(engine):
+        raise TimeoutError
+
+    monkeypatch.setattr(metrics.health, "ledger", away)
+    api.get("/healthz")
+    found = samples(api.get("/metrics").text)
+    assert requests(found, method="GET", route="/healthz", status="200") == 1
+    assert not [key for key in found if key[0] in ("directory_deliveries", "directory_submissions_total")]
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_limiter_that_lost_its_storage_shows(scrape, monkeypatch, away):
+    monkeypatch.setattr(limiter, "_storage_dead", away)
+    assert scrape()["directory_ratelimit_fallback",] == away
+
+
+def test_several_processes_answer_as_one(database, tmp_path):
+    environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    first, second = (samples(run(PROCESS, database.url, count, env=environ)) for count in ("2", "3"))
+    assert requests(first, method="GET", route="/healthz", status="200") == 2
+    assert requests(second, method="GET", route="/healthz", status="200") == 5
+    assert second["directory_submissions_total",] == 0
+
+
+def run(program, *arguments, env=None):
+    done = subprocess.run([sys.executable, "-c", program, *arguments], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return re.sub("^{.*$", "", done.stdout, flags=re.MULTILINE)
