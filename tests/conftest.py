@@ -76,12 +76,17 @@ class PostgresqlDatabase(Database):
         super().__init__(url)
         migrate(url)
         self.engine = create_engine(url, isolation_level="AUTOCOMMIT")
+        # A tenth of what TRUNCATE takes, which makes new files for every table and index. As a replica the server
+        # runs no triggers and checks no keys, so the order does not matter and the log lets itself be emptied.
         names = [*(table.name for table in db.metadata.sorted_tables), "project_search"]
-        self.truncate = text(f"TRUNCATE {', '.join(names)} RESTART IDENTITY")
+        counted = [table.name for table in db.metadata.sorted_tables if "id" in table.c]
+        emptied = "; ".join(f"DELETE FROM {name}" for name in names)
+        restarted = ", ".join(f"setval('{name}_id_seq', 1, false)" for name in counted)
+        self.empty = text(f"SET session_replication_role = replica; {emptied}; SELECT {restarted}")
 
     def reset(self) -> None:
         with self.engine.connect() as connection:
-            connection.execute(self.truncate)
+            connection.execute(self.empty)
 
     def drop(self) -> None:
         self.engine.dispose()

@@ -44,7 +44,8 @@ class Serving:
             with suppress(OSError, http.client.HTTPException):
                 if self.request("GET", "/healthz") == 200:
                     return
-            assert self.process.poll() is None, self.log.read_text()
+            ended = self.process.poll()
+            assert ended is None, f"ended with {ended}: {self.log.read_text()}"
             assert time.monotonic() < give_up, self.log.read_text()
             time.sleep(0.05)
 
