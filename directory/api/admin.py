@@ -13,8 +13,6 @@ from directory.api.dump import compiled
 from directory.api.operation import operation
 from directory.api.projects import listing, subscribers
 from directory.api.schemas.admin import (
-    Analytics,
-    AnalyticsQuery,
     AuditPage,
     AuditQuery,
     DecisionList,
@@ -30,6 +28,7 @@ from directory.api.schemas.admin import (
     UserPage,
     UsersQuery,
 )
+from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
 from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail, ProjectPage
 from directory.errors import CategoryInUse, Duplicate, InvalidTransition, LastAdmin
 from directory.services import accounts, analytics, audit, catalog, categories, moderation, people

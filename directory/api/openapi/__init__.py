@@ -11,7 +11,7 @@ from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
 from directory.api.problems import MEDIA_TYPE
 
-VERSION = "1.0.0"
+VERSION = "0.1.0"
 
 
 def served() -> bytes:

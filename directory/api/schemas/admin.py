@@ -6,6 +6,7 @@ from marshmallow import ValidationError, fields, validates
 
 from directory.api.routing import HIGHEST_ID
 from directory.api.schemas.accounts import UserOutput
+from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.fields import Line, Prose, Slug, Strict, Timestamp, Whole, Word
 from directory.api.schemas.projects import STATUSES, Cursor, Owner, PageQuery, Pagination, ProjectDetail, UserRef
 from directory.models import AccountStatus, DeliveryState, Role
@@ -146,15 +147,6 @@ class UserChanges(Strict):
     status = Word(tuple(AccountStatus))
 
 
-class ProjectCounts(Strict):
-    """Projects by state."""
-
-    live = fields.Integer(required=True)
-    pending = fields.Integer(required=True)
-    rejected = fields.Integer(required=True)
-    total = fields.Integer(required=True)
-
-
 class Stats(Strict):
     """What a user has submitted, given and received."""
 
@@ -175,76 +167,6 @@ class UserPage(Strict):
 
     items = fields.List(fields.Nested(UserDetail), required=True)
     pagination = fields.Nested(Pagination, required=True)
-
-
-class AnalyticsQuery(Strict):
-    """How many UTC days back, today included."""
-
-    days = Whole(1, 365, load_default=30, metadata={"default": 30})
-
-
-class UserCounts(Strict):
-    """Users by status."""
-
-    active = fields.Integer(required=True)
-    suspended = fields.Integer(required=True)
-    total = fields.Integer(required=True)
-
-
-class Totals(Strict):
-    """What there is."""
-
-    projects = fields.Nested(ProjectCounts, required=True)
-    users = fields.Nested(UserCounts, required=True)
-    upvotes = fields.Integer(required=True)
-
-
-class Review(Strict):
-    """How the review goes; median and rate over the days asked for, null without a decision."""
-
-    queue_length = fields.Integer(required=True)
-    oldest_submitted_at = Timestamp(required=True, allow_none=True)
-    median_seconds_to_decision = fields.Float(required=True, allow_none=True)
-    approval_rate = fields.Float(required=True, allow_none=True)
-
-
-class Day(Strict):
-    """What happened on one UTC day."""
-
-    date = fields.Date(required=True)
-    submissions = fields.Integer(required=True)
-    approvals = fields.Integer(required=True)
-    rejections = fields.Integer(required=True)
-    upvotes = fields.Integer(required=True)
-    signups = fields.Integer(required=True)
-
-
-class TopProject(Strict):
-    """One of the live projects with the most votes."""
-
-    id = fields.Integer(required=True)
-    slug = fields.String(required=True)
-    title = fields.String(required=True)
-    upvotes = fields.Integer(required=True)
-
-
-class TopCategory(Strict):
-    """One of the categories with the most live projects."""
-
-    slug = fields.String(required=True)
-    name = fields.String(required=True)
-    live_projects = fields.Integer(required=True)
-
-
-class Analytics(Strict):
-    """The dashboard."""
-
-    generated_at = Timestamp(required=True)
-    totals = fields.Nested(Totals, required=True)
-    review = fields.Nested(Review, required=True)
-    series = fields.List(fields.Nested(Day), required=True)
-    top_projects = fields.List(fields.Nested(TopProject), required=True)
-    top_categories = fields.List(fields.Nested(TopCategory), required=True)
 
 
 class DeliveriesQuery(CursorQuery):

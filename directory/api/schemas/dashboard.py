@@ -1,0 +1,84 @@
+"""The dashboard: its parameters and its figures."""
+
+from marshmallow import fields
+
+from directory.api.schemas.fields import Strict, Timestamp, Whole
+
+
+class AnalyticsQuery(Strict):
+    """How many UTC days back, today included."""
+
+    days = Whole(1, 365, load_default=30, metadata={"default": 30})
+
+
+class ProjectCounts(Strict):
+    """Projects by state."""
+
+    live = fields.Integer(required=True)
+    pending = fields.Integer(required=True)
+    rejected = fields.Integer(required=True)
+    total = fields.Integer(required=True)
+
+
+class UserCounts(Strict):
+    """Users by status."""
+
+    active = fields.Integer(required=True)
+    suspended = fields.Integer(required=True)
+    total = fields.Integer(required=True)
+
+
+class Totals(Strict):
+    """What there is."""
+
+    projects = fields.Nested(ProjectCounts, required=True)
+    users = fields.Nested(UserCounts, required=True)
+    upvotes = fields.Integer(required=True)
+
+
+class Review(Strict):
+    """How the review goes; median and rate over the days asked for, null without a decision."""
+
+    queue_length = fields.Integer(required=True)
+    oldest_submitted_at = Timestamp(required=True, allow_none=True)
+    median_seconds_to_decision = fields.Float(required=True, allow_none=True)
+    approval_rate = fields.Float(required=True, allow_none=True)
+
+
+class Day(Strict):
+    """What happened on one UTC day."""
+
+    date = fields.Date(required=True)
+    submissions = fields.Integer(required=True)
+    approvals = fields.Integer(required=True)
+    rejections = fields.Integer(required=True)
+    upvotes = fields.Integer(required=True)
+    signups = fields.Integer(required=True)
+
+
+class TopProject(Strict):
+    """One of the live projects with the most votes."""
+
+    id = fields.Integer(required=True)
+    slug = fields.String(required=True)
+    title = fields.String(required=True)
+    upvotes = fields.Integer(required=True)
+
+
+class TopCategory(Strict):
+    """One of the categories with the most live projects."""
+
+    slug = fields.String(required=True)
+    name = fields.String(required=True)
+    live_projects = fields.Integer(required=True)
+
+
+class Analytics(Strict):
+    """The dashboard."""
+
+    generated_at = Timestamp(required=True)
+    totals = fields.Nested(Totals, required=True)
+    review = fields.Nested(Review, required=True)
+    series = fields.List(fields.Nested(Day), required=True)
+    top_projects = fields.List(fields.Nested(TopProject), required=True)
+    top_categories = fields.List(fields.Nested(TopCategory), required=True)
