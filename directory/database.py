@@ -10,7 +10,7 @@ import random
 import select
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -110,15 +110,16 @@ def _sqlite_begin(connection: Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA busy_timeout={SQLITE_BUSY_MILLISECONDS}")
 
 
-def transaction(work: Callable[[], T]) -> T:
+def transaction(work: Callable[[], T], *, single: bool = False) -> T:
     """Run `work` in one write transaction and commit it.
 
     Work that lost against another transaction is rolled back and run again, three times in all; so it must hold
-    nothing but database work. What it raises rolls everything back.
+    nothing but database work. What it raises rolls everything back. `single` work writes by one statement on
+    PostgreSQL, which is a transaction by itself and needs no BEGIN and COMMIT around it.
     """
     for attempt in range(1, TRIES + 1):
         try:
-            with writing():
+            with writing(single=single):
                 return work()
         except DBAPIError as error:
             if attempt == TRIES or getattr(error.orig, "sqlstate", None) not in CONFLICTS:
@@ -129,7 +130,7 @@ def transaction(work: Callable[[], T]) -> T:
 
 
 @contextmanager
-def writing(*, wait: bool = True) -> Iterator[None]:
+def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
     """One write transaction of the current session: committed at the end, rolled back by any exception.
 
     Without `wait` it fails at once where it would wait for another writer: for what may be left undone.
@@ -138,7 +139,7 @@ def writing(*, wait: bool = True) -> Iterator[None]:
     db.session.rollback()  # ends the read that authenticated the caller
     begin = _begin_postgresql if on_postgresql() else _begin_sqlite
     try:
-        with begin(wait):
+        with nullcontext() if single and on_postgresql() else begin(wait):
             yield
             db.session.commit()
     except BaseException:
@@ -211,6 +212,13 @@ def _violates(error: IntegrityError, name: str) -> bool:
     constraint = next(c for t in db.metadata.tables.values() for c in t.constraints if c.name == name)
     columns = ", ".join(f"{constraint.table.name}.{c}" for c in list(constraint.columns.keys()))  # type: ignore[attr-defined]
     return message == f"UNIQUE constraint failed: {columns}"
+
+
+def state_of(error: BaseException) -> str | None:
+    """The database's own code of an error: an SQLSTATE, or SQLite's name of it."""
+    original = getattr(error, "orig", None)
+    state = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
+    return None if state is None else str(state)
 
 
 def is_unavailable(error: BaseException) -> bool:

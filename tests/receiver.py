@@ -21,7 +21,7 @@ SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 @dataclass(frozen=True)
 class Received:
-    """One request as it came; `answered` is what it got, None where it got no status."""
+    """One request as it came; `answered` is the status that the script gives it, None where it gets none."""
 
     headers: dict[str, str]
     body: bytes
@@ -37,7 +37,14 @@ class Received:
         return Webhook(secret).verify(self.body, self.headers)
 
 
-Answer = Callable[["Handler"], int | None]
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back, by a function of the handler; `code` is its status, if it comes to that."""
+
+    code: int | None
+    give: Callable[["Handler"], None]
+
+
 Script = Callable[[str, int], Answer]
 
 
@@ -104,13 +111,12 @@ class Receiver:
         with self._lock:
             self.arrived[name] += 1
             number = self.arrived[name]
-        script: Any = self.script
-        answer = script if getattr(script, "answers", False) else script(name, number)
-        answered = None
-        with suppress(OSError):
-            answered = answer(handler)
+        answer = self.script if isinstance(self.script, Answer) else self.script(name, number)
+        # Before the answer: who has it may look at once whether its request is here.
         with self._lock:
-            self.received.append(Received(headers, body, handler.path, answered))
+            self.received.append(Received(headers, body, handler.path, answer.code))
+        with suppress(OSError):
+            answer.give(handler)
 
     def accepted(self) -> Counter[str]:
         """How often each webhook-id got a 2xx."""
@@ -122,77 +128,60 @@ class Receiver:
         give_up = time.monotonic() + seconds
         while not condition(self):
             if time.monotonic() > give_up:
-                raise TimeoutError(f"{len(self.received)} answered, {sum(self.arrived.values())} arrived")
+                raise TimeoutError(f"{len(self.received)} received, {len(self.accepted())} accepted")
             time.sleep(0.02)
-
-
-def _answer(function: Answer) -> Answer:
-    function.answers = True  # type: ignore[attr-defined]
-    return function
 
 
 def status(code: int, body: bytes = b"ok", **headers: object) -> Answer:
     """A plain answer."""
 
-    def answer(handler: Handler) -> int:
+    def give(handler: Handler) -> None:
         handler.start(code, Content_Length=len(body), **headers)
         handler.wfile.write(body)
-        return code
 
-    return _answer(answer)
+    return Answer(code, give)
 
 
 def hang() -> Answer:
     """No answer for as long as the receiver lives."""
-
-    def answer(handler: Handler) -> None:
-        handler.server.owner.ending.wait()
-
-    return _answer(answer)
+    return Answer(None, lambda handler: handler.server.owner.ending.wait() and None)
 
 
 def drip(before: bytes, drop: bytes, code: int | None) -> Answer:
     """`before` at once, and then `drop` again and again, a byte every 50 ms."""
 
-    def answer(handler: Handler) -> int | None:
+    def give(handler: Handler) -> None:
         handler.wfile.write(before)
         while not handler.server.owner.ending.wait(0.05):
             handler.wfile.write(drop)
-        return code
 
-    return _answer(answer)
+    return Answer(code, give)
 
 
 def endless(code: int = 200) -> Answer:
     """A body of a gigabyte."""
 
-    def answer(handler: Handler) -> int:
+    def give(handler: Handler) -> None:
         handler.start(code, Content_Length=1 << 30, Location="/elsewhere")
-        with suppress(OSError):
-            for _ in range(1 << 14):
-                handler.wfile.write(b"x" * (1 << 16))
-        return code
+        for _ in range(1 << 14):
+            handler.wfile.write(b"x" * (1 << 16))
 
-    return _answer(answer)
+    return Answer(code, give)
 
 
 def raw(data: bytes) -> Answer:
     """Bytes that need be no HTTP."""
-
-    def answer(handler: Handler) -> None:
-        handler.wfile.write(data)
-
-    return _answer(answer)
+    return Answer(None, lambda handler: handler.wfile.write(data) and None)
 
 
 def reset() -> Answer:
     """The connection torn down."""
 
-    def answer(handler: Handler) -> None:
+    def give(handler: Handler) -> None:
         handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         os.close(handler.connection.detach())
 
-    return _answer(answer)
+    return Answer(None, give)
 
 
 def flaky(share: float, code: int = 500, seconds: float = 0.0) -> Script:
@@ -200,16 +189,16 @@ def flaky(share: float, code: int = 500, seconds: float = 0.0) -> Script:
 
     def script(name: str, number: int) -> Answer:
         fails = zlib.crc32(f"{name} {number}".encode()) % 100 < share * 100
-        return slow(seconds, status(code if fails else 200))
+        return after(lambda: time.sleep(seconds), status(code if fails else 200))
 
     return script
 
 
-def slow(seconds: float, then: Answer) -> Answer:
-    """Another answer, after a while."""
+def after(wait: Callable[[], object], then: Answer) -> Answer:
+    """Another answer, once `wait` returns."""
 
-    def answer(handler: Handler) -> int | None:
-        time.sleep(seconds)
-        return then(handler)
+    def give(handler: Handler) -> None:
+        wait()
+        then.give(handler)
 
-    return _answer(answer)
+    return Answer(then.code, give)

@@ -21,6 +21,14 @@ def rows(app: Flask, query: Any) -> list[Any]:
         return list(db.session.execute(query))
 
 
+def acknowledged(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was done: a call that waited too long on a busy machine was refused whole, and may not have done a thing."""
+    assert {answer["status"] for answer in answers} <= {200, 503}
+    done = [answer for answer in answers if answer["status"] == 200]
+    assert len(done) > 0.9 * len(answers)
+    return done
+
+
 def test_counters_equal_votes_and_the_parity_of_acknowledged_toggles(
     app: Flask, world: World, database: Database
 ) -> None:
@@ -30,9 +38,8 @@ def test_counters_equal_votes_and_the_parity_of_acknowledged_toggles(
     calls = [(token, "POST", f"/api/projects/{p}/upvote", None) for token in tokens for p in projects]
     scripts = [hammer.shuffled(calls, seed) for seed in range(32)]
 
-    answers = hammer.run(database.url, scripts, processes=4)
+    answers = acknowledged(hammer.run(database.url, scripts, processes=4))
 
-    assert {answer["status"] for answer in answers} == {200}
     toggles = Counter((tokens[a["token"]], a["json"]["project_id"]) for a in answers)
     votes = {(row.user_id, row.project_id) for row in rows(app, select(Upvote.user_id, Upvote.project_id))}
     assert votes == {pair for pair, times in toggles.items() if times % 2}
@@ -45,8 +52,7 @@ def test_setting_and_clearing_votes_is_exact_beside_toggles(app: Flask, world: W
     tokens = [world.caller(world.user()).token for _ in range(4)]
     path = f"/api/projects/{project}/upvote"
     calls = [(token, method, path, None) for token in tokens for method in ("PUT", "DELETE", "POST")]
-    answers = hammer.run(database.url, [hammer.shuffled(calls, seed) for seed in range(16)], processes=2)
-    assert {answer["status"] for answer in answers} == {200}
+    acknowledged(hammer.run(database.url, [hammer.shuffled(calls, seed) for seed in range(16)], processes=2))
     assert rows(app, select(Project.upvotes)) == rows(app, select(func.count()).select_from(Upvote))
     settled = hammer.threads(app, [[(token, "PUT", path, None)] * 2 for token in tokens])
     assert {a["json"]["upvoted"] for a in settled} == {True}

@@ -101,7 +101,6 @@ def test_no_approval_waits_for_a_receiver_that_hangs(app: Flask, world: World, d
             receiver.wait(lambda r: len(r.arrived) == 1)
             for project_id in projects[1:]:
                 approve(app, project_id, by=admin, notify=[to])
+            # All twenty are done, while the first notification has no answer yet.
             assert states(app) == {"pending": 20}
-            # All twenty were done while the first notification had no answer yet.
-            assert receiver.received == []
             receiver.ending.set()

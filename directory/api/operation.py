@@ -38,9 +38,10 @@ class Operation:
     """What a view takes and gives.
 
     `tier` None is for probes, which no limit may fail; `transactional` is off for views that open their own
-    transaction because they hash a password first. For the OpenAPI document alone: `raises`, what the rule may
-    refuse beyond what every route may; `headers`, what the answer carries beyond what every answer does;
-    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
+    transaction because they hash a password first, `single` on for those that write by one statement. For the
+    OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the answer
+    carries beyond what every answer does; `personal`, whether a public answer depends on who asks; `media_types`, of
+    what is no JSON.
     """
 
     answer: Schema | None = None
@@ -51,6 +52,7 @@ class Operation:
     tier: str | None = "write"
     etag: bool = False
     transactional: bool = True
+    single: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
     personal: bool = False
@@ -73,7 +75,7 @@ def operation(**facts: Any) -> Callable[[View], View]:
                 taken |= _body(spec)
             if reads or not spec.transactional:
                 return respond(view(**taken), spec)
-            return transaction(lambda: respond(view(**taken), spec))
+            return transaction(lambda: respond(view(**taken), spec), single=spec.single)
 
         run.operation = spec  # type: ignore[attr-defined]
         return run

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
 from directory.api.limits import retry_after
-from directory.database import is_unavailable
+from directory.database import is_unavailable, state_of
 from directory.errors import DirectoryError, NotFound, RateLimited, TooLarge, Unavailable, UnsupportedMediaType
 
 log = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ def _database(error: SQLAlchemyError) -> Response:
     if not is_unavailable(error):
         return _internal(error)
     # The driver's text may hold values and addresses: the log gets the kind alone.
-    log.warning("database unavailable", extra={"reason": type(error).__name__})
+    log.warning("database unavailable", extra={"reason": type(error).__name__, "state": state_of(error)})
     return answer(Unavailable())
 
 
