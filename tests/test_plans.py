@@ -1,0 +1,94 @@
+"""How the databases answer the hot statements: by an index in the wanted order, reading and sorting no whole table."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import event
+
+from directory.extensions import db
+from tests.factories import Api, World
+
+SIZE = 3_000
+
+
+class Plans(list[tuple[str, Any]]):
+    """The statements that ran, with their parameters."""
+
+    def note(self, _conn: Any, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
+        if statement.startswith(("SELECT", "WITH")):
+            self.append((statement, parameters))
+
+    def explained(self) -> list[str]:
+        """The plan of each."""
+        how = "EXPLAIN" if db.engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+        with db.engine.connect() as connection:
+            rows = [connection.exec_driver_sql(f"{how} {sql}", given).fetchall() for sql, given in self]
+        return ["\n".join(str(row[-1]) for row in plan) for plan in rows]
+
+
+def plans(app: Flask, caller: Api, path: str) -> list[str]:
+    """The plans of what a request asks the database, all but who calls."""
+    caller.get(path)  # the token's first use is written
+    noted = Plans()
+    with app.app_context():
+        engine = db.engine
+        event.listen(engine, "before_cursor_execute", noted.note)
+        answer = caller.get(path, headers={"If-None-Match": '"another"', "Cookie": "no=lane"})
+        event.remove(engine, "before_cursor_execute", noted.note)
+        assert answer.status_code == 200, answer.json
+        return [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "token_hash" not in sql]
+
+
+@pytest.fixture
+def many(app: Flask) -> Flask:
+    """A directory of some size, its statistics gathered."""
+    sizes = ["--projects", str(SIZE), "--users", "300", "--votes", str(2 * SIZE)]
+    assert app.test_cli_runner().invoke(args=["seed", *sizes]).exit_code == 0
+    return app
+
+
+def test_every_hot_list_walks_an_index_that_is_in_its_order(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    category = admin.get("/api/categories").json["items"][0]["slug"]
+    paths = [f"/api/projects?sort={sort}{narrow}" for sort in ("newest", "upvotes", "popular")
+             for narrow in ("", f"&category={category}", "&page=3")]  # fmt: skip
+    paths += ["/api/admin/projects", "/api/admin/projects?status=pending"]
+    paths += ["/api/admin/projects?status=pending&category=" + category]
+    for path in [*paths, *(_by_cursor(admin, path) for path in paths)]:
+        page = plans(many, admin, path)[0]
+        _reads_no_whole(page, path)
+        assert "TEMP B-TREE" not in page, (path, page)
+        assert "Sort" not in page, (path, page)
+
+
+def _by_cursor(caller: Api, path: str) -> str:
+    sep = "&" if "?" in path else "?"
+    path = path.replace("&page=3", "") + f"{sep}limit=2"
+    cursor = caller.get(path).json["pagination"]["next_cursor"]
+    return f"{path}&cursor={cursor}" if cursor else path
+
+
+def _reads_no_whole(plan: str, path: str) -> None:
+    for table in ("projects", "upvotes"):
+        assert f"Seq Scan on {table}" not in plan, (path, plan)
+        for line in plan.splitlines():
+            assert line != f"SCAN {table}", (path, plan)
+
+
+def test_one_project_and_its_total_read_no_table_whole(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    pending = admin.get("/api/admin/projects?status=pending").json["items"][0]["id"]
+    live = admin.get("/api/projects").json["items"][0]["id"]
+    for path in (f"/api/projects/{pending}", f"/api/projects/{live}", "/api/projects", "/api/projects?q=qqqqq"):
+        for plan in plans(many, admin, path):
+            _reads_no_whole(plan, path)
+    total = plans(many, admin, "/api/projects")[-1]
+    assert "projects" not in total.replace("live_projects", "")
+
+
+def test_a_search_goes_to_the_index_of_words(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    world.project(title="Xylophone")
+    page = plans(many, admin, "/api/projects?q=xylophone")[0]
+    assert "ix_project_search_document" in page or "VIRTUAL TABLE INDEX" in page, page
