@@ -135,9 +135,26 @@ def test_a_cursor_is_good_for_its_own_list_alone(world: World, api: Api) -> None
         answer = api.get(f"/api/projects?cursor={cursor}{other}")
         assert answer.status_code == 422
         assert answer.json["errors"][0]["parameter"] == "cursor"
-    for bad in ("x", "%00", "=", cursor[:-2], cursor + "AA", "ÿ", "A" * 5000):
+    tampered = [cursor[:6] + "!" + cursor[6:], cursor[:6] + "%0A." + cursor[6:], cursor + "=", cursor[:6] + "%20"]
+    for bad in ("x", "%00", "=", cursor[:-2], cursor + "AA", "ÿ", "A" * 5000, "A" * 4001, *tampered):
         assert api.get(f"/api/projects?sort=upvotes&cursor={bad}").status_code == 422
     assert api.get(f"/api/projects?sort=upvotes&cursor={cursor}&page=1").status_code == 422
+
+
+def test_a_cursor_is_as_good_where_the_defaults_are_spelt_out(world: World, api: Api) -> None:
+    for _ in range(3):
+        world.project(title="One")
+    for short, long in (("limit=1", "limit=1&sort=newest&status=live"), ("limit=1&q=one", "limit=2&q=%20one%20")):
+        for one, other in ((short, long), (long, short)):
+            cursor = api.get(f"/api/projects?{one}").json["pagination"]["next_cursor"]
+            assert api.get(f"/api/projects?{other}&cursor={cursor}").status_code == 200
+
+
+def test_a_page_past_the_end_leads_back_to_the_last(world: World, api: Api) -> None:
+    for _ in range(3):
+        world.project()
+    assert '</api/projects?limit=2&page=2>; rel="prev"' in api.get("/api/projects?limit=2&page=9").headers["Link"]
+    assert '</api/projects?q=none&page=1>; rel="prev"' in api.get("/api/projects?q=none&page=2").headers["Link"]
 
 
 def test_under_a_cursor_there_is_no_page_number_and_no_last(world: World, api: Api) -> None:

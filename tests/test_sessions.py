@@ -207,7 +207,7 @@ def test_a_bearer_token_counts_alone_and_the_cookie_beside_it_not_at_all(app, wo
     bob = world.user("bob")
     token = {"Authorization": f"Bearer {world.caller(bob).token}"}
     assert browser.get("/api/auth/me", headers=token).json["username"] == "bob"
-    for bad in ("Bearer nonsense", "Bearer", "bearer  ", "BEARER \xff"):
+    for bad in ("Bearer nonsense", "Bearer", "bearer  ", "BEARER \xff", "Basic eg==,Bearer nonsense"):
         answer = browser.get("/api/projects", headers={"Authorization": bad})
         assert (answer.status_code, answer.json["code"]) == (401, "unauthenticated")
         assert "WWW-Authenticate" in answer.headers

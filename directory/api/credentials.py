@@ -30,8 +30,11 @@ def init_app(app: Flask) -> None:
 
 def bearer(request: Request) -> str | None:
     """The bearer token of a request, None where it has no Authorization of that scheme."""
-    scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else None
+    for given in request.headers.get("Authorization", "").split(","):  # a server joins repeated headers so
+        scheme, _, token = given.strip().partition(" ")
+        if scheme.lower() == "bearer":
+            return token.strip()
+    return None
 
 
 def cookie(request: Request) -> str | None:

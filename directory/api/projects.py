@@ -41,7 +41,8 @@ def index(query: dict[str, Any]) -> Any:
 
 def listing(filters: catalog.Filters, sort: str | None, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """A page of projects and its Link header."""
-    window = cursors.window(query)
+    order = sort or ("best" if filters.q is not None else "newest")
+    window = cursors.window(query, {**filters.given(), "sort": order})
     found = catalog.page(filters, sort, window, viewer=viewer())
     paging = cursors.numbered(found, window, catalog.total(filters))
     return {"items": found.items, "pagination": paging}, {"Link": cursors.links(paging)}

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, true
 
-from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import Project, Status, Upvote, User
 from directory.services.paging import Slice, Sort, Window, fetch
@@ -40,10 +39,8 @@ def total(filters: Filters) -> int:
 
 
 def one(user_id: int) -> dict[str, Any]:
-    """A user with statistics. Raises NotFound."""
-    row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one_or_none()
-    if row is None:
-        raise NotFound
+    """A user that there is, with statistics."""
+    row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one()
     return _view(row, statistics([user_id]))
 
 
