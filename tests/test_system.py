@@ -3,9 +3,12 @@
 import re
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from threading import Event
 
 import pytest
+from alembic.script import ScriptDirectory
+from sqlalchemy import text
 
 from directory.api import probes
 from directory.api.problems import KINDS
@@ -98,12 +101,40 @@ def test_a_database_that_was_never_migrated_is_not_ready(tmp_path):
     assert answer.json["checks"]["migrations"]["current"] is None
 
 
-def test_a_database_of_another_version_is_not_ready(api, monkeypatch):
-    found = api.get("/readyz").json["checks"]["migrations"]["head"]
-    monkeypatch.setattr(health, "heads", lambda: ("9999",))
+def _mark(app, revision):
+    """Have the database say that it was migrated to there."""
+    with app.app_context():
+        transaction(lambda: db.session.execute(text("UPDATE alembic_version SET version_num = :to"), {"to": revision}))
+
+
+@pytest.fixture
+def marked(app):
+    """Lets the database say so; at the end it says again what is true."""
+    yield partial(_mark, app)
+    _mark(app, health.heads()[0])
+
+
+@pytest.mark.parametrize("current", ["0001", "0000", "ae1027a6acf8", ""])
+def test_a_database_that_is_behind_or_not_ours_is_not_ready(api, marked, current):
+    marked(current)
     answer = api.get("/readyz")
-    assert answer.status_code == 503
-    assert answer.json["checks"]["migrations"] == {"ok": False, "current": found, "head": "9999"}
+    assert (answer.status_code, answer.json["code"]) == (503, "unavailable")
+    assert answer.json["checks"]["migrations"] == {"ok": False, "current": current or None, "head": health.heads()[0]}
+
+
+def test_a_database_that_is_ahead_is_ready_for_the_old_hosts_of_an_upgrade(app, api, marked):
+    outbox_row(app, 900)
+    marked("9999")
+    answer = api.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json["checks"]["migrations"] == {"ok": True, "current": "9999", "head": health.heads()[0]}
+    assert answer.json["checks"]["webhooks"]["oldest_undelivered_seconds"] >= 900
+
+
+def test_migrations_are_numbered_in_their_order_so_that_the_later_is_the_greater():
+    directory = ScriptDirectory(str(health.MIGRATIONS))
+    numbers = [script.revision for script in directory.walk_revisions()][::-1]
+    assert numbers == [f"{n:04}" for n in range(1, len(numbers) + 1)]
 
 
 @pytest.mark.faults

@@ -31,12 +31,12 @@ def _database() -> dict[str, Any]:
         state = _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
     except (SQLAlchemyError, TimeoutError) as error:
         log.warning("the database does not answer", extra={"reason": type(error).__name__})
-    current = ", ".join(state.revisions) if state else ""
+    revisions = state.revisions if state else ()
     since = state.undelivered_since if state else None
     age = max(0.0, (now() - since).total_seconds()) if since else None
     return {
         "database": {"ok": state is not None},
-        "migrations": {"ok": current == head, "current": current or None, "head": head},
+        "migrations": {"ok": health.suffices(revisions), "current": ", ".join(revisions) or None, "head": head},
         "webhooks": {"oldest_undelivered_seconds": age},
     }
 

@@ -33,9 +33,9 @@ def healthz() -> Any:
 def readyz() -> Any:
     """Say whether the service can do its work.
 
-    200 where the database answers and has this version's migrations, else 503 with the same `checks`. Redis and the
-    webhooks are reported and decide nothing: without the one each process counts rate limits by itself, and the
-    others wait in the outbox.
+    200 where the database answers and has this version's migrations or a later version's, else 503 with the same
+    `checks`. So an upgrade may migrate first and then go from host to host. Redis and the webhooks are reported and
+    decide nothing: without the one each process counts rate limits by itself, and the others wait in the outbox.
     """
     ready, checks = probes.checks()
     if not ready:

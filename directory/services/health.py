@@ -58,13 +58,27 @@ class State:
 def state(engine: Engine) -> State:
     """The state now, over a connection of its own. Raises SQLAlchemyError."""
     with engine.connect() as connection:
-        if not inspect(connection).has_table("alembic_version"):
-            return State((), None)
-        revisions = tuple(connection.scalars(text("SELECT version_num FROM alembic_version ORDER BY 1")))
-        if revisions != heads():
+        revisions = migrations(connection)
+        if not suffices(revisions):
             return State(revisions, None)
         oldest = select(func.min(Delivery.created_at)).where(Delivery.state == DeliveryState.PENDING)
         return State(revisions, connection.scalar(oldest))
+
+
+def migrations(connection: Connection) -> tuple[str, ...]:
+    """What the database was migrated to; nothing where it never was."""
+    if not inspect(connection).has_table("alembic_version"):
+        return ()
+    return tuple(connection.scalars(text("SELECT version_num FROM alembic_version ORDER BY 1")))
+
+
+def suffices(revisions: tuple[str, ...]) -> bool:
+    """Whether this version can work with a database of these migrations: its own, or those of a later version.
+
+    A migration never breaks the version before it, so while an upgrade goes from host to host the old ones are still
+    good. Migrations are numbered, so the later one is the greater one; what is no number is not ours.
+    """
+    return revisions == heads() or (len(revisions) == 1 and revisions[0].isdigit() and revisions > heads())
 
 
 @cache
