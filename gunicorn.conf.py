@@ -36,6 +36,10 @@ max_requests_jitter = max_requests // 10
 limit_request_line = 4094
 limit_request_fields = 64
 control_socket_disable = True
+# Of what a proxy says the application believes what TRUSTED_PROXIES tells it to. gunicorn by itself would believe
+# every sender on this machine, and so every client of a proxy here that hands on SCRIPT_NAME or X-Forwarded-Proto.
+forwarder_headers = ""
+secure_scheme_headers: dict[str, str] = {}
 if sys.platform == "linux" and os.access("/dev/shm", os.W_OK):  # noqa: S108 (gunicorn makes an unnamed file there)
     worker_tmp_dir = "/dev/shm"  # noqa: S108  a heartbeat on a slow disk would count as a worker that hangs
 

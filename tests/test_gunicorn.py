@@ -61,6 +61,7 @@ def test_nothing_is_open_that_need_not_be(load: Any) -> None:
     assert (conf.limit_request_line, conf.limit_request_fields) == (4094, 64)
     assert (conf.timeout, conf.graceful_timeout, conf.keepalive) == (30, 30, 5)
     assert not hasattr(conf, "forwarded_allow_ips")
+    assert (conf.forwarder_headers, conf.secure_scheme_headers) == ("", {})
     assert not hasattr(conf, "accesslog")
 
 

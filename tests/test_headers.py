@@ -97,6 +97,17 @@ def test_anonymous_reads_are_public_and_checked_again_each_time_and_set_no_cooki
                 assert {"cookie", "authorization"} <= {each.lower() for each in answer.vary}
 
 
+@pytest.mark.parametrize("allowed", ['"x"', "*", "x", ""])
+def test_a_read_takes_no_notice_of_if_match(world, api, allowed):
+    project = world.project()
+    for path in (*READS[:1], f"/api/projects/{project}"):
+        for caller in (api, world.caller(world.user())):
+            first = caller.get(path)
+            assert (first.status_code, first.data) == (200, caller.get(path, headers={"If-Match": allowed}).data)
+            both = {"If-Match": allowed, "If-None-Match": first.headers["ETag"]}
+            assert (caller.get(path, headers=both).status_code, caller.get(path, headers=both).data) == (304, b"")
+
+
 def test_reads_of_who_is_signed_in_are_private_by_cookie_and_by_token(app, world):
     user = world.user("ada")
     world.project(user)

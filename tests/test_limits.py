@@ -182,6 +182,14 @@ def test_of_sixty_guesses_at_once_at_one_account_exactly_five_are_judged(limited
     assert found == [401] * 5 + [429] * 55
 
 
+def test_a_name_that_nobody_has_is_not_counted_as_the_account_of_that_number(limited):
+    world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
+    user = world.user("ada")
+    guesses = [lambda: Api(app).post("/api/auth/login", WRONG | {"login": str(user.id)})] * 6
+    assert statuses(guesses) == [401] * 5 + [429]
+    assert Api(app).post("/api/auth/login", WRONG).status_code == 401
+
+
 def test_of_sixty_guesses_at_once_from_one_address_exactly_ten_are_judged_and_others_go_on(limited):
     world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
     world.user("ada")

@@ -67,7 +67,8 @@ def register(body: dict[str, Any]) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address."""
     found = accounts.find(body["login"])
-    limits.spend_on_account(str(found.id) if found else body["login"].lower())
+    # The mark keeps a name that nobody has, such as "7", from being counted as the account of that number.
+    limits.spend_on_account(str(found.id) if found else f"?{body['login'].lower()}")
     accounts.release()
     user = accounts.authenticate(found, body["password"])
     new_hash = accounts.upgraded_hash(user, body["password"])
