@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench fmt clean
+.PHONY: help run test check bench chaos fmt clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -11,6 +11,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+CHAOS_ARGS ?=
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -47,6 +48,9 @@ check: .venv/.test ## Style, types, imports, and the suite with its coverage: wh
 
 bench: .venv/.test ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'
 	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+chaos: .venv/.test ## Kill, freeze and cut off what the service stands on, and print which promises held; CHAOS_ARGS as in 'disk'
+	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 
 fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero

@@ -1,0 +1,54 @@
+"""Promises about faults, each with the scenario that tries to break it.
+
+A scenario is a function of its size that injects a fault into the real service and returns what it did and saw; it
+raises AssertionError where the promise is broken. The suite runs each of them short (`tests/test_chaos.py`), and
+`make chaos` runs them long and prints the table (`python -m tests.chaos`). A module put into this package is found.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, NamedTuple
+
+
+class Outcome(NamedTuple):
+    """What was done (kills, seconds, requests) and what was seen, in words for the table."""
+
+    done: str
+    seen: str
+
+
+Play = Callable[..., Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A fault, what is promised for it, and the sizes that it is played in: arguments of `play`."""
+
+    name: str
+    promise: str
+    play: Play
+    short: dict[str, Any]
+    long: dict[str, Any]
+
+
+SCENARIOS: list[Scenario] = []
+
+
+def scenario(name: str, promise: str, *, short: dict[str, Any], long: dict[str, Any]) -> Callable[[Play], Play]:
+    """Add a function to the scenarios."""
+
+    def register(play: Play) -> Play:
+        SCENARIOS.append(Scenario(name, promise, play, short, long))
+        return play
+
+    return register
+
+
+def scenarios() -> list[Scenario]:
+    """All of them, in the order of the modules' names and of their places there."""
+    for module in sorted(iter_modules(__path__, f"{__name__}."), key=lambda found: found.name):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    return SCENARIOS

@@ -1,0 +1,103 @@
+"""Callers of a real server, over HTTP, in threads; what each call was answered, and when."""
+
+import http.client
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from threading import Event, Thread
+from typing import Any, NamedTuple, Self
+
+PATIENCE = 15.0  # seconds; whoever is not answered by then is not answered
+
+
+class Answer(NamedTuple):
+    """What came of a call; `status` is None where nothing did. `began` is of time.monotonic()."""
+
+    began: float
+    seconds: float
+    status: int | None
+    json: Any
+    type: str
+
+    @property
+    def good(self) -> bool:
+        """Whether the service did its work: whatever is not its own failure."""
+        return self.status is not None and self.status < 500
+
+
+def call(port: int, method: str, path: str, token: str | None = None, body: Any = None) -> Answer:
+    """One request, over a connection of its own."""
+    headers = {"Content-Type": "application/json"} if body is not None else {}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    began = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        response = connection.getresponse()
+        text, kind = response.read(), response.headers.get("Content-Type", "")
+        given = json.loads(text) if text and "json" in kind else None
+        return Answer(began, time.monotonic() - began, response.status, given, kind)
+    except (OSError, http.client.HTTPException):
+        return Answer(began, time.monotonic() - began, None, None, "")
+    finally:
+        connection.close()
+
+
+Step = Callable[[], Answer]
+
+
+class Load:
+    """Each step is made over and over by a thread of its own, for as long as the block runs."""
+
+    def __init__(self, steps: Iterable[Step], *, pause: float = 0.01) -> None:
+        self.answers: list[Answer] = []
+        self._pause, self._over = pause, Event()
+        self._faults: list[BaseException] = []
+        self._threads = [Thread(target=self._run, args=(step,), daemon=True) for step in steps]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+        if self._faults:
+            raise self._faults[0]
+
+    def since(self, moment: float) -> list[Answer]:
+        """The answers to what was asked after a moment of time.monotonic()."""
+        return [answer for answer in self.answers if answer.began >= moment]
+
+    def _run(self, step: Step) -> None:
+        try:
+            while not self._over.is_set():
+                self.answers.append(step())
+                self._over.wait(self._pause)
+        except BaseException as fault:
+            self._faults.append(fault)
+
+
+def statuses(answers: Iterable[Answer]) -> str:
+    """How many of each status, in words."""
+    counted = Counter(str(answer.status or "none") for answer in answers)
+    return ", ".join(f"{count:,} x {status}" for status, count in sorted(counted.items())) or "no request"
+
+
+def slowest(answers: Iterable[Answer]) -> float:
+    """The longest wait for an answer, in seconds."""
+    return max((answer.seconds for answer in answers), default=0.0)
+
+
+def until_good(step: Step, within: float = 30.0) -> float:
+    """Ask until there is a good answer; after how many seconds it was there. AssertionError where none comes."""
+    began = time.monotonic()
+    while time.monotonic() < began + within:
+        if step().good:
+            return time.monotonic() - began
+        time.sleep(0.02)
+    raise AssertionError(f"no good answer within {within:.0f} s")

@@ -1,0 +1,116 @@
+"""Where a scenario plays: a migrated database, the service over it as it is shipped, its people, and a ledger."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.engine import make_url
+
+from directory.extensions import db
+from directory.services.identity import Caller
+from tests import servers
+from tests.chaos.load import Answer, call
+from tests.chaosproxy import ChaosProxy
+from tests.conftest import ENVIRONMENT, build, migrate
+from tests.factories import World
+from tests.ledger import Ledger, check
+from tests.processes import Server
+from tests.receiver import SECRET
+from tests.serving import Serving, serving
+
+# The outbox fills; nobody delivers.
+WEBHOOK = {"WEBHOOK_URL": "http://127.0.0.1:9/hook", "WEBHOOK_SECRET": SECRET, "WEBHOOK_WORKER": "false"}
+MAKING = {"title": "A project", "tagline": "A thing that does things", "category": "tools"}
+
+
+@dataclass
+class Person:
+    """An account and its token."""
+
+    id: int
+    token: str
+
+
+@dataclass
+class Stage:
+    """All that a scenario acts on. `url` goes straight to the database, whatever the service goes through."""
+
+    folder: Path
+    url: str
+    settings: dict[str, str]
+    ledger: Ledger
+    server: Server | None = None
+    proxy: ChaosProxy | None = None
+    service: Serving | None = None
+    members: list[Person] = field(default_factory=list)
+    admins: list[Person] = field(default_factory=list)
+    projects: list[int] = field(default_factory=list)
+
+    def ask(self, method: str, path: str, by: Person | None = None, body: Any = None) -> Answer:
+        """One request to the service."""
+        assert self.service is not None
+        return call(self.service.port, method, path, by and by.token, body)
+
+    def wrong(self) -> list[str]:
+        """What the database has otherwise than the ledger."""
+        return check(self.ledger.path, self.url)
+
+
+@contextmanager
+def stage(kind: str, *, proxied: bool = False, serve: bool = True, **settings: Any) -> Iterator[Stage]:
+    """A stage on `sqlite`, or on a PostgreSQL of its own (behind a proxy), with the service's settings."""
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="directory-chaos-"))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        ledger = Ledger(folder / "ledger")
+        stack.callback(ledger.close)
+        made = Stage(folder, f"sqlite:///{folder / 'test.db'}", {}, ledger)
+        if kind == "postgresql":
+            made.server = stack.enter_context(servers.postgresql(own=True))
+            made.url = made.server.url
+        migrate(made.url)
+        seen = made.url
+        if proxied:
+            made.proxy = stack.enter_context(ChaosProxy(make_url(made.url).port or 0))
+            seen = make_url(made.url).set(port=made.proxy.port).render_as_string(hide_password=False)
+        given = {name: str(value) for name, value in settings.items()}
+        made.settings = {**ENVIRONMENT, **WEBHOOK, "LOG_LEVEL": "ERROR", "DATABASE_URL": seen, **given}
+        people(made)
+        if serve:
+            made.service = stack.enter_context(serving(made.settings, folder / "service.log"))
+            projects(made)
+        yield made
+
+
+def people(made: Stage, members: int = 8, admins: int = 3) -> None:
+    """Accounts, each with a token."""
+    app = build(made.url)
+    world = World(app)
+    world.category("tools")
+    made.members = [_person(world, world.user()) for _ in range(members)]
+    made.admins = [_person(world, world.admin()) for _ in range(admins)]
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+def _person(world: World, caller: Caller) -> Person:
+    return Person(caller.id, world.caller(caller).token or "")
+
+
+def projects(made: Stage, count: int = 6) -> None:
+    """Live projects, made through the service and so with their notifications and lines in the ledger."""
+    for number in range(count):
+        owner, by = made.members[number % len(made.members)], made.admins[0]
+        answer = made.ask("POST", "/api/projects", owner, {**MAKING, "url": f"https://example.org/{number}"})
+        assert answer.status == 201, answer
+        project = answer.json["id"]
+        made.ledger.note("submit", 201, project=project)
+        decided = made.ask("PUT", f"/api/admin/projects/{project}/approve", by)
+        made.ledger.note("approve", decided.status, project=project)
+        assert decided.status == 200, decided
+        made.projects.append(project)

@@ -1,0 +1,141 @@
+"""What callers were told, line by line, and whether the database agrees: a ledger after the manner of Jepsen.
+
+Whoever puts load on the service notes every write with what was answered, `unknown` where nothing or a 5xx came (it
+may have been done or not). When the faults are over, `check` names everything that the database has otherwise.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sqlalchemy import Connection, NullPool, create_engine, text
+
+# From and to, by the action in the audit log; a submission comes from nothing, a deletion leads there.
+EDGES = {
+    "project.submitted": {(None, "pending")},
+    "project.edited": {(s, s) for s in ("pending", "live", "rejected")}
+    | {("live", "pending"), ("rejected", "pending")},
+    "project.approved": {("pending", "live")},
+    "project.rejected": {("pending", "rejected")},
+    "project.unpublished": {("live", "pending")},
+    "project.deleted": {(s, None) for s in ("pending", "live", "rejected")},
+}
+DECISIONS = {"approve": "project.approved", "reject": "project.rejected", "unpublish": "project.unpublished"}
+
+
+class Ledger:
+    """A file of what was asked and answered; each line is on its way to the disk before the next request is made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("a")
+        self._turn = Lock()
+
+    def note(self, op: str, status: int | None, **args: Any) -> None:
+        """Add a line: toggle, cast, withdraw (user, project), submit, delete, approve, reject, unpublish (project)."""
+        reply = "unknown" if status is None or status >= 500 else status
+        with self._turn:
+            self._file.write(json.dumps({"op": op, **args, "reply": reply}) + "\n")
+            self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def check(path: Path, url: str) -> list[str]:
+    """What is wrong in the database at `url`, by itself and by the ledger; nothing where all is well."""
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    with create_engine(url, poolclass=NullPool).connect() as connection:
+        return [
+            *_counts(connection), *_edges(connection), *_outbox(connection), *_admins(connection),
+            *_votes(connection, entries), *_projects(connection, entries), *_decisions(connection, entries),
+        ]  # fmt: skip
+
+
+def _rows(connection: Connection, query: str) -> list[Any]:
+    return [tuple(row) for row in connection.execute(text(query))]
+
+
+def _counts(connection: Connection) -> Iterator[str]:
+    """The count of every project equals its votes."""
+    query = "SELECT id, upvotes, (SELECT count(*) FROM upvotes WHERE project_id = projects.id) FROM projects"
+    for project, count, rows in _rows(connection, query):
+        if count != rows:
+            yield f"project {project} counts {count} votes and has {rows}"
+
+
+def _edges(connection: Connection) -> Iterator[str]:
+    """Every change of state is an allowed one, begins where the one before it ended, and the last one holds."""
+    query = "SELECT project_id, action, from_state, to_state FROM audit_entries WHERE project_id > 0 ORDER BY id"
+    states: dict[int, str | None] = {}
+    for project, action, source, target in _rows(connection, query):
+        if (source, target) not in EDGES[action] or states.get(project) != source:
+            yield f"project {project} was {states.get(project)} and {action} took it from {source} to {target}"
+        states[project] = target
+    stored = dict(_rows(connection, "SELECT id, status FROM projects"))
+    for project, state in states.items():
+        if stored.get(project) != state:
+            yield f"project {project} is {stored.get(project)}, by the audit log {state}"
+    yield from (f"project {project} is not in the audit log" for project in stored.keys() - states.keys())
+
+
+def _outbox(connection: Connection) -> Iterator[str]:
+    """Of every approval there is one notification."""
+    one = "SELECT project_id, count(*) FROM {} = 'project.approved' GROUP BY project_id"
+    approved = dict(_rows(connection, one.format("audit_entries WHERE action")))
+    told = dict(_rows(connection, one.format("deliveries WHERE event")))
+    for project in sorted(approved.keys() | told.keys()):
+        if approved.get(project) != told.get(project):
+            yield f"project {project} has {approved.get(project, 0)} approvals and {told.get(project, 0)} events"
+
+
+def _admins(connection: Connection) -> Iterator[str]:
+    """Somebody administers."""
+    query = "SELECT count(*) FROM users WHERE role = 'admin' AND status = 'active'"
+    if _rows(connection, query) == [(0,)]:
+        yield "there is no active administrator"
+
+
+def _votes(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[str]:
+    """A vote is there by the parity of its acknowledged toggles; an unknown one may have changed that or not.
+
+    Setting and clearing settle what was unknown before; who uses them lets nobody else act for the same user.
+    """
+    possible: dict[tuple[int, int], set[bool]] = defaultdict(lambda: {False})
+    after = {"toggle": lambda was: not was, "cast": lambda _: True, "withdraw": lambda _: False}
+    for entry in entries:
+        if entry["op"] not in after or entry["reply"] not in {200, "unknown"}:
+            continue
+        pair = (entry["user"], entry["project"])
+        now = {after[entry["op"]](was) for was in possible[pair]}
+        possible[pair] = now if entry["reply"] == 200 else now | possible[pair]
+    votes = set(_rows(connection, "SELECT user_id, project_id FROM upvotes"))
+    alive = {row[0] for row in _rows(connection, "SELECT id FROM projects")}
+    for (user, project), allowed in possible.items():
+        if project in alive and ((user, project) in votes) not in allowed:
+            yield f"user {user} was told {'to have' if True in allowed else 'not to have'} a vote for {project}"
+    yield from (f"user {user} never voted for {project}" for user, project in sorted(votes - possible.keys()))
+
+
+def _projects(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[str]:
+    """What was acknowledged as submitted is there, and what as deleted is gone."""
+    alive = {row[0] for row in _rows(connection, "SELECT id FROM projects")}
+    deletions = [entry for entry in entries if entry["op"] == "delete" and entry["reply"] in {204, "unknown"}]
+    perhaps = {entry["project"] for entry in deletions}
+    gone = {entry["project"] for entry in deletions if entry["reply"] == 204}
+    made = {entry["project"] for entry in entries if entry["op"] == "submit" and entry["reply"] == 201}
+    yield from (f"project {project} was acknowledged and is not there" for project in sorted(made - alive - perhaps))
+    yield from (f"project {project} was deleted and is there" for project in sorted(gone & alive))
+
+
+def _decisions(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[str]:
+    """What was acknowledged as decided is in the audit log."""
+    query = "SELECT DISTINCT action, project_id FROM audit_entries"
+    done = set(_rows(connection, query))
+    for entry in entries:
+        wanted = (DECISIONS.get(entry["op"]), entry.get("project"))
+        if wanted[0] and entry["reply"] == 200 and wanted not in done:
+            yield f"project {entry['project']}: {entry['op']} was acknowledged and never happened"
