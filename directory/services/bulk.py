@@ -50,9 +50,18 @@ def reserve(model: Any, size: int) -> int:
     return int(first)
 
 
+def number_from(table: Table, first: int) -> None:
+    """Have the next row of a table that nobody else writes to get the id `first`."""
+    change = "SELECT setval(pg_get_serial_sequence(:name, 'id'), :first, false)"
+    if not on_postgresql():
+        db.session.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
+        change = "INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :first - 1)"
+    db.session.execute(text(change), {"name": table.name, "first": first})
+
+
 def load(model: Any, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Add rows of the columns `names` to a table, without ever holding more than some thousands of them."""
-    table: Table = model.__table__
+    """Add rows of the columns `names` to a model's table, without ever holding more than some thousands of them."""
+    table: Table = getattr(model, "__table__", model)
     connection = db.session.connection()
     types = [table.c[name].type.dialect_impl(connection.dialect) for name in names]
     converts = [kind.bind_processor(connection.dialect) for kind in types]

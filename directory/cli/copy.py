@@ -1,0 +1,72 @@
+"""flask copy: everything of another database into this one, proved before it is kept."""
+
+from typing import Any
+
+import click
+from flask.cli import with_appcontext
+from sqlalchemy import Connection
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from directory.cli.console import Progress, count, refusals, table
+from directory.database import writing
+from directory.models import Session
+from directory.services import copying
+
+SHOWN = 20  # faults of the recount
+DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+DIFFERENT = "Not all is the same and right, so nothing was kept: stop what writes, `flask recount` the one, try again."
+
+
+class Database(click.ParamType[URL]):
+    """A database's URL as DATABASE_URL has it."""
+
+    name = "url"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> URL:
+        """Raise BadParameter without a word of what was given: it may hold a password."""
+        try:
+            url = make_url(value)
+            return url.set(drivername=DRIVERS[url.drivername.removesuffix("+psycopg") if url.database else ""])
+        except (ArgumentError, KeyError, ValueError):
+            self.fail("is neither sqlite:///path/to/file nor postgresql+psycopg://user:password@host/name")
+
+
+@click.command("copy")
+@click.option("--from", "source", type=Database(), required=True, metavar="URL", help="The database to copy.")
+@with_appcontext
+@refusals()
+def copy_all(source: URL) -> None:
+    """Copy everything of another database into that of DATABASE_URL, which must be migrated and empty.
+
+    SQLite into PostgreSQL, or whichever way. Ids and passwords stay, tokens too; sessions do not come along, so
+    everybody signs in anew. At the end both sides are read and compared row by row, and the counters are recounted: it
+    is all kept, or else nothing of it, and the exit status is then 1. Stop the service first, for what is written to
+    the one meanwhile would be lost.
+    """
+    with copying.opened(source) as connection:
+        with writing():
+            copying.begin()
+            _prove(connection, _copy(connection))
+            copying.number_on(connection)
+        left = copying.size(connection, Session.__table__)
+    click.echo(f"Copied. {count(left, 'session')} stayed behind: everybody signs in anew.")
+
+
+def _copy(source: Connection) -> dict[str, copying.Content]:
+    sizes = [copying.size(source, each) for each in copying.tables()]
+    with Progress(sum(sizes), "Copying") as progress:
+        return {each.name: copying.copy(source, each, progress.advance) for each in copying.tables()}
+
+
+def _prove(source: Connection, copied: dict[str, copying.Content]) -> None:
+    """Show what both sides hold. Raises ClickException where it is not the same, or not right."""
+    found, recounted = copying.compare(source, copied), copying.recounted()
+    rows = [(one.name, one.source, one.target, "the same" if one.alike else "DIFFERENT") for one in found]
+    click.echo(table(("TABLE", "SOURCE", "TARGET", "ROWS"), rows))
+    for fault in recounted.faults[:SHOWN]:
+        click.echo(fault)
+    seen = f"{count(recounted.projects, 'project')} and {count(recounted.votes, 'vote')}"
+    click.echo(f"Recounted {seen}: {count(len(recounted.faults), 'fault') if recounted.faults else 'all is right'}.")
+    if recounted.faults or not all(one.alike for one in found):
+        raise click.ClickException(DIFFERENT)
