@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory import cli, database, logs
+from directory import cli, database, logs, patience
 from directory.api import (
     admin,
     auth,
@@ -51,6 +51,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     cli.init_app(app)
     with app.app_context():
         lane.init_app(app, Guard(db.engine))
+    app.wsgi_app = patience.Bounded(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]

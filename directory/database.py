@@ -21,6 +21,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from directory import patience
 from directory.errors import DirectoryError, Unavailable
 from directory.extensions import db
 
@@ -68,6 +69,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
 def prepare(engine: Engine) -> None:
     """Give a SQLite engine its pragmas and explicit transactions, a PostgreSQL one its pre-ping."""
     if engine.dialect.name == "postgresql":
+        patience.prepare(engine)
         event.listen(engine, "checkout", _require_open)
         return
     event.listen(engine, "connect", _sqlite_connect)

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from sqlalchemy import Engine
 
 T = TypeVar("T")
-TIMEOUT = 2.0  # seconds; a database that is mute for longer is the application's to report
+TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
 
 
 class Probe(Protocol):
@@ -160,6 +160,7 @@ class PostgresqlProbe:
     def _next(self) -> Any:
         while self._libpq.is_busy():
             if not self._arrived.poll(TIMEOUT * 1000):
+                self._connection.watch.suspect()
                 raise TimeoutError
             self._libpq.consume_input()
         return self._libpq.get_result()

@@ -12,11 +12,10 @@ from flask import Flask
 from marshmallow import Schema
 
 from directory.api.dump import compiled
-from directory.api.lane import Lane
 from directory.extensions import db
 from directory.freshness import Guard, Kept
 from tests.conftest import Database, Statements
-from tests.factories import Api, World
+from tests.factories import Api, World, lane_of
 
 
 def test_an_answer_is_given_again_without_a_statement(world: World, api: Api, statements: Statements) -> None:
@@ -71,7 +70,7 @@ def test_nobody_gets_what_was_made_for_another(world: World, api: Api) -> None:
 
 
 def test_refusals_and_private_answers_are_never_kept(app: Flask, world: World, api: Api) -> None:
-    kept = app.wsgi_app._kept  # type: ignore[attr-defined]
+    kept = lane_of(app)._kept  # type: ignore[union-attr]
     world.project()
     for path in ("/api/projects/999", "/api/projects?page=0", "/api/nothing", "/api/auth/me", "/api/admin/users"):
         api.get(path)
@@ -92,7 +91,7 @@ def test_who_has_the_answer_gets_304(world: World, api: Api, sent: str, status: 
 
 def test_reads_that_are_counted_go_to_the_application(make_app: Any) -> None:
     app = make_app(RATELIMIT_ENABLED=True, RATELIMIT_READ="2 per minute")
-    assert not isinstance(app.wsgi_app, Lane)
+    assert lane_of(app) is None
     assert [Api(app).get("/api/projects").status_code for _ in range(3)] == [200, 200, 429]
 
 

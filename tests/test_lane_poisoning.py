@@ -8,10 +8,9 @@ from unittest.mock import patch
 import pytest
 from flask import Flask
 
-from directory.api.lane import Lane
 from directory.freshness import Guard
 from tests.browsers import COOKIE, Browser
-from tests.factories import Api, World
+from tests.factories import Api, World, lane_of
 
 TRUSTED = "https://app.example.com"
 PATHS = (
@@ -70,7 +69,8 @@ def told(api: Api, path: str, headers: dict[str, str], method: str = "GET") -> t
 
 def forget(app: Flask) -> None:
     """Have the lane keep nothing."""
-    lane = app.wsgi_app if isinstance(app.wsgi_app, Lane) else app.wsgi_app.app  # type: ignore[attr-defined]
+    lane = lane_of(app)
+    assert lane is not None
     lane._kept._answers.clear()
 
 

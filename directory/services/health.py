@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 from sqlalchemy import Connection, Engine, func, inspect, select, text
 
 from directory.models import AuditEntry, Delivery, DeliveryState
+from directory.patience import within
 from directory.services.paging import AnySelect
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ COUNTED = ("project.submitted", "project.approved", "project.rejected", "project
 class Bounded(Generic[T]):
     """A check that may hang: it runs in a thread of its own, and its caller waits `seconds` at most.
 
-    No timeout of a driver holds against a server that accepts bytes and says nothing. While one run hangs no
+    Not every driver's timeouts hold against a server that accepts bytes and says nothing. While one run hangs no
     other is started, so that a mute server costs one thread and one connection, however often it is asked.
     """
 
@@ -42,7 +43,8 @@ class Bounded(Generic[T]):
 
     def _run(self, outcome: "Future[T]") -> None:
         try:
-            outcome.set_result(self._work())
+            with within(self._seconds):
+                outcome.set_result(self._work())
         except BaseException as error:
             outcome.set_exception(error)
 

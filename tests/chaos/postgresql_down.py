@@ -1,10 +1,11 @@
 """PostgreSQL goes away and comes back."""
 
+import signal
 import time
 
 from tests.chaos import Outcome, scenario
-from tests.chaos.actors import everybody
-from tests.chaos.load import Load, statuses
+from tests.chaos.actors import everybody, reader, toggler
+from tests.chaos.load import Load, slowest, statuses, until_good
 from tests.chaos.stage import stage
 
 
@@ -27,7 +28,40 @@ def restarted(restarts: int) -> Outcome:
                 time.sleep(1)
                 failed += sum(not answer.good for answer in load.since(up))
         assert failed == 0, f"{failed} requests failed after it was up: {statuses(load.answers)}"
-        assert at.wrong() == []
+        at.settle()
         return Outcome(
             f"{restarts} restarts, {len(load.answers):,} requests", f"0 failed after; {statuses(load.answers)}"
+        )
+
+
+@scenario(
+    "PostgreSQL is down",
+    "503 at once for what needs it, /healthz 200, /readyz 503; the first good answer within 1 s of its return",
+    short={"times": 1, "seconds": 1.0},
+    long={"times": 5, "seconds": 5.0},
+)
+def down(times: int, seconds: float) -> Outcome:
+    with stage("postgresql") as at:
+        assert at.server is not None
+        asked = [reader(at), reader(at, at.members[0]), toggler(at, at.members[1])]
+        back, refused = [], []
+        for _ in range(times):
+            assert all(step().good for step in asked)
+            at.server.stop(signal.SIGQUIT)
+            with Load(asked) as load:
+                time.sleep(seconds)
+                assert at.ask("GET", "/healthz").status == 200
+                assert at.ask("GET", "/readyz").status == 503
+            refused += load.answers
+            at.server.start()
+            back += [until_good(step) for step in asked]
+        assert {(answer.status, answer.type) for answer in refused} == {(503, "application/problem+json")}
+        assert slowest(refused) < 1, f"{slowest(refused):.2f} s for a refusal"
+        assert max(back) < 1, f"{max(back):.2f} s until it was good again"
+        at.settle()
+        median = sorted(answer.seconds for answer in refused)[len(refused) // 2]
+        return Outcome(
+            f"down {times} x {seconds:.0f} s, {len(refused):,} requests",
+            f"{statuses(refused)}, median {median * 1000:.0f} ms, slowest {slowest(refused) * 1000:.0f} ms; "
+            f"good again after {max(back) * 1000:.0f} ms",
         )

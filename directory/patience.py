@@ -1,0 +1,142 @@
+"""How long a request waits for PostgreSQL: not beyond its time, and not at all for a server known to be mute.
+
+No timeout that the server keeps holds against a server that is frozen or out of reach without a word, and none of the
+driver's holds once it is connected. So a request has a time by which its waits end, and a wait in silence makes a
+thread ask, over a new connection, whether the server speaks at all. While it does not, whoever needs it is told at
+once: else a few requests would hold all threads, and the next ones wait for those.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.abc import RV, PQGen
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+SECONDS = 4.5  # for a request's waits; its answer is promised within 5
+SILENCE = 1.0  # seconds after which a wait raises suspicion
+ASK_EVERY = 0.25  # seconds
+
+
+class _Time(threading.local):
+    """When the waits of this thread's request end, by time.monotonic(); None outside of requests: commands may wait."""
+
+    ends: float | None = None
+
+
+_time = _Time()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Have this thread's waits for PostgreSQL end in `seconds`, by psycopg.OperationalError."""
+    _time.ends = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _time.ends = None
+
+
+class Bounded:
+    """Gives each request of a WSGI application its time."""
+
+    def __init__(self, app: Callable[..., Iterable[bytes]]) -> None:
+        self.app = app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer a request. Its body is complete then: nothing is read from the database later."""
+        _time.ends = time.monotonic() + SECONDS
+        try:
+            return self.app(environ, start_response)
+        finally:
+            _time.ends = None
+
+
+class Watch:
+    """Whether the server speaks: looked after where somebody suspects that it does not, by one thread at a time."""
+
+    def __init__(self) -> None:
+        self.connect: Callable[[], psycopg.Connection[Any]] | None = None  # once one is known that did
+        self._turn = threading.Lock()
+        self._asking = self._away = False
+        self._asked = 0.0
+
+    @property
+    def away(self) -> bool:
+        """Whether it did not speak when last asked; while that is so it is asked again and again."""
+        if self._away:
+            self.suspect()
+        return self._away
+
+    def suspect(self) -> None:
+        """Have it asked, by a thread, unless one is doing so or just has. Returns at once."""
+        pause = ASK_EVERY if self._away else SILENCE
+        with self._turn:
+            if self._asking or self.connect is None or time.monotonic() < self._asked + pause:
+                return
+            self._asking = True
+        threading.Thread(target=self._ask, args=(self.connect,), daemon=True).start()
+
+    def _ask(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
+        try:
+            connect().close()  # within connect_timeout; a server that lets somebody in has spoken
+            self._away = False
+        except psycopg.Error:
+            self._away = True
+        finally:
+            self._asked, self._asking = time.monotonic(), False
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection whose waits end with the request's time, or when the server turns out to be mute."""
+
+    watch: Watch
+
+    def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
+        """Wait as the driver does. Raises OperationalError, and closes the connection, where it takes too long."""
+        ends = _time.ends
+        return super().wait(gen if ends is None else self._patiently(gen, ends), *args, **options)
+
+    def _patiently(self, gen: PQGen[RV], ends: float) -> PQGen[RV]:
+        """The driver's own steps; it goes on from each when there is something to read, or some moments have passed."""
+        began = time.monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready or time.monotonic() > ends:  # what trickles in is always ready
+                    self._consider(began, ends)
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def _consider(self, began: float, ends: float) -> None:
+        now = time.monotonic()
+        if now > began + SILENCE:
+            self.watch.suspect()
+        if now > ends or self.watch.away:
+            self.close()  # what was asked for may come yet, and would be the answer to the next question
+            raise psycopg.OperationalError("the database did not answer in time")
+
+
+def prepare(engine: Engine) -> None:
+    """Have the engine make patient connections, and hand out none while the server is away."""
+    watch = Watch()
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> PatientConnection:
+        if watch.away:
+            raise psycopg.OperationalError("the database does not answer")
+        connection: Any = PatientConnection.connect(*given, **named)
+        connection.watch = watch
+        watch.connect = lambda: psycopg.connect(*given, **named)
+        return connection  # type: ignore[no-any-return]
+
+    @event.listens_for(engine, "checkout")
+    def checkout(*_: Any) -> None:
+        if watch.away:
+            raise PoolTimeout("the database does not answer")

@@ -1,0 +1,145 @@
+"""A PostgreSQL that is mute or slow holds nobody for longer than a request's time, and is used again when it speaks."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from flask import Flask
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory import patience
+from directory.extensions import db
+from tests.chaosproxy import ChaosProxy
+from tests.conftest import Database, build
+from tests.factories import Api, World
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)]
+
+
+@pytest.fixture
+def proxy(database: Database) -> Iterator[ChaosProxy]:
+    with ChaosProxy(make_url(database.url).port or 5432) as made:
+        yield made
+
+
+@pytest.fixture
+def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
+    """An application that reaches its database through the proxy."""
+    app = build(make_url(database.url).set(port=proxy.port).render_as_string(hide_password=False))
+    yield app
+    proxy.set("pass")
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+    app.extensions["guard"].close()
+
+
+def until(holds: Any) -> None:
+    give_up = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+@contextmanager
+def connected(app: Flask) -> Iterator[Any]:
+    with app.app_context(), db.engine.connect() as connection:
+        yield connection
+
+
+def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: World, proxy: ChaosProxy) -> None:
+    voter, project = world.caller(world.user()), world.project()
+    asked = [Api(behind), Api(behind, voter.token)]
+    path = f"/api/projects/{project}/upvote"
+    assert [api.get("/api/projects").status_code for api in asked] == [200, 200]
+    proxy.set("mute")
+
+    began = time.monotonic()
+    assert asked[1].post(path).json["code"] == "unavailable"
+    assert time.monotonic() - began < 5
+
+    until(lambda: asked[0].get("/api/projects").status_code == 503)
+    answers = [api.get("/api/projects") for api in asked for _ in range(50)]
+    assert {answer.status_code for answer in answers} == {503}
+    assert Api(behind).get("/healthz").status_code == 200
+    assert Api(behind).get("/readyz").status_code == 503
+    proxy.set("pass")
+    until(lambda: asked[1].post(path).status_code == 200)
+    assert asked[0].get(f"/api/projects/{project}").status_code == 200
+
+
+@pytest.mark.parametrize(("mode", "seconds"), [("delay", 0.4), ("trickle", 0.02)])
+def test_a_request_has_its_time_for_all_that_it_waits_for(
+    behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch, mode: str, seconds: float
+) -> None:
+    member = Api(behind, world.caller(world.user()).token)
+    assert member.get("/api/auth/me").status_code == 200
+    monkeypatch.setattr(patience, "SECONDS", 0.5)
+    proxy.set(mode, seconds)
+    assert member.get("/api/auth/me").status_code == 503
+    proxy.set("pass")
+    until(lambda: member.get("/api/auth/me").status_code == 200)
+
+
+def test_what_takes_long_on_a_server_that_speaks_may_take_its_time(
+    behind: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "SILENCE", 0.1)
+    with connected(behind) as connection, patience.within(20):
+        assert connection.scalar(text("SELECT 7 FROM pg_sleep(0.7)")) == 7
+
+
+def test_commands_may_wait(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "SILENCE", 0.01)
+    monkeypatch.setattr(patience, "SECONDS", 0.01)
+    with connected(behind) as connection:
+        proxy.set("mute")
+        threading.Timer(0.5, proxy.set, ["pass"]).start()
+        assert connection.scalar(text("SELECT 7")) == 7
+
+
+def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
+    behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "ASK_EVERY", 0.0)
+    with connected(behind) as connection:
+        watch = connection.connection.dbapi_connection.watch
+    proxy.set("refuse")
+    watch.suspect()
+    until(lambda: watch.away)
+    with behind.app_context():
+        for empty, raised in ((False, PoolTimeout), (True, OperationalError)):
+            if empty:
+                db.engine.dispose()
+            with pytest.raises(raised, match="does not answer"):
+                db.engine.connect()
+    proxy.set("pass")
+    until(lambda: not watch.away)
+    with connected(behind) as connection:
+        assert connection.scalar(text("SELECT 7")) == 7
+
+
+def test_a_server_is_asked_by_one_at_a_time(migrated: Any) -> None:
+    watch, asked, answered = patience.Watch(), [], threading.Event()
+
+    def connect() -> Any:
+        asked.append(1)
+        answered.wait()
+        raise psycopg.OperationalError
+
+    watch.suspect()
+    assert not watch.away  # nobody knows how to connect yet
+    watch.connect = connect
+    for _ in range(5):
+        watch.suspect()
+    until(lambda: asked)
+    answered.set()
+    until(lambda: watch.away)
+    assert len(asked) <= 2
