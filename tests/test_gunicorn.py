@@ -29,7 +29,7 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 def test_by_default_one_process_with_eight_threads_listens_on_loopback(load: Any) -> None:
     conf = load()
 
-    assert (conf.bind, conf.worker_class, conf.workers, conf.threads) == ("127.0.0.1:8000", "gthread", 1, 8)
+    assert (conf.bind, conf.workers, conf.threads) == ("127.0.0.1:8000", 1, 8)
 
 
 def test_a_single_process_keeps_what_it_counts(load: Any) -> None:

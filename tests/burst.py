@@ -1,0 +1,81 @@
+"""Requests that are all sent before the first answer is read, over a connection each: none waits for another here."""
+
+import contextlib
+import json
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+WITHIN = 60.0
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request to be sent."""
+
+    method: str
+    path: str
+    json: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def as_bytes(self) -> bytes:
+        """The request as it goes over the wire; the server closes the connection after its answer."""
+        body = b"" if self.json is None else json.dumps(self.json).encode()
+        headers = {"Host": "127.0.0.1", "Connection": "close", "Content-Length": str(len(body)), **self.headers}
+        if body:
+            headers["Content-Type"] = "application/json"
+        lines = [f"{self.method} {self.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+        return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header by which a program signs in."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+class Answer(NamedTuple):
+    """What came back, and how long after all had been sent, or longer: answers are read one after the other."""
+
+    status: int
+    body: bytes
+    seconds: float
+
+    @property
+    def json(self) -> Any:
+        """The body, which is JSON."""
+        return json.loads(self.body)
+
+
+def burst(port: int, asks: Iterable[Ask]) -> list[Answer]:
+    """The answers, in the order of the requests. Raises OSError where one gets none."""
+    with contextlib.ExitStack() as stack:
+        sent = []
+        for ask in asks:
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), WITHIN))
+            connection.sendall(ask.as_bytes())
+            sent.append(connection)
+        began = time.monotonic()
+        return [_answer(connection, began) for connection in sent]
+
+
+def ask(port: int, method: str, path: str, **options: Any) -> Answer:
+    """One request."""
+    return burst(port, [Ask(method, path, **options)])[0]
+
+
+def tally(answers: Iterable[Answer]) -> dict[int, int]:
+    """How many answers there were of each status."""
+    return dict(Counter(answer.status for answer in answers))
+
+
+def _answer(connection: socket.socket, began: float) -> Answer:
+    answer = b""
+    while chunk := connection.recv(65536):
+        answer += chunk
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 "):
+        raise ConnectionError(f"no answer: {answer[:80]!r}")
+    return Answer(int(head[9:12]), body, time.monotonic() - began)
