@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from flask import Flask, Response, current_app, g, request
 from flask_limiter import RateLimitExceeded
 from limits import RateLimitItem, parse_many
-from limits.storage import MemoryStorage
+from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 
 from directory.api.credentials import viewer
@@ -40,6 +40,22 @@ class ProcessMemory(MemoryStorage):
         """Whether one more fits under the limit; if so it is counted."""
         with self._turn:
             return super().acquire_entry(key, limit, expiry, amount)
+
+
+class Redis(RedisStorage):
+    """The library's storage in Redis, whose place it takes, asked whether it counts and not just whether it answers."""
+
+    STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012 (as the library has it)
+
+    def check(self) -> bool:
+        """Whether it takes a write.
+
+        One that is full, or a replica, answers a ping; taken for well, it would be tried and given up every second.
+        """
+        try:
+            return bool(self.storage.set(self.prefixed_key("check"), 1, ex=1))
+        except self.base_exceptions:
+            return False
 
 
 class Standing(NamedTuple):
