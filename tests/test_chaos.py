@@ -1,13 +1,16 @@
 """The promises about faults, each tried for a moment. `make chaos` tries them for minutes and prints what it saw."""
 
+from typing import Any
+
 import pytest
 
-from tests.chaos import Scenario, scenarios
+from tests import chaos
+from tests.chaos import Outcome, Scenario, scenarios
+from tests.chaos.__main__ import main
 from tests.servers import ServerMissing
 
-pytestmark = pytest.mark.faults
 
-
+@pytest.mark.faults
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
 def test_what_is_promised_holds(scenario: Scenario) -> None:
     try:
@@ -16,3 +19,48 @@ def test_what_is_promised_holds(scenario: Scenario) -> None:
         pytest.skip(str(missing))
     assert outcome.done
     assert outcome.seen
+
+
+@pytest.fixture
+def staged(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
+    """Scenarios in place of the real ones."""
+    found: list[Scenario] = []
+    monkeypatch.setattr("tests.chaos.__main__.scenarios", lambda: found)
+    monkeypatch.setattr("tests.chaos.__main__.passwords.configure", lambda *_: None)
+    return found
+
+
+def kept(kills: int) -> Outcome:
+    return Outcome(f"{kills} kills", "0 lost | all there")
+
+
+def broken(kills: int) -> Outcome:
+    raise AssertionError(f"{kills} lost")
+
+
+def test_the_table_tells_what_was_done_promised_and_seen(staged: list[Scenario], capsys: Any) -> None:
+    staged.append(Scenario("kill", "nothing lost", kept, {"kills": 2}, {"kills": 200}))
+    assert main([]) == 0
+    assert "| kill | 200 kills | nothing lost | 0 lost / all there | pass |" in capsys.readouterr().out
+    assert main(["--short", "kil"]) == 0
+    assert "| 2 kills |" in capsys.readouterr().out
+
+
+def test_a_broken_promise_fails_and_the_others_are_played_all_the_same(staged: list[Scenario], capsys: Any) -> None:
+    for name, play in (("first", broken), ("second", kept)):
+        staged.append(Scenario(name, "nothing lost", play, {}, {"kills": 3}))
+    assert main([]) == 1
+    table = capsys.readouterr().out
+    assert "| first |  | nothing lost | AssertionError: 3 lost | FAIL |" in table
+    assert "| second | 3 kills |" in table
+
+
+def test_to_play_nothing_is_no_success(staged: list[Scenario]) -> None:
+    staged.append(Scenario("kill", "nothing lost", kept, {"kills": 2}, {"kills": 200}))
+    assert main(["earthquake"]) == 1
+
+
+def test_scenarios_are_found_wherever_they_stand_in_the_package() -> None:
+    modules = {scenario.play.__module__ for scenario in scenarios()}
+    assert {f"{chaos.__name__}.kills", f"{chaos.__name__}.postgresql_down"} <= modules
+    assert len({scenario.name for scenario in scenarios()}) == len(scenarios())

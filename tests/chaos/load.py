@@ -76,8 +76,9 @@ class Load:
     def _run(self, step: Step) -> None:
         try:
             while not self._over.is_set():
-                self.answers.append(step())
-                self._over.wait(self._pause)
+                answer = step()
+                self.answers.append(answer)
+                self._over.wait(self._pause if answer.status else 0.05)  # at a closed door there is no hurry
         except BaseException as fault:
             self._faults.append(fault)
 

@@ -1,11 +1,15 @@
 """PostgreSQL says nothing, or little by little: connections stay open, and only time tells."""
 
 import time
+from contextlib import suppress
+
+import psutil
 
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, reader, toggler
 from tests.chaos.load import Answer, Load, Step, slowest, statuses, until_good
 from tests.chaos.stage import Stage, stage
+from tests.processes import Server
 
 BOUND = 5.0  # seconds within which a request is answered, whatever the database does
 LATE = 1.0  # seconds that a busy machine may add to that
@@ -60,3 +64,72 @@ def mute(times: int, seconds: float) -> Outcome:
             f"/healthz {len(living.answers)} x 200, slowest {slowest(living.answers):.1f} s; "
             f"good again after {max(back):.1f} s",
         )
+
+
+@scenario(
+    "PostgreSQL is frozen, all of it or the backends in use",
+    "503 within 5 s, /healthz 200; good again by itself, with frozen backends still there",
+    short={"seconds": 5.0},
+    long={"seconds": 20.0},
+)
+def frozen(seconds: float) -> Outcome:
+    with stage("postgresql") as at:
+        assert at.server is not None
+        with Load(crowd(at)) as load, Load([alive(at)], pause=0.1) as living:
+            time.sleep(1)
+            at.server.pause()
+            time.sleep(seconds)
+            at.server.resume()
+            thawed = until_good(reader(at))
+            stopped = _freeze_backends(at.server)
+            replaced = until_good(toggler(at, at.members[0], 99))
+            time.sleep(seconds)
+            late = load.since(time.monotonic() - seconds / 2)
+            _thaw(stopped)
+        bounded(load.answers)
+        assert {answer.status for answer in living.answers} == {200}
+        assert all(answer.good for answer in late), statuses(late)
+        at.settle()
+        return Outcome(
+            f"all for {seconds:.0f} s, then {len(stopped)} backends, {len(load.answers):,} requests of 17 callers",
+            f"{statuses(load.answers)}; slowest {slowest(load.answers):.1f} s; /healthz slowest "
+            f"{slowest(living.answers):.1f} s; good again {thawed:.1f} s after the thaw, {replaced:.1f} s without one",
+        )
+
+
+def _freeze_backends(server: Server) -> list[psutil.Process]:
+    found = [one for one in psutil.Process(server.pid).children() if "127.0.0.1" in " ".join(one.cmdline())]
+    for backend in found:
+        backend.suspend()
+    return found
+
+
+def _thaw(stopped: list[psutil.Process]) -> None:
+    for backend in stopped:
+        with suppress(psutil.NoSuchProcess):
+            backend.resume()
+
+
+@scenario(
+    "The way to PostgreSQL becomes slow",
+    "answers, or 503 within 5 s; /healthz 200; as before when it is over",
+    short={"delays": [0.5]},
+    long={"delays": [0.05, 0.3, 0.7, 2.0]},
+)
+def slow(delays: list[float]) -> Outcome:
+    with stage("postgresql", proxied=True) as at:
+        assert at.proxy is not None
+        seen = []
+        with Load([alive(at)], pause=0.1) as living:
+            for delay in delays:
+                at.proxy.set("delay", delay)
+                with Load(crowd(at)) as load:
+                    time.sleep(5)
+                bounded(load.answers)
+                seen.append(f"{delay * 1000:.0f} ms each way: {statuses(load.answers)}, {slowest(load.answers):.1f} s")
+                at.proxy.set("pass")
+                back = until_good(reader(at, at.members[0]))
+                assert back < BOUND, f"{back:.1f} s until it was good again"
+        assert {answer.status for answer in living.answers} == {200}
+        at.settle()
+        return Outcome(f"{len(delays)} x 5 s, 17 callers", "; ".join(seen))

@@ -3,11 +3,12 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from sqlalchemy.engine import make_url
 
 from directory.extensions import db
@@ -20,7 +21,7 @@ from tests.factories import World
 from tests.ledger import Ledger, check
 from tests.processes import Server
 from tests.receiver import SECRET
-from tests.serving import Serving, serving
+from tests.serving import Serving
 
 # The outbox fills; nobody delivers.
 WEBHOOK = {"WEBHOOK_URL": "http://127.0.0.1:9/hook", "WEBHOOK_SECRET": SECRET, "WEBHOOK_WORKER": "false"}
@@ -43,6 +44,7 @@ class Stage:
     url: str
     settings: dict[str, str]
     ledger: Ledger
+    target: str = "wsgi:app"
     server: Server | None = None
     proxy: ChaosProxy | None = None
     service: Serving | None = None
@@ -55,6 +57,28 @@ class Stage:
         assert self.service is not None
         return call(self.service.port, method, path, by and by.token, body)
 
+    def start(self) -> None:
+        """Start the service, and return when it answers."""
+        self.service = Serving(self.settings, self.folder / "service.log", self.target)
+        self.service.wait_until_ready()
+
+    def kill(self) -> None:
+        """End the whole service as a power switch would: all its processes, by SIGKILL."""
+        assert self.service is not None
+        master = psutil.Process(self.service.process.pid)
+        master.suspend()  # so that it starts no worker meanwhile
+        family = [*master.children(recursive=True), master]
+        for process in family:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.service.process.wait()
+        psutil.wait_procs(family, 30)
+
+    def stop(self) -> None:
+        """Stop the service, where it runs, in good order."""
+        if self.service is not None and self.service.process.poll() is None:
+            psutil.wait_procs(self.service.stop(), 60)
+
     def settle(self) -> None:
         """Compare the database with the ledger. AssertionError with what it has otherwise."""
         wrong = check(self.ledger.path, self.url)
@@ -62,14 +86,17 @@ class Stage:
 
 
 @contextmanager
-def stage(kind: str, *, proxied: bool = False, serve: bool = True, **settings: Any) -> Iterator[Stage]:
-    """A stage on `sqlite`, or on a PostgreSQL of its own (behind a proxy), with the service's settings."""
+def stage(kind: str, *, proxied: bool = False, target: str = "wsgi:app", **settings: Any) -> Iterator[Stage]:
+    """A stage on `sqlite`, or on a PostgreSQL of its own (behind a proxy).
+
+    `target` is the application for gunicorn, `settings` its environment, where `{folder}` stands for the stage's own.
+    """
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="directory-chaos-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         ledger = Ledger(folder / "ledger")
         stack.callback(ledger.close)
-        made = Stage(folder, f"sqlite:///{folder / 'test.db'}", {}, ledger)
+        made = Stage(folder, f"sqlite:///{folder / 'test.db'}", {}, ledger, target)
         if kind == "postgresql":
             made.server = stack.enter_context(servers.postgresql(own=True))
             made.url = made.server.url
@@ -80,12 +107,12 @@ def stage(kind: str, *, proxied: bool = False, serve: bool = True, **settings: A
         if proxied:
             made.proxy = stack.enter_context(ChaosProxy(make_url(made.url).port or 0))
             seen = make_url(made.url).set(port=made.proxy.port).render_as_string(hide_password=False)
-        given = {name: str(value) for name, value in settings.items()}
+        given = {name: str(value).replace("{folder}", str(folder)) for name, value in settings.items()}
         made.settings = {**ENVIRONMENT, **WEBHOOK, "LOG_LEVEL": "ERROR", "DATABASE_URL": seen, **given}
         people(made)
-        if serve:
-            made.service = stack.enter_context(serving(made.settings, folder / "service.log"))
-            projects(made)
+        stack.callback(made.stop)
+        made.start()
+        projects(made)
         yield made
 
 

@@ -1,0 +1,82 @@
+"""The service, or its database, ends by SIGKILL in the middle of what it does."""
+
+import random
+import signal
+import time
+
+from tests.chaos import Outcome, scenario
+from tests.chaos.actors import everybody, reader
+from tests.chaos.load import Load, until_good
+from tests.chaos.sqlite_trouble import integrity
+from tests.chaos.stage import Stage, stage
+
+
+def acknowledged(load: Load) -> str:
+    writes = sum(answer.status in {200, 201, 204} for answer in load.answers)
+    lost = sum(answer.status is None for answer in load.answers)
+    return f"{writes:,} acknowledged, {lost:,} unanswered"
+
+
+def killed_over_and_over(at: Stage, kills: int, check_every: int) -> Load:
+    """Kill the service again and again while everybody writes, comparing the database with the ledger now and then."""
+    chance = random.Random(kills)
+    with Load(everybody(at), pause=0.002) as load:
+        for number in range(kills):
+            time.sleep(chance.uniform(0.05, 0.4))
+            at.kill()
+            at.start()
+            if at.server is None and number % check_every == 0:
+                assert integrity(at) == "ok"
+    at.settle()
+    return load
+
+
+@scenario(
+    "kill -9 of the whole service in mid-write, on SQLite",
+    "acknowledged writes present, integrity ok, count = rows, outbox complete",
+    short={"kills": 6},
+    long={"kills": 200},
+)
+def service_on_sqlite(kills: int) -> Outcome:
+    with stage("sqlite") as at:
+        load = killed_over_and_over(at, kills, 10)
+        at.kill()
+        assert integrity(at) == "ok"
+        at.settle()
+        return Outcome(f"{kills + 1} kills, {acknowledged(load)}", "integrity ok; nothing wrong by the ledger")
+
+
+@scenario(
+    "kill -9 of the whole service in mid-write, on PostgreSQL",
+    "acknowledged writes present, count = rows, outbox complete",
+    short={"kills": 4},
+    long={"kills": 50},
+)
+def service_on_postgresql(kills: int) -> Outcome:
+    with stage("postgresql") as at:
+        load = killed_over_and_over(at, kills, 10)
+        return Outcome(f"{kills} kills, {acknowledged(load)}", "nothing wrong by the ledger")
+
+
+@scenario(
+    "kill -9 of PostgreSQL in mid-write",
+    "acknowledged writes present, count = rows, outbox complete; good again within 1 s of its recovery",
+    short={"kills": 2},
+    long={"kills": 20},
+)
+def postgresql(kills: int) -> Outcome:
+    with stage("postgresql") as at:
+        assert at.server is not None
+        back = []
+        with Load(everybody(at), pause=0.002) as load:
+            for _ in range(kills):
+                time.sleep(0.7)
+                at.server.stop(signal.SIGKILL)
+                at.server.start()
+                back.append(until_good(reader(at, at.members[7])))
+        at.settle()
+        assert max(back) < 1, f"{max(back):.1f} s until it was good again"
+        return Outcome(
+            f"{kills} kills, {acknowledged(load)}",
+            f"nothing wrong by the ledger; good again after {max(back) * 1000:.0f} ms",
+        )
