@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench chaos fmt clean
+.PHONY: help run test check fuzz bench chaos fmt clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -12,9 +12,11 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
+FUZZ_EXAMPLES ?= 2000
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+FUZZERS = tests/test_schemathesis.py tests/test_stateful.py tests/test_properties.py
 EXACT = directory/services/*,directory/api/decorators.py
 # The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".
 ifneq ($(shell command -v uv 2>/dev/null),)
@@ -45,6 +47,9 @@ check: .venv/.test ## Style, types, imports, and the suite with its coverage: wh
 	@$(PYTEST) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
+
+fuzz: .venv/.test ## Try what the tests try, but FUZZ_EXAMPLES=2000 of each, other ones each time (about an hour)
+	@FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
 
 bench: .venv/.test ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'
 	@$(BIN)/python -m bench $(BENCH_ARGS)

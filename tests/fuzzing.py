@@ -1,6 +1,7 @@
 """Runs schemathesis over the application's own document, as one caller, and tells what it found."""
 
-import os
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -23,6 +24,7 @@ from directory.extensions import db
 from directory.models import Token
 from directory.services.identity import Caller
 from directory.services.passwords import check_password_rules
+from tests import effort
 from tests.factories import PASSWORD, World
 
 CATEGORY = prose.EXAMPLES["category"]
@@ -49,6 +51,8 @@ class Fuzzer:
 
     def __init__(self, app: Flask, role: str) -> None:
         self.app, self.role, self.numbers = app, role, count(1)
+        self.sent: Counter[str] = Counter()  # requests by phase
+        self.began = time.monotonic()
         world = World(app)
         world.category(CATEGORY)
         for status in ("live", "pending", "rejected"):
@@ -69,27 +73,17 @@ class Fuzzer:
             self._prepare(case)
 
         with _hooked(before_load_schema, before_call):
-            schema = schemathesis.openapi.from_wsgi("/api/openapi.json", self.app, config=self._config())
+            schema = schemathesis.openapi.from_wsgi("/api/openapi.json", self.app, config=_config(self.token))
             for event in from_schema(schema).execute():
+                if isinstance(event, events.ScenarioFinished):
+                    self.sent[event.phase.value] += len(event.recorder.interactions)
                 yield from _findings(event)
 
-    def _config(self) -> SchemathesisConfig:
-        examples, seed = os.environ.get("SCHEMATHESIS_EXAMPLES"), os.environ.get("SCHEMATHESIS_SEED")
-        return SchemathesisConfig.from_dict(
-            {
-                "seed": int(seed or 1),
-                "auth": {"openapi": {"bearer": {"bearer": self.token}}} if self.token else {},
-                "continue-on-failure": True,
-                "generation": {"max-examples": int(examples or 25), "deterministic": not seed},
-                "checks": {
-                    # 412: any text is a fine If-Match, and hardly any names the present version.
-                    "positive_data_acceptance": {
-                        "expected-statuses": ["2xx", "3xx", "401", "403", "404", "409", "412"]
-                    },
-                    "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx"]},
-                },
-            }
-        )
+    def report(self) -> str:
+        """What was done: how many requests in which phase, and how long it took."""
+        phases = ", ".join(f"{number:,} {phase}" for phase, number in self.sent.items())
+        seconds = f"{time.monotonic() - self.began:.0f} s"
+        return f"{self.role}: {len(self.operations)} operations, {self.sent.total():,} requests ({phases}), {seconds}"
 
     def _prepare(self, case: Any) -> None:
         """Turn what is valid by the schema alone into what is acceptable, and keep the caller out of harm's way."""
@@ -132,6 +126,22 @@ class Fuzzer:
         """A user holds a hundred tokens at most."""
         with self.app.app_context():
             transaction(lambda: db.session.execute(delete(Token).where(Token.id != self.token_id)))
+
+
+def _config(token: str) -> SchemathesisConfig:
+    return SchemathesisConfig.from_dict(
+        {
+            "seed": effort.SEED,
+            "auth": {"openapi": {"bearer": {"bearer": token}}} if token else {},
+            "continue-on-failure": True,
+            "generation": {"max-examples": int(effort.ASKED or 100), "deterministic": not effort.ASKED},
+            "checks": {
+                # 412: any text is a fine If-Match, and hardly any names the present version.
+                "positive_data_acceptance": {"expected-statuses": ["2xx", "3xx", "401", "403", "404", "409", "412"]},
+                "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx"]},
+            },
+        }
+    )
 
 
 def _mend_query(case: Any, operation: Route) -> None:

@@ -1,0 +1,67 @@
+"""Who and what the stories are about: people, what they are signed in by, projects, and lines of the audit log."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import log10
+from typing import Any, NamedTuple
+
+
+@dataclass
+class Person:
+    id: int
+    username: str
+    password: str
+    role: str = "member"
+    status: str = "active"
+
+
+@dataclass
+class Credential:
+    """A cookie or a token, as headers; it goes on being sent when it is dead."""
+
+    person: Person
+    kind: str
+    id: int
+    headers: dict[str, str]
+    alive: bool = True
+
+
+@dataclass
+class Project:
+    id: int
+    owner: Person
+    fields: dict[str, Any]
+    status: str = "pending"
+    reason: str | None = None
+    version: int = 1
+    voters: set[int] = field(default_factory=set)
+    times: dict[str, str | None] = field(default_factory=dict)
+    due: set[str] = field(default_factory=lambda: {"created_at", "submitted_at"})  # times that the next answer renews
+
+    @property
+    def key(self) -> str:
+        """What of the URL tells it from others."""
+        return str(self.fields["url"]).rstrip("/").rpartition("/")[2]
+
+    @property
+    def listed(self) -> str:
+        return self.times["published_at"] or self.times["created_at"] or ""
+
+    def rank(self, sort: str) -> tuple[Any, ...]:
+        """What it is sorted by, largest first."""
+        weeks = datetime.fromisoformat(self.listed).timestamp() / (7 * 24 * 3600)
+        by = {"newest": self.listed, "upvotes": len(self.voters), "popular": log10(len(self.voters) + 1) + weeks}
+        return by[sort], self.id
+
+
+class Entry(NamedTuple):
+    """A line of the audit log."""
+
+    action: str
+    actor: int
+    project: int | None = None
+    user: int | None = None
+    before: str | None = None
+    after: str | None = None
+    reason: str | None = None
+    key: str | None = None
