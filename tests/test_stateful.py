@@ -15,7 +15,6 @@ from directory.extensions import db
 from directory.models import AuditEntry, Category, Delivery, Session, Token, Upvote
 from directory.models import Project as Row
 from tests.cast import Credential, Entry
-from tests.conftest import build
 from tests.effort import effort
 from tests.factories import PASSWORD
 from tests.model import NOT_FOUND, PAST
@@ -232,8 +231,8 @@ class Story(Teller):
 
 
 @pytest.mark.slow
-def test_the_service_does_what_the_model_says(database):
-    app = build(database.url, WEBHOOK_ENDPOINTS=json.dumps([ENDPOINT]))
+def test_the_service_does_what_the_model_says(make_app, database):
+    app = make_app(WEBHOOK_ENDPOINTS=json.dumps([ENDPOINT]))
     story = type("Told", (Story,), {"app": app, "database": database})
     run_state_machine_as_test(story, settings=effort(50, stateful_step_count=40))
     print(f"{database.backend}: {story.told:,} stories, {story.steps:,} requests by steps")
