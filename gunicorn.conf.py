@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from gunicorn.glogging import Logger
-from prometheus_client import multiprocess
 
 from config import load
+from directory import sharing
 from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.supervisor import Supervisor
@@ -42,6 +42,8 @@ forwarder_headers = ""
 secure_scheme_headers: dict[str, str] = {}
 if sys.platform == "linux" and os.access("/dev/shm", os.W_OK):  # noqa: S108 (gunicorn makes an unnamed file there)
     worker_tmp_dir = "/dev/shm"  # noqa: S108  a heartbeat on a slow disk would count as a worker that hangs
+if settings["METRICS_ENABLED"] and workers > 1:
+    sharing.provide(globals().get("worker_tmp_dir"))
 
 
 class JsonLogger(Logger):
@@ -82,7 +84,9 @@ def post_fork(server, worker):
 
 def child_exit(server, worker):
     """Forget what a worker that is gone had measured of itself."""
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    if sharing.VARIABLE in os.environ:
+        from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
+
         multiprocess.mark_process_dead(worker.pid)
 
 

@@ -4,13 +4,18 @@ import os
 import re
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
+from sqlalchemy import update
 
 from directory.api import metrics
-from directory.extensions import limiter
+from directory.database import transaction
+from directory.extensions import db, limiter
+from directory.models import Delivery, now
 from tests.factories import Api, World
+from tests.outbox import endpoint, put
 
 # One process of several: it makes as many requests as it is told, and prints what a scrape of it says.
 PROCESS = """
@@ -122,6 +127,30 @@ def test_the_outbox_is_counted_by_state(make_app):
     found = samples(Api(app).get("/metrics").text)
     states = {state: found["directory_deliveries", ("state", state)] for state in ("pending", "delivered", "dead")}
     assert states == {"pending": 1, "delivered": 0, "dead": 0}
+
+
+def test_the_age_of_the_outbox_and_what_nobody_takes_up_are_told(app, scrape):
+    ages = "directory_oldest_delivery_seconds", "directory_overdue_delivery_seconds"
+    assert [scrape()[age,] for age in ages] == [0, 0]
+    with app.app_context():
+        waits, leased, later = (put(endpoint("https://example.org/"))[0] for _ in range(3))
+        change(waits, created_at=ago(900), next_attempt_at=ago(300))
+        change(leased, next_attempt_at=ago(600), leased_until=ago(-30), lease_token="x")
+        change(later, next_attempt_at=ago(-7200))
+    found = scrape()
+    assert 900 <= found[ages[0],] < 1000
+    assert 300 <= found[ages[1],] < 400
+    with app.app_context():
+        change(leased, leased_until=ago(10))
+    assert 600 <= scrape()[ages[1],] < 700
+
+
+def ago(seconds):
+    return now() - timedelta(seconds=seconds)
+
+
+def change(delivery_id, **values):
+    transaction(lambda: db.session.execute(update(Delivery).where(Delivery.id == delivery_id).values(values)))
 
 
 def test_a_database_that_is_away_takes_only_its_own_metrics_along(make_app, monkeypatch):

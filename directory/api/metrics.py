@@ -1,12 +1,13 @@
 """Prometheus metrics, off unless METRICS_ENABLED. What is off costs nothing: not even the client is imported.
 
-Of several processes each answers a scrape for all of them where PROMETHEUS_MULTIPROC_DIR names a folder that they
-share and that is empty at their start. That variable is the client library's own: it reads it when it is imported.
+Of several processes each answers a scrape for all of them: PROMETHEUS_MULTIPROC_DIR, which is the client library's
+own variable, names a folder that they share. Where the operator names none, gunicorn's configuration does.
 """
 
 import os
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from directory.api import security
 from directory.errors import NotFound
 from directory.extensions import db, limiter
+from directory.models import now
 from directory.services import health
 
 if TYPE_CHECKING:
@@ -100,8 +102,22 @@ class Stored:
             decisions.add_metric([action], ledger.actions[f"project.{action}"])
         submitted = ledger.actions["project.submitted"]
         yield deliveries
+        yield GaugeMetricFamily(
+            "directory_oldest_delivery_seconds",
+            "Age of the oldest pending delivery; 0: none.",
+            value=_age(ledger.oldest),
+        )
+        yield GaugeMetricFamily(
+            "directory_overdue_delivery_seconds",
+            "How long the longest overdue delivery has been waiting for a deliverer to take it up; 0: none.",
+            value=_age(ledger.due),
+        )
         yield decisions
         yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
+
+
+def _age(since: datetime | None) -> float:
+    return max(0.0, (now() - since).total_seconds()) if since else 0.0
 
 
 def init_app(app: Flask) -> None:

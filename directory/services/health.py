@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
-from sqlalchemy import Connection, Engine, func, inspect, select, text
+from sqlalchemy import Connection, Engine, case, func, inspect, select, text
 
-from directory.models import AuditEntry, Delivery, DeliveryState
+from directory.models import AuditEntry, Delivery, DeliveryState, now
 from directory.patience import within
 from directory.services.paging import AnySelect
 
@@ -93,22 +93,32 @@ def heads() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """How many deliveries there are of each state, and how many audit entries of the counted actions."""
+    """How many deliveries there are of each state, and how many audit entries of the counted actions.
+
+    Of what is still to be delivered also when the oldest was made, and when the first that nobody is at was due.
+    """
 
     deliveries: dict[str, int]
     actions: dict[str, int]
+    oldest: datetime | None
+    due: datetime | None
 
 
 def ledger(engine: Engine) -> Ledger:
-    """The counts now, each from an index alone. Raises SQLAlchemyError."""
+    """The counts now, from indexes and the few deliveries that are pending. Raises SQLAlchemyError."""
     by_state = select(Delivery.state, func.count()).group_by(Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
+    free = case((func.coalesce(Delivery.leased_until, Delivery.next_attempt_at) <= now(), Delivery.next_attempt_at))
+    ages = select(func.min(Delivery.created_at), func.min(free)).where(Delivery.state == DeliveryState.PENDING)
     with engine.connect() as connection:
         deliveries = _counts(connection, by_state)
         actions = _counts(connection, by_action.group_by(AuditEntry.action))
+        oldest, due = connection.execute(ages).one()
     return Ledger(
         {state: deliveries.get(state, 0) for state in DeliveryState},
         {action: actions.get(action, 0) for action in COUNTED},
+        oldest,
+        due,
     )
 
 
