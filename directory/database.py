@@ -164,13 +164,13 @@ def _begin_sqlite(wait: bool) -> Iterator[None]:
     SQLite lets whoever waits look again after ever longer pauses, so that some wait for seconds while others pass;
     among threads a lock hands it over at once. What of the patience is left goes to other processes' writers.
     """
-    began = time.monotonic()
+    ends = time.monotonic() + patience.left(SQLITE_BUSY_MILLISECONDS / 1000) if wait else 0.0
     turn = _turns.setdefault(db.engine, Lock())
-    if not turn.acquire(timeout=SQLITE_BUSY_MILLISECONDS / 1000 if wait else 0):
+    if not turn.acquire(timeout=max(0.0, ends - time.monotonic())):
         raise Unavailable
     try:
-        left = SQLITE_BUSY_MILLISECONDS - int((time.monotonic() - began) * 1000)
-        db.session.connection(execution_options={"patience": max(0, left) if wait else 0})
+        left = max(0.0, ends - time.monotonic())
+        db.session.connection(execution_options={"patience": int(left * 1000)})
         yield
     finally:
         db.session.rollback()  # where it was not committed: the database's lock goes before ours

@@ -17,15 +17,20 @@ from psycopg.abc import RV, PQGen
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-SECONDS = 4.5  # for a request's waits; its answer is promised within 5
+SECONDS = 4.4  # for a request's waits; its answer is promised within 5
+GRACE = 0.4  # seconds more, for the server to tell how it ended what was cancelled then
 SILENCE = 1.0  # seconds after which a wait raises suspicion
 ASK_EVERY = 0.25  # seconds
 
 
 class _Time(threading.local):
-    """When the waits of this thread's request end, by time.monotonic(); None outside of requests: commands may wait."""
+    """When the waits of this thread's request end, by time.monotonic(); None outside of requests: commands may wait.
+
+    `waited` are the seconds for which the next request of this thread has waited for a thread.
+    """
 
     ends: float | None = None
+    waited: float = 0.0
 
 
 _time = _Time()
@@ -41,6 +46,16 @@ def within(seconds: float) -> Iterator[None]:
         _time.ends = None
 
 
+def have_waited(seconds: float) -> None:
+    """Take as much from the time of this thread's next request: its caller waits since then."""
+    _time.waited = seconds
+
+
+def left(seconds: float) -> float:
+    """As many seconds, or what this thread's request has left."""
+    return seconds if _time.ends is None else min(seconds, max(0.0, _time.ends - time.monotonic()))
+
+
 class Bounded:
     """Gives each request of a WSGI application its time."""
 
@@ -49,7 +64,7 @@ class Bounded:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answer a request. Its body is complete then: nothing is read from the database later."""
-        _time.ends = time.monotonic() + SECONDS
+        _time.ends, _time.waited = time.monotonic() + SECONDS - _time.waited, 0.0
         try:
             return self.app(environ, start_response)
         finally:
@@ -97,30 +112,39 @@ class PatientConnection(psycopg.Connection[Any]):
     watch: Watch
 
     def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
-        """Wait as the driver does. Raises OperationalError, and closes the connection, where it takes too long."""
+        """Wait as the driver does. Raises OperationalError where it takes too long."""
         ends = _time.ends
         return super().wait(gen if ends is None else self._patiently(gen, ends), *args, **options)
 
     def _patiently(self, gen: PQGen[RV], ends: float) -> PQGen[RV]:
         """The driver's own steps; it goes on from each when there is something to read, or some moments have passed."""
-        began = time.monotonic()
+        began, cancelled = time.monotonic(), False
         try:
             wanted = next(gen)
             while True:
                 ready = yield wanted
-                if not ready or time.monotonic() > ends:  # what trickles in is always ready
-                    self._consider(began, ends)
+                now = time.monotonic()
+                if not ready and now > began + SILENCE:
+                    self.watch.suspect()
+                if now > ends + GRACE or (not ready and self.watch.away):
+                    self._give_up()
+                if now > ends and not cancelled:
+                    cancelled = True
+                    self._cancel()
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
-    def _consider(self, began: float, ends: float) -> None:
-        now = time.monotonic()
-        if now > began + SILENCE:
-            self.watch.suspect()
-        if now > ends or self.watch.away:
-            self.close()  # what was asked for may come yet, and would be the answer to the next question
-            raise psycopg.OperationalError("the database did not answer in time")
+    def _cancel(self) -> None:
+        """Have the server stop: left alone, it would still do what the caller is told is not done."""
+        try:
+            self.cancel_safe(timeout=GRACE / 2)
+        except psycopg.Error:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self.close()  # what was asked for may come yet, and would be the answer to the next question
+        raise psycopg.OperationalError("the database did not answer in time")
 
 
 def prepare(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""gunicorn's worker with threads, which waits for nobody to hang up."""
+"""gunicorn's worker with threads, which waits for nobody to hang up, and knows how long each request has waited."""
 
 import selectors
 import socket
@@ -9,6 +9,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import TConn
 
+from directory import patience
 from directory.drain import DrainingWorker
 
 LINGER = 2.0  # seconds for a client to read its answer and to hang up
@@ -17,7 +18,7 @@ DRAINED = 65536  # bytes of what a client still sends; closed with them unread, 
 
 
 class Worker(DrainingWorker):
-    """Closes connections beside its other work.
+    """Closes connections beside its other work, and counts a request's wait for a thread as part of its time.
 
     gunicorn 27.0 itself waits up to two seconds until the client of a connection that is not kept alive has hung up.
     It does so in the one thread that takes connections and hands them to the others: fifteen clients that read their
@@ -27,6 +28,16 @@ class Worker(DrainingWorker):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._lingering: dict[TConn, int] = {}  # what each has sent meanwhile, the oldest first
+
+    def enqueue_req(self, conn: TConn) -> None:
+        """Queue a connection for the next thread that is free."""
+        conn.queued = time.monotonic()
+        super().enqueue_req(conn)
+
+    def handle(self, conn: TConn) -> Any:
+        """Serve its request, in a thread."""
+        patience.have_waited(time.monotonic() - conn.queued)
+        return super().handle(conn)
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
         """Keep the connection, or close it in our own way."""

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from flask import Flask
-from sqlalchemy import text
+from sqlalchemy import NullPool, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -20,7 +20,7 @@ from tests.chaosproxy import ChaosProxy
 from tests.conftest import Database, build
 from tests.factories import Api, World
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)]
+on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def connected(app: Flask) -> Iterator[Any]:
         yield connection
 
 
+@on_postgresql
 def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: World, proxy: ChaosProxy) -> None:
     voter, project = world.caller(world.user()), world.project()
     asked = [Api(behind), Api(behind, voter.token)]
@@ -75,6 +76,7 @@ def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: W
     assert asked[0].get(f"/api/projects/{project}").status_code == 200
 
 
+@on_postgresql
 @pytest.mark.parametrize(("mode", "seconds"), [("delay", 0.4), ("trickle", 0.02)])
 def test_a_request_has_its_time_for_all_that_it_waits_for(
     behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch, mode: str, seconds: float
@@ -88,6 +90,7 @@ def test_a_request_has_its_time_for_all_that_it_waits_for(
     until(lambda: member.get("/api/auth/me").status_code == 200)
 
 
+@on_postgresql
 def test_what_takes_long_on_a_server_that_speaks_may_take_its_time(
     behind: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +99,7 @@ def test_what_takes_long_on_a_server_that_speaks_may_take_its_time(
         assert connection.scalar(text("SELECT 7 FROM pg_sleep(0.7)")) == 7
 
 
+@on_postgresql
 def test_commands_may_wait(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "SILENCE", 0.01)
     monkeypatch.setattr(patience, "SECONDS", 0.01)
@@ -105,6 +109,7 @@ def test_commands_may_wait(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest
         assert connection.scalar(text("SELECT 7")) == 7
 
 
+@on_postgresql
 def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
     behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +131,7 @@ def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
         assert connection.scalar(text("SELECT 7")) == 7
 
 
-def test_a_server_is_asked_by_one_at_a_time(migrated: Any) -> None:
+def test_a_server_is_asked_by_one_at_a_time() -> None:
     watch, asked, answered = patience.Watch(), [], threading.Event()
 
     def connect() -> Any:
@@ -143,3 +148,35 @@ def test_a_server_is_asked_by_one_at_a_time(migrated: Any) -> None:
     answered.set()
     until(lambda: watch.away)
     assert len(asked) <= 2
+
+
+def test_the_wait_for_a_thread_is_a_part_of_a_requests_time(app: Flask, world: World, database: Database) -> None:
+    voter, path = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
+    with other_writer(database):
+        patience.have_waited(patience.SECONDS - 0.2)
+        began = time.monotonic()
+        assert voter.post(path).status_code == 503
+        assert time.monotonic() - began < patience.SECONDS - 1
+    assert voter.post(path).json["upvotes"] == 1
+
+
+@contextmanager
+def other_writer(database: Database) -> Iterator[None]:
+    """Somebody who has begun to write and does not end."""
+    engine = create_engine(database.url, poolclass=NullPool)
+    with engine.connect() as connection:
+        if database.backend == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            connection.execute(text("SELECT 1 FROM projects FOR UPDATE"))
+        yield
+        connection.rollback()
+
+
+def test_outside_of_a_request_there_is_all_the_time() -> None:
+    assert patience.left(7.0) == 7.0
+    with patience.within(2.0):
+        assert 0 < patience.left(7.0) <= 2.0
+        assert patience.left(1.0) == 1.0
+    with patience.within(-1.0):
+        assert patience.left(7.0) == 0.0

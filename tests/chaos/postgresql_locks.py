@@ -53,7 +53,7 @@ def row_locked(seconds: float) -> Outcome:
 @scenario(
     "A table stays locked and everybody piles up behind it",
     "503 within 5 s for readers and writers, /healthz 200; good at once when it is over",
-    short={"seconds": 6.0},
+    short={"seconds": 9.0},
     long={"seconds": 20.0},
 )
 def pile_up(seconds: float) -> Outcome:
