@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fuzz bench chaos fmt clean
+.PHONY: help run test check fuzz bench chaos fmt lock trial audit servers clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -60,6 +60,23 @@ chaos: .venv/.test ## Kill, freeze and cut off what the service stands on, and p
 fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
+
+servers: ## Install what some tests need and no wheel carries: nginx, by apt-get, as root
+	@[ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || { apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx >/dev/null; }
+
+lock: ## Pin what production installs, with hashes (needs uv)
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-package tzdata --no-annotate \
+	  --custom-compile-command 'make lock' -c constraints.txt requirements.txt -o requirements.lock
+
+trial: ## Install what is pinned into a folder of its own, as production does, and start from it
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; $(PYTHON) -m venv "$$folder"; \
+	  "$$folder/bin/pip" install -qq --disable-pip-version-check --require-hashes -r requirements.lock; \
+	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/flask" db upgrade 2>/dev/null; \
+	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/gunicorn" -c gunicorn.conf.py --check-config
+
+audit: .venv/.test ## Look up what is pinned in the Python Packaging Advisory Database (needs pypi.org)
+	@$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
 
 clean: ## Remove what the tools leave behind; .venv and instance stay
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .schemathesis htmlcov
