@@ -120,6 +120,13 @@ def redis(*, own: bool = False) -> Named:
     return _started(Server(f"redis://127.0.0.1:{port}/0", command, folder, lambda: ping(port)))
 
 
+def nginx_program() -> Path:
+    """Debian's nginx, or the one on PATH. Raises ServerMissing."""
+    if found := shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
+        return Path(found)
+    raise ServerMissing("no nginx here: install Debian's nginx, as `make servers` does")
+
+
 def _started(server: Server) -> Server:
     try:
         server.start()

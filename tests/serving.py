@@ -23,7 +23,7 @@ class Serving:
     """A server and all its processes. `log` is what it has said."""
 
     def __init__(self, environment: dict[str, str], log: Path, target: str = "wsgi:app") -> None:
-        self.port, self.log = free_port(), log
+        self.port, self.log = int(environment.get("PORT") or free_port()), log
         command = [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", target]
         settings = {**os.environ, "PORT": str(self.port), **environment}
         with log.open("wb") as output:
