@@ -148,6 +148,22 @@ def test_hostile_values_in_every_field_are_never_a_fault_of_ours(app, admin, tar
     assert found(wrong) == []
 
 
+@pytest.mark.parametrize(
+    ("request_line", "name", "item"),
+    [
+        ("PUT /api/projects/1", "tags", "No Slug"),
+        ("PUT /api/projects/1", "tags", 1),
+        ("POST /api/admin/projects/decisions", "ids", "x"),
+        ("POST /api/admin/projects/decisions", "ids", 1),
+    ],
+)
+def test_a_list_of_thousands_is_refused_in_a_few_words(admin, world, request_line, name, item):
+    world.project()
+    more = {"decision": "approve"} if name == "ids" else {}
+    answer = admin.call(*request_line.split(), {**more, name: [item] * 5_000})
+    assert (answer.status_code, [error["pointer"] for error in answer.json["errors"]]) == (422, [f"#/{name}"])
+
+
 def test_hostile_query_strings_are_never_a_fault_of_ours(app, admin, targets):
     wrong = []
     for route in routes(app):

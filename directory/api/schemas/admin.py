@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, validates
 from directory.api.routing import HIGHEST_ID
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.dashboard import ProjectCounts
-from directory.api.schemas.fields import Line, Prose, Slug, Strict, Timestamp, Whole, Word
+from directory.api.schemas.fields import Few, Line, Prose, Slug, Strict, Timestamp, Whole, Word
 from directory.api.schemas.projects import STATUSES, Cursor, Owner, PageQuery, Pagination, ProjectDetail, UserRef
 from directory.models import AccountStatus, DeliveryState, Role
 from directory.services.audit import ACTIONS
@@ -48,19 +48,11 @@ class DecisionsInput(Strict):
     """One decision about many projects."""
 
     decision = Word(("approve", "reject"), required=True)
-    ids = fields.List(
-        Number(metadata={"minimum": 1, "maximum": HIGHEST_ID}),
-        required=True,
-        metadata={"minItems": 1, "maxItems": 100, "uniqueItems": True},
-    )
+    ids = Few(Number(metadata={"minimum": 1, "maximum": HIGHEST_ID}), 1, 100, of="id", required=True)
     reason = Prose(0, 1000, allow_none=True)
 
     @validates("ids")
-    def _distinct(self, ids: list[int], **_kwargs: object) -> None:
-        if not 1 <= len(ids) <= 100:
-            raise ValidationError("Name 1 to 100 projects.")
-        if len(set(ids)) < len(ids):
-            raise ValidationError("The same id stands there twice.")
+    def _possible(self, ids: list[int], **_kwargs: object) -> None:
         if not all(1 <= one <= HIGHEST_ID for one in ids):
             raise ValidationError("An id is a positive whole number.")
 

@@ -152,6 +152,26 @@ class Word(Checked):
         return value
 
 
+class Few(fields.List[Any]):
+    """A list of `least` to `most` different values. They are counted before any of them is looked at.
+
+    Else a body full of bad ones would be answered by an error for each, many times as long as the body.
+    """
+
+    def __init__(self, inner: fields.Field[Any], least: int, most: int, *, of: str, **kwargs: Any) -> None:
+        self.least, self.most, self.of = least, most, of
+        super().__init__(inner, **kwargs)
+        document(self, **({"minItems": least} if least else {}), maxItems=most, uniqueItems=True)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        if isinstance(value, list) and not self.least <= len(value) <= self.most:
+            raise ValidationError(f"Must be {self.least} to {self.most} {self.of}s.")
+        values = super()._deserialize(value, attr, data, **kwargs)
+        if len(set(values)) < len(values):
+            raise ValidationError(f"The same {self.of} stands there twice.")
+        return values
+
+
 class Timestamp(fields.Field[datetime]):
     """An instant: read in RFC 3339 with any offset, written in UTC with Z and microseconds."""
 

@@ -1,8 +1,9 @@
 """Projects, votes and categories: what is taken and what is given."""
 
-from marshmallow import ValidationError, fields, validates
+from marshmallow import fields
 
 from directory.api.schemas.fields import (
+    Few,
     Line,
     Link,
     Matching,
@@ -46,14 +47,7 @@ class ProjectInput(Strict):
     )
     repository_url = Link(allow_none=True)
     logo_url = Link(allow_none=True)
-    tags = fields.List(Slug(TAG_MAX), metadata={"maxItems": 5, "uniqueItems": True})
-
-    @validates("tags")
-    def _few(self, tags: list[str], **_kwargs: object) -> None:
-        if len(tags) > 5:
-            raise ValidationError("At most 5 tags.")
-        if len(set(tags)) < len(tags):
-            raise ValidationError("The same tag stands there twice.")
+    tags = Few(Slug(TAG_MAX), 0, 5, of="tag")
 
 
 class CategoryRef(Strict):
