@@ -2,6 +2,7 @@
 
 DirectoryError
 ├── Invalid                 validation_failed       a value was refused; says which and why
+│   └── WrongPassword       validation_failed       the present password, asked for once more, was another
 ├── MalformedJson           malformed_json          the body is no JSON
 ├── TooLarge                too_large               the body is over its bound
 ├── UnsupportedMediaType    unsupported_media_type  the body is of another type than JSON
@@ -59,6 +60,13 @@ class Invalid(DirectoryError):
     def parameter(cls, name: str, detail: str) -> "Invalid":
         """One refused query parameter."""
         return cls([{"parameter": name, "detail": detail}])
+
+
+class WrongPassword(Invalid):
+    """The caller gave another password than theirs."""
+
+    def __init__(self) -> None:
+        super().__init__([{"pointer": "#/current_password", "detail": "This is not your password."}])
 
 
 class MalformedJson(DirectoryError):

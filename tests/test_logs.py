@@ -11,6 +11,7 @@ from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.services import catalog, sessions
 from tests.browsers import COOKIE, Browser
+from tests.conftest import ENVIRONMENT
 from tests.factories import PASSWORD, Api, World
 
 
@@ -194,3 +195,56 @@ def test_a_refused_login_is_logged_with_its_status_and_without_its_name(logged):
     found = lines()
     assert [line["status"] for line in found if line["logger"] == "directory.access"] == [401]
     assert "typed-by-mistake" not in json.dumps(found)
+
+
+def refusals(lines):
+    """Which refusals were told, and about whom; each under the id of a request with a line of its own."""
+    found = lines()
+    told = [line for line in found if line["message"] == "refused"]
+    asked = {line["request_id"] for line in found if line["logger"] == "directory.access"}
+    assert {line["request_id"] for line in told} <= asked
+    return [(line["code"], line["address"], line["account_id"]) for line in told]
+
+
+def test_who_is_refused_what_is_told_with_address_and_account(make_logged):
+    app, lines = make_logged("INFO")
+    world = World(app)
+    ada, live = world.user("ada"), world.project(world.user("bob"))
+    suspended = world.user("eve", status="suspended")
+    caller, away = world.caller(ada), {"environ_overrides": {"REMOTE_ADDR": "203.0.113.7"}}
+    lines()
+    api, wrong = Api(app), {"login": "ada", "password": "not the password"}
+    api.post("/api/auth/login", wrong, **away)
+    api.post("/api/auth/login", wrong | {"login": "nobody"})
+    api.post("/api/auth/login", {"login": "eve", "password": PASSWORD})
+    caller.put("/api/auth/me", {"password": "a new and longer one", "current_password": "not the password"})
+    api.get("/api/auth/me")
+    caller.delete(f"/api/projects/{live}")
+    caller.get("/api/admin/users")
+    Browser(app, "x").post("/api/projects", {}, headers={"Sec-Fetch-Site": "cross-site"})
+    caller.get("/api/projects/4711")
+    here = "127.0.0.1"
+    assert refusals(lines) == [
+        ("invalid_credentials", "203.0.113.7", ada.id),
+        ("invalid_credentials", here, None),
+        ("account_suspended", here, suspended.id),
+        ("validation_failed", here, ada.id),
+        ("unauthenticated", here, None),
+        ("not_owner", here, None),
+        ("admin_required", here, None),
+        ("cross_site_request", here, None),
+    ]
+
+
+def test_who_comes_too_often_is_told_and_a_password_in_the_logins_place_is_not(make_logged, monkeypatch):
+    monkeypatch.setitem(ENVIRONMENT, "RATELIMIT_ENABLED", "true")
+    app, lines = make_logged("DEBUG")
+    typed = {"login": "planted-Password-4", "password": "planted-Password-4"}
+    for _ in range(7):
+        Api(app).post("/api/auth/login", typed)
+    text = json.dumps(found := lines())
+    assert [line["code"] for line in found if line["message"] == "refused"] == (
+        ["invalid_credentials"] * 5 + ["rate_limited"] * 2
+    )
+    assert "exceeded at endpoint: account" in text
+    assert "planted-password-4" not in text.lower()

@@ -67,8 +67,7 @@ def register(body: dict[str, Any]) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address."""
     found = accounts.find(body["login"])
-    # The mark keeps a name that nobody has, such as "7", from being counted as the account of that number.
-    limits.spend_on_account(str(found.id) if found else f"?{body['login'].lower()}")
+    limits.spend_on_account(found.id if found else None, body["login"])
     accounts.release()
     user = accounts.authenticate(found, body["password"])
     new_hash = accounts.upgraded_hash(user, body["password"])
@@ -118,7 +117,7 @@ def change(body: dict[str, Any]) -> Any:
         missing = "current_password" if "password" in body else "password"
         raise Invalid.field(missing, "password and current_password go together.")
     if "password" in body:
-        limits.spend_on_account(str(user.id))
+        limits.spend_on_account(user.id)
         email = body.get("email", user.email)
         accounts.release()
         accounts.require_password(known, body["current_password"])

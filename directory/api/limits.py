@@ -4,6 +4,7 @@ A tier is spent by calling it, after the caller is known and before the body is 
 whatever becomes of the request.
 """
 
+import hmac
 import math
 import time
 from functools import lru_cache
@@ -157,10 +158,22 @@ def spend(tier: str) -> None:
         spent[tier] = _standings(tier)
 
 
-def spend_on_account(account: str) -> None:
-    """Count a guess at the password of `account` from this address. Raises RateLimitExceeded."""
-    g.account = account
+def spend_on_account(account_id: int | None, login: str = "") -> None:
+    """Count a guess at an account's password from this address, or at that of a login that nobody has.
+
+    The key is written to Redis and, once the limit is used up, to the log; but what nobody has for a login may be a
+    password that was typed into the wrong field. Raises RateLimitExceeded.
+    """
+    g.account_id = account_id
+    # The mark keeps a login such as "7" from being counted as the account of that number.
+    g.account = str(account_id) if account_id else f"?{_masked(login.lower())}"
     spend("account")
+
+
+def _masked(text: str) -> str:
+    """What stands for a text, the same in all processes and without them of no use for guessing at it."""
+    key = current_app.config["SECRET_KEY"].encode()
+    return hmac.new(key, b"login:" + text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:32]
 
 
 def _count(tier: str) -> None:

@@ -9,12 +9,26 @@ from flask import Flask, Response, g, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
-from directory.api.limits import retry_after
+from directory.api.limits import address, retry_after
 from directory.database import is_unavailable, state_of
-from directory.errors import DirectoryError, NotFound, RateLimited, TooLarge, Unavailable, UnsupportedMediaType
+from directory.errors import (
+    DirectoryError,
+    NotFound,
+    RateLimited,
+    TooLarge,
+    Unavailable,
+    UnsupportedMediaType,
+    WrongPassword,
+)
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
+# Logged with the caller's address and with the account at whose password was guessed; the request's own line, under
+# the same id, says the rest.
+REFUSALS = {
+    "unauthenticated", "invalid_credentials", "account_suspended", "not_owner", "admin_required",
+    "cross_site_request", "registration_closed", "rate_limited",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +128,9 @@ def init_app(app: Flask) -> None:
 def answer(error: DirectoryError) -> Response:
     """The response to a domain error."""
     kind = KINDS[error.code]
+    if error.code in REFUSALS or isinstance(error, WrongPassword):
+        who = {"address": address(), "account_id": g.get("account_id")}
+        log.info("refused", extra={"code": error.code, **who})
     body = {
         "type": f"/api/problems/{error.code}",
         "title": kind.title,

@@ -13,6 +13,7 @@ from directory.errors import (
     InvalidCredentials,
     LastAdmin,
     NotFound,
+    WrongPassword,
 )
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Role, User
@@ -67,9 +68,9 @@ def authenticate(user: User | None, password: str) -> User:
 
 
 def require_password(known_hash: str, password: str) -> None:
-    """Raise Invalid unless `password` is the caller's present one."""
+    """Raise WrongPassword unless `password` is the caller's present one."""
     if not verify_password(known_hash, password):
-        raise Invalid.field("current_password", "This is not your password.")
+        raise WrongPassword
 
 
 def release() -> None:
@@ -100,13 +101,16 @@ def login(user_id: int, known_hash: str, *, new_hash: str | None, user_agent: st
 
 
 def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str | None) -> User:
-    """Change one's own e-mail address, or password, which ends one's other sessions. Raises Duplicate, Invalid."""
+    """Change one's own e-mail address, or password, which ends one's other sessions.
+
+    Raises Duplicate, WrongPassword.
+    """
     user = _locked(caller.id)
     if email is not None:
         user.email = email
     if new_hash is not None:
         if user.password_hash != known_hash:
-            raise Invalid.field("current_password", "This is not your password.")
+            raise WrongPassword
         user.password_hash = new_hash
     with refusing(uq_users_email=Duplicate(TAKEN)):
         db.session.flush()  # before any other statement, which would flush it unguarded
