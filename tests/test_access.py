@@ -6,6 +6,8 @@ from sqlalchemy import update
 from directory.database import transaction
 from directory.extensions import db
 from directory.models import User
+from directory.services import sessions
+from tests.browsers import COOKIE
 from tests.factories import Api
 from tests.routes import Targets, body, routes
 
@@ -77,16 +79,31 @@ TABLE = {
 
 
 @pytest.fixture
-def people(app, world):
+def people(app, world, request):
     """A caller of each kind; the owner also as who owns the targets."""
     users = {name: world.user(f"{name}-1") for name in CALLERS[1:-1]} | {"admin": world.admin()}
     world.project(users["other"])
-    callers = {name: world.caller(user) for name, user in users.items()}
+    by_cookie = getattr(request, "param", "token") == "cookie"
+    callers = {name: ByCookie(app, user) if by_cookie else world.caller(user) for name, user in users.items()}
     # Past the rules, so that the token's row is left: its user's status alone must do.
     suspend = update(User).where(User.id == users["suspended"].id).values(status="suspended")
     with app.app_context():
         transaction(lambda: db.session.execute(suspend))
     return {"anonymous": Api(app), **callers}, users["owner"]
+
+
+class ByCookie(Api):
+    """A caller by a cookie, of a session of its own for each request: some requests end it."""
+
+    def __init__(self, app, user):
+        super().__init__(app)
+        self.user = user
+
+    def call(self, method, path, json=None, **options):
+        with self.app.app_context():
+            secret = transaction(lambda: sessions.begin(self.user.id, user_agent=""))
+        headers = {"Cookie": f"{COOKIE}={secret}", "Sec-Fetch-Site": "same-origin"}
+        return super().call(method, path, json, headers=headers, **options)
 
 
 def refusal(route, status):
@@ -101,12 +118,17 @@ def test_every_route_has_its_row_and_no_row_is_left_over(app):
 
 
 @pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("people", ["token", "cookie"], indirect=True)
 def test_every_caller_gets_what_the_table_says(app, world, people, state):
     callers, owner = people
+    by_cookie = isinstance(callers["member"], ByCookie)
     targets = Targets(world, owner)
     wrong = []
     for route in routes(app):
-        for name, expected in zip(CALLERS, TABLE[route.name][state].split(), strict=True):
+        row = dict(zip(CALLERS, TABLE[route.name][state].split(), strict=True))
+        if by_cookie:
+            row["suspended"] = row["anonymous"]  # a dead cookie is nobody's; a dead token is refused
+        for name, expected in row.items():
             path, project_id = targets.path(route.rule, state)
             answer = callers[name].call(route.method, path, body(route, project_id))
             code = answer.json["code"] if answer.status_code >= 400 else None

@@ -145,6 +145,25 @@ def test_a_role_change_holds_from_the_next_request_on(app, world):
     assert browser.get("/api/admin/audit").status_code == 200
 
 
+def test_a_new_secret_key_signs_nobody_out_and_makes_old_cursors_worthless(app, make_app, world, browser, user):
+    for _ in range(2):
+        world.project()
+    token, rotated = world.caller(user).token, make_app(SECRET_KEY="y" * 40)
+    first = browser.get("/api/projects?limit=1").json["pagination"]["next_cursor"]
+    assert browser.copy(rotated).signed_in()
+    assert Api(rotated, token).get("/api/auth/me").status_code == 200
+    for known, status in ((app, 200), (rotated, 422)):
+        assert Api(known).get(f"/api/projects?limit=1&cursor={first}").status_code == status
+
+
+def test_nobody_can_sign_in_to_a_fresh_service_and_who_registers_is_no_admin(app, api):
+    for name in ("admin", "root", "administrator", "admin@example.org"):
+        for password in ("admin", "password", "changeme", "adminadmin", ""):
+            assert api.post("/api/auth/login", {"login": name, "password": password}).status_code in {401, 422}
+    new = {"username": "admin", "email": "admin@example.org", "password": PASSWORD}
+    assert api.post("/api/auth/register", new).json["is_admin"] is False
+
+
 def test_the_list_shows_ones_own_sessions_newest_first_and_which_is_this_one(app, world, browser, user):
     other = Browser(app)
     login = {"login": "ada", "password": PASSWORD}
