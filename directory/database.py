@@ -58,7 +58,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
         "max_overflow": 2,
         "pool_timeout": 3,
         "connect_args": {
-            "connect_timeout": 2,
+            "connect_timeout": patience.CONNECT,
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 30,
             "options": " ".join(f"-c {name}={value}" for name, value in POSTGRES_SETTINGS.items()),

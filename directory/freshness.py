@@ -48,7 +48,8 @@ class Guard:
         with self._turn:
             wanted = self._begun + 1  # one that is under way began too early
             while self._reading and self._ended < wanted:
-                self._turn.wait()
+                if not self._turn.wait(TIMEOUT):
+                    return None
             if self._ended >= wanted:
                 return self._mark
             self._reading = True

@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 SECONDS = 4.4  # for a request's waits; its answer is promised within 5
 GRACE = 0.4  # seconds more, for the server to tell how it ended what was cancelled then
+CONNECT = 2  # seconds at most for a new connection; no driver takes less
 SILENCE = 1.0  # seconds after which a wait raises suspicion
 ASK_EVERY = 0.25  # seconds
 
@@ -153,7 +154,7 @@ def prepare(engine: Engine) -> None:
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> PatientConnection:
-        if watch.away:
+        if watch.away or left(CONNECT) < CONNECT:
             raise psycopg.OperationalError("the database does not answer")
         connection: Any = PatientConnection.connect(*given, **named)
         connection.watch = watch
