@@ -83,9 +83,10 @@ def test_a_request_has_its_time_for_all_that_it_waits_for(
 ) -> None:
     member = Api(behind, world.caller(world.user()).token)
     assert member.get("/api/auth/me").status_code == 200
-    monkeypatch.setattr(patience, "SECONDS", 0.5)
     proxy.set(mode, seconds)
-    assert member.get("/api/auth/me").status_code == 503
+    with monkeypatch.context() as brief:
+        brief.setattr(patience, "SECONDS", 0.5)
+        assert member.get("/api/auth/me").status_code == 503
     proxy.set("pass")
     until(lambda: member.get("/api/auth/me").status_code == 200)
 
