@@ -40,7 +40,17 @@ class ProcessMemory(MemoryStorage):
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
         """Whether one more fits under the limit; if so it is counted."""
         with self._turn:
+            self._follow_the_clock(key)
             return super().acquire_entry(key, limit, expiry, amount)
+
+    def _follow_the_clock(self, key: str) -> None:
+        """Count what is from the future as of now: else a clock that is put back an hour bars callers for that hour."""
+        now = time.time()
+        for entry in self.events.get(key, []):  # the newest first
+            if entry.atime <= now:
+                return
+            entry.expiry += now - entry.atime
+            entry.atime = now
 
 
 class Redis(RedisStorage):

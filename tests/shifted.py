@@ -1,0 +1,29 @@
+"""The application for gunicorn, by a clock that is wrong by the seconds that stand in the file named by SHIFT."""
+
+import os
+import time
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+from directory.models import base
+from wsgi import app
+
+__all__ = ["app"]
+_true = time.time
+
+
+def shift() -> float:
+    path = Path(os.environ["SHIFT"])
+    return float(path.read_text() or 0) if path.exists() else 0.0
+
+
+class Shifted(datetime):
+    """What the models take the time from."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime.fromtimestamp(_true() + shift(), tz)
+
+
+time.time = lambda: _true() + shift()
+base.datetime = Shifted  # type: ignore[misc]
