@@ -66,6 +66,10 @@ def test_an_address_is_one_caller_and_of_ipv6_its_64(spend, first, second, same)
         (2, ("6.6.6.6", "7.7.7.7"), True),  # fewer hops than there are proxies: it did not come through them
         (1, ("2001:db8::1", "2001:db8::2"), True),
         (1, ("", ""), True),
+        (1, ("192.0.2.9:1024", "192.0.2.9:1025"), True),  # some proxies add the port, which is another each time
+        (1, ("192.0.2.9:1024", "192.0.2.8:1024"), False),
+        (1, ("[2001:db8::1]:1024", "[2001:db8::2]"), True),
+        (1, ("[2001:db8::1]:1024", "2001:db8:0:1::1"), False),
     ],
 )
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)

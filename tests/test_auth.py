@@ -5,7 +5,7 @@ import pytest
 from directory.database import transaction
 from directory.extensions import db
 from directory.models import User
-from directory.services import accounts, passwords
+from directory.services import accounts, passwords, sessions
 from directory.services.passwords import hash_password
 from tests.browsers import Browser
 from tests.factories import PASSWORD, Api
@@ -204,6 +204,20 @@ def test_signing_out_forgets_the_cookie_and_needs_a_caller(app, world, browser, 
     assert (answer.status_code, answer.data, answer.content_type) == (204, b"", None)
     assert browser.cookie is None
     assert code(api.post("/api/auth/logout")) == (401, "unauthenticated")
+
+
+def test_who_signs_out_twice_at_once_is_signed_out(world, browser, monkeypatch):
+    world.user("ada")
+    browser.sign_in("ada")
+    end = sessions.end
+
+    def end_again(session_id, *, by):
+        end(session_id, by=by)
+        end(session_id, by=by)
+
+    monkeypatch.setattr(sessions, "end", end_again)
+    assert browser.post("/api/auth/logout").status_code == 204
+    assert browser.cookie is None
 
 
 def test_signing_out_by_token_ends_nothing(world):

@@ -1,5 +1,6 @@
 """Registering, signing in and out, one's account, sessions and tokens. Passwords are hashed outside transactions."""
 
+from contextlib import suppress
 from typing import Any
 
 from flask import Blueprint, Response, current_app, request
@@ -19,7 +20,7 @@ from directory.api.schemas.accounts import (
     UserOutput,
 )
 from directory.database import transaction
-from directory.errors import AccountSuspended, Duplicate, Invalid, InvalidCredentials, RegistrationClosed
+from directory.errors import AccountSuspended, Duplicate, Invalid, InvalidCredentials, NotFound, RegistrationClosed
 from directory.services import accounts, sessions
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
@@ -86,7 +87,8 @@ def logout() -> Any:
     """Sign out: the session ends on the server, wherever its cookie was copied."""
     session_id = caller().session_id
     if session_id is not None:
-        sessions.end(session_id, by=caller())
+        with suppress(NotFound):  # another click, or another of one's browsers, was faster
+            sessions.end(session_id, by=caller())
     response = Response(status=204)
     del response.headers["Content-Type"]
     take_cookie(response)

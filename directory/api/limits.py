@@ -6,6 +6,7 @@ whatever becomes of the request.
 
 import hmac
 import math
+import re
 import time
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -26,6 +27,8 @@ STRATEGY = "moving-window"  # the only one that holds over any window, not just 
 # Another strategy finds keys of another type under the same name, so the name says which it is.
 PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
+# As some proxies forward it: each connection has another port, and would count for itself.
+WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]*)?|([^:]+):[0-9]*")
 
 
 class ProcessMemory(MemoryStorage):
@@ -101,6 +104,8 @@ def init_app(app: Flask) -> None:
 def address() -> str:
     """The caller's address; of IPv6 its /64, which is what one customer is given."""
     text = request.remote_addr or "unknown"
+    if with_port := WITH_PORT.fullmatch(text):
+        text = with_port[1] or with_port[2]
     try:
         parsed = ip_address(text)
     except ValueError:
