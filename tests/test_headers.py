@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from directory.errors import Unavailable
 from directory.services import catalog
 from tests.browsers import COOKIE, Browser
 from tests.factories import PASSWORD, Api
@@ -50,6 +51,18 @@ def test_security_headers_are_on_answers_of_every_status(answers):
         assert {name: answer.headers.get(name) for name in SECURITY} == SECURITY
         assert "Server" not in answer.headers
         assert "Strict-Transport-Security" not in answer.headers
+
+
+def test_what_is_limited_and_what_has_no_database_carries_them_too(make_app, monkeypatch):
+    api = Api(make_app(RATELIMIT_ENABLED="true", RATELIMIT_AUTH="1 per hour"))
+    given = [api.post("/api/auth/login", {"login": "ada", "password": PASSWORD}) for _ in range(2)]
+    monkeypatch.setattr(catalog, "page", lambda *_args, **_options: (_ for _ in ()).throw(Unavailable()))
+    given.append(api.get("/api/projects"))
+    assert [answer.status_code for answer in given] == [401, 429, 503]
+    for answer in given:
+        assert {name: answer.headers.get(name) for name in SECURITY} == SECURITY
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.json["request_id"] == answer.headers["X-Request-ID"]
 
 
 def test_behind_tls_browsers_are_told_to_stay_there(api):
