@@ -33,7 +33,8 @@ def run() -> None:
             # A batch operation rebuilds a table; with foreign keys on, dropping the old one empties its children.
             # Inside a transaction the pragma does nothing, so it goes to the driver before there is one.
             connection.connection.dbapi_connection.execute("PRAGMA foreign_keys=OFF")
-            connection = connection.execution_options(sqlite_begin="IMMEDIATE")
+            # Begun as a write, for one that turns into a write fails at once where somebody else has written meanwhile.
+            connection = connection.execution_options(patience=30_000)
         else:
             # The engine's reads are not transactions; a migration is one, so that it is done whole or not at all.
             connection = connection.execution_options(isolation_level="READ COMMITTED")
