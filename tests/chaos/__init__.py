@@ -48,7 +48,7 @@ def scenario(name: str, promise: str, *, short: dict[str, Any], long: dict[str, 
 
 def scenarios() -> list[Scenario]:
     """All of them, in the order of the modules' names and of their places there."""
-    for module in sorted(iter_modules(__path__, f"{__name__}."), key=lambda found: found.name):
+    for module in iter_modules(__path__, f"{__name__}."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    return SCENARIOS
+    return sorted(SCENARIOS, key=lambda one: one.play.__module__)

@@ -37,7 +37,7 @@ def jumps(switch: Path, times: int) -> Iterator[int]:
     "The clock jumps by an hour, forward and back",
     "sessions live on, limits hold and are free again after their window, lists and votes go on",
     short={"times": 1},
-    long={"times": 5},
+    long={"times": 2},
 )
 def jumping(times: int) -> Outcome:
     limits = {"RATELIMIT_ENABLED": "true", "RATELIMIT_WRITE": "", "RATELIMIT_SUBMISSION": "", "RATELIMIT_AUTH": ""}

@@ -50,7 +50,7 @@ def service_on_sqlite(kills: int) -> Outcome:
     "kill -9 of the whole service in mid-write, on PostgreSQL",
     "acknowledged writes present, count = rows, outbox complete",
     short={"kills": 4},
-    long={"kills": 50},
+    long={"kills": 20},
 )
 def service_on_postgresql(kills: int) -> Outcome:
     with stage("postgresql") as at:
@@ -62,7 +62,7 @@ def service_on_postgresql(kills: int) -> Outcome:
     "kill -9 of PostgreSQL in mid-write",
     "acknowledged writes present, count = rows, outbox complete; good again within 1 s of its recovery",
     short={"kills": 2},
-    long={"kills": 20},
+    long={"kills": 15},
 )
 def postgresql(kills: int) -> Outcome:
     with stage("postgresql") as at:

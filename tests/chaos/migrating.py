@@ -54,7 +54,7 @@ def flask(at: Stage, *arguments: str, status: int = 0) -> None:
     "The database is migrated under load, up and down, and from the first tables to the last with data in it",
     "0 failed requests, /readyz 200 while it is ahead; nothing lost on the way down and up",
     short={"rounds": 1},
-    long={"rounds": 5},
+    long={"rounds": 3},
 )
 def migrated(rounds: int) -> Outcome:
     seen = []

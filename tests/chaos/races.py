@@ -33,7 +33,7 @@ def seen(per_database: dict[str, list[Answer]]) -> str:
     "32 togglers on 8 accounts and 3 projects",
     "count = rows, votes = parity of the acknowledged toggles, 0 x 5xx",
     short={"seconds": 3.0},
-    long={"seconds": 40.0},
+    long={"seconds": 20.0},
 )
 def togglers(seconds: float) -> Outcome:
     answers = {}
@@ -53,7 +53,7 @@ def togglers(seconds: float) -> Outcome:
     "16 togglers, 4 authors who delete, 3 moderators on the same projects",
     "no deadlock reaches a caller: 0 x 5xx; count = rows, no state skipped, one event per approval",
     short={"seconds": 4.0},
-    long={"seconds": 40.0},
+    long={"seconds": 25.0},
 )
 def everything_at_once(seconds: float) -> Outcome:
     answers, broken = {}, 0
