@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory import patience
+from directory import freshness, patience
 from directory.extensions import db
 from tests.chaosproxy import ChaosProxy
 from tests.conftest import Database, build
@@ -172,6 +172,19 @@ def other_writer(database: Database) -> Iterator[None]:
             connection.execute(text("SELECT 1 FROM projects FOR UPDATE"))
         yield
         connection.rollback()
+
+
+def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freshness, "TIMEOUT", 0.05)
+    guard, answered, marks = app.extensions["guard"], threading.Event(), []
+    monkeypatch.setattr(guard, "_read", lambda: "mark" if answered.wait(20) else None)
+    reading = threading.Thread(target=lambda: marks.append(guard.mark()))
+    reading.start()
+    until(lambda: guard._reading)
+    assert guard.mark() is None
+    answered.set()
+    reading.join()
+    assert marks == [guard.mark()] == ["mark"]
 
 
 def test_outside_of_a_request_there_is_all_the_time() -> None:
