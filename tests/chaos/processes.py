@@ -14,7 +14,7 @@ from tests import servers
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, voter
 from tests.chaos.load import Answer, Load, Step, slowest, statuses, until_good
-from tests.chaos.stage import WEBHOOK, Person, Stage, stage
+from tests.chaos.stage import Person, Stage, stage
 from tests.serving import Serving
 
 FAR = {f"RATELIMIT_{tier}": "1000000 per hour" for tier in ("VOTING", "SUBMISSION", "AUTH", "WRITE")}
@@ -206,22 +206,36 @@ def overlong(times: int) -> Outcome:
 )
 def orphaned(times: int) -> Outcome:
     ends, starts = [], []
-    with house(WEBHOOK_WORKER="true", WEBHOOK_URL=WEBHOOK["WEBHOOK_URL"]) as at:
-        for _ in range(times):
-            service = serving(at)
-            service.deliverer()
-            with Load(everybody(at)):
-                time.sleep(0.5)
-                family = {child.pid for child in service.children()}
-                service.stop(signal.SIGKILL)
-                ends.append(_gone(family, 30))
-            began = time.monotonic()
-            at.service = Serving({**at.settings, "PORT": str(service.port)}, at.folder / "again.log")
-            at.service.port = service.port
-            until_good(lambda: at.ask("GET", "/readyz"))
-            starts.append(time.monotonic() - began)
-        psutil.wait_procs(serving(at).stop(), 30)
+    with house(WEBHOOK_WORKER="true") as at:
+        try:
+            for _ in range(times):
+                ends.append(_behead(at))
+                starts.append(_start_again(at))
+        finally:
+            psutil.wait_procs(serving(at).stop(), 30)
         at.settle()
     return Outcome(
         f"{times} kills", f"all gone after {max(ends):.1f} s, good again {max(starts):.1f} s after its start"
     )
+
+
+def _behead(at: Stage) -> float:
+    """Kill the master under load; after how many seconds the last of its processes was gone."""
+    service = serving(at)
+    service.deliverer()
+    with Load(everybody(at)):
+        time.sleep(0.5)
+        family = {child.pid for child in service.children()}
+        service.stop(signal.SIGKILL)
+    # Nobody calls meanwhile: a caller who is refused again and again is given the port itself for his own at last.
+    return _gone(family, 30)
+
+
+def _start_again(at: Stage) -> float:
+    """Start the service on the port that it had; after how many seconds it was ready."""
+    began, port = time.monotonic(), serving(at).port
+    at.service = Serving({**at.settings, "PORT": str(port)}, at.folder / "again.log")
+    at.service.port = port
+    at.service.wait_until_ready()
+    until_good(lambda: at.ask("GET", "/readyz"))
+    return time.monotonic() - began
