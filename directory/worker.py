@@ -22,7 +22,7 @@ class Worker(DrainingWorker):
 
     gunicorn 27.0 itself waits up to two seconds until the client of a connection that is not kept alive has hung up.
     It does so in the one thread that takes connections and hands them to the others: fifteen clients that read their
-    answer and stay silent held up everybody for thirty seconds, after which the worker was killed for hanging.
+    answer and stay silent held up everybody for thirty seconds, and enough of them got the worker killed for hanging.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -235,7 +235,6 @@ def _start_again(at: Stage) -> float:
     """Start the service on the port that it had; after how many seconds it was ready."""
     began, port = time.monotonic(), serving(at).port
     at.service = Serving({**at.settings, "PORT": str(port)}, at.folder / "again.log")
-    at.service.port = port
     at.service.wait_until_ready()
     until_good(lambda: at.ask("GET", "/readyz"))
     return time.monotonic() - began
