@@ -10,7 +10,7 @@ import random
 import select
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -116,8 +116,8 @@ def transaction(work: Callable[[], T], *, single: bool = False) -> T:
     """Run `work` in one write transaction and commit it.
 
     Work that lost against another transaction is rolled back and run again, three times in all; so it must hold
-    nothing but database work. What it raises rolls everything back. `single` work writes by one statement on
-    PostgreSQL, which is a transaction by itself and needs no BEGIN and COMMIT around it.
+    nothing but database work. What it raises rolls everything back. `single` work writes by one prepared statement
+    on PostgreSQL, which is a transaction by itself and needs no BEGIN and COMMIT around it.
     """
     for attempt in range(1, TRIES + 1):
         try:
@@ -138,10 +138,14 @@ def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
     Without `wait` it fails at once where it would wait for another writer: for what may be left undone.
     Raises Unavailable where another writer of this process takes too long.
     """
-    db.session.rollback()  # ends the read that authenticated the caller
+    if db.session.registry.has():
+        db.session.rollback()  # ends what was read before
+    if single and on_postgresql():
+        yield
+        return
     begin = _begin_postgresql if on_postgresql() else _begin_sqlite
     try:
-        with nullcontext() if single and on_postgresql() else begin(wait):
+        with begin(wait):
             yield
             db.session.commit()
     except BaseException:

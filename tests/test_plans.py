@@ -82,8 +82,8 @@ def test_one_project_and_its_total_read_no_table_whole(many: Flask, world: World
     for path in (f"/api/projects/{pending}", f"/api/projects/{live}", "/api/projects", "/api/projects?q=qqqqq"):
         for plan in plans(many, admin, path):
             _reads_no_whole(plan, path)
-    total = plans(many, admin, "/api/projects")[-1]
-    assert "projects" not in total.replace("live_projects", "")
+    # The total comes with the page: the counters of the few categories are all that is summed.
+    assert len(plans(many, admin, "/api/projects")) == 1
 
 
 def test_a_search_goes_to_the_index_of_words(many: Flask, world: World) -> None:

@@ -44,7 +44,8 @@ def listing(filters: catalog.Filters, sort: str | None, query: dict[str, Any]) -
     order = sort or ("best" if filters.q is not None else "newest")
     window = cursors.window(query, {**filters.given(), "sort": order})
     found = catalog.page(filters, sort, window, viewer=viewer())
-    paging = cursors.numbered(found, window, catalog.total(filters))
+    total = catalog.total(filters) if found.total is None else found.total
+    paging = cursors.numbered(found, window, total)
     return {"items": found.items, "pagination": paging}, {"Link": cursors.links(paging)}
 
 

@@ -1,7 +1,7 @@
 """Reading projects: who may see which, one project, and the lists (the hot path).
 
-A page is one statement over columns, the viewer's votes for it included; its total is a second one, over the
-counters in `categories` wherever the filters allow it.
+A page is one statement over columns, the viewer's votes for it included, and its total too wherever the counters in
+`categories` tell it; where they do not, that is a second one.
 """
 
 from dataclasses import dataclass, fields
@@ -12,6 +12,7 @@ from sqlalchemy import select
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import Project, Status
+from directory.prepared import Row
 from directory.services import queries, search
 from directory.services.identity import Caller
 from directory.services.paging import Slice, Window, cut
@@ -79,7 +80,7 @@ def stored(project_id: int) -> dict[str, Any]:
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
     """The projects by id, as an administrator sees them."""
     parameters = {"project_ids": project_ids, "viewer_id": viewer.id}
-    return {row.id: _detail(row, viewer) for row in db.session.execute(queries.several(), parameters)}
+    return {row.id: _detail(tuple(row), viewer) for row in db.session.execute(queries.several(), parameters)}
 
 
 def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller | None) -> Slice:
@@ -91,10 +92,12 @@ def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller |
     if given is None:
         return Slice([], None, None)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
-    statement = queries.page(names, sort, window.start, window.limit, viewer is not None, dialect)
+    statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    rows = db.session.execute(statement, {**given, **window.parameters(), **viewed}).all()
+    rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort, searching=filters.q is not None, dialect=dialect), window)
+    if rows and (total := rows[0][queries.TOTAL]) is not None:
+        found.total = int(total)
     found.items = [_view(row, viewer) for row in found.items]
     return found
 
@@ -104,13 +107,13 @@ def total(filters: Filters) -> int:
     given = _parameters(filters)
     if given is None:
         return 0
-    statement = queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name)
-    return int(db.session.scalar(statement, given) or 0)
+    row = queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given)
+    return int(row[0]) if row else 0
 
 
 def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any]:
     parameters = {"project_id": project_id} if viewer is None else {"project_id": project_id, "viewer_id": viewer.id}
-    row = db.session.execute(queries.one(audience), parameters).one_or_none()
+    row = queries.one(audience).first(parameters)
     if row is None:
         raise NotFound
     return _view(row, viewer) if viewer is None else _detail(row, viewer)
@@ -125,14 +128,14 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     return None if expressions is None else {**given, **expressions}
 
 
-def _detail(row: Any, viewer: Caller) -> dict[str, Any]:
+def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
     project = _view(row, viewer)
     if "rejection_reason" in project:
-        project["queue_position"] = row.queue_position
+        project["queue_position"] = row[queries.QUEUE_POSITION]
     return project
 
 
-def _view(row: Any, viewer: Caller | None) -> dict[str, Any]:
+def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     """A row as the project that answers show; what only owner and administrators may see is left out for others."""
     project = dict(zip(queries.NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}

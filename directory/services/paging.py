@@ -60,11 +60,12 @@ class Window:
 
 @dataclass(slots=True)
 class Slice:
-    """The rows wanted, and the positions from which the list goes on and back (None at its ends)."""
+    """The rows wanted, the positions from which the list goes on and back (None at its ends), the total if known."""
 
     items: list[Any]
     next: Position | None
     previous: Position | None
+    total: int | None = None
 
 
 def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, func, literal, or_, select
 
 from directory.models import Category, Project, ProjectTag, Status, Upvote, User
+from directory.prepared import Prepared
 from directory.services import search
 from directory.services.paging import AnySelect, Sort, windowed
 
@@ -52,6 +53,7 @@ COLUMNS = (
     users.c.username.label("owner_username"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
+TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
 
 
 def order(sort: str | None, *, searching: bool, dialect: str) -> Sort:
@@ -63,32 +65,52 @@ def order(sort: str | None, *, searching: bool, dialect: str) -> Sort:
 
 @lru_cache(maxsize=1000)
 def page(
-    filters: tuple[str, ...], sort: str | None, start: str, limit: int, signed_in: bool, dialect: str
-) -> AnySelect:
-    """A window of a list narrowed by the named filters."""
-    query = _viewed(signed_in).where(*conditions(filters, dialect))
-    return windowed(query, order(sort, searching="q" in filters, dialect=dialect), start, limit)
+    filters: tuple[str, ...],
+    status: str | None,
+    sort: str | None,
+    start: str,
+    limit: int,
+    signed_in: bool,
+    dialect: str,
+) -> Prepared:
+    """A window of a list narrowed by the named filters, with the list's total beside each row, null where unknown.
+
+    Where counters tell the total, one statement gives both for less than two do.
+    """
+    total: ColumnElement[Any] = literal(None)
+    if _counted(filters):
+        total = _counters(filters, status).correlate(None).scalar_subquery()
+    query = _viewed(signed_in).add_columns(total.label("total")).where(*conditions(filters, dialect))
+    return Prepared(windowed(query, order(sort, searching="q" in filters, dialect=dialect), start, limit))
 
 
 @lru_cache(maxsize=100)
-def count(filters: tuple[str, ...], status: str | None, dialect: str) -> AnySelect:
+def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepared:
     """How many projects a list holds: a sum of counters, a row for each category, where they tell it."""
-    if set(filters) <= {"status", "category"}:
-        counters = [COUNTERS[Status(status)]] if status else list(COUNTERS.values())
-        query: AnySelect = select(func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0))
-        return query.where(categories.c.slug == bindparam("category")) if "category" in filters else query
-    return select(func.count()).select_from(projects).where(*conditions(filters, dialect))
+    if _counted(filters):
+        return Prepared(_counters(filters, status))
+    return Prepared(select(func.count()).select_from(projects).where(*conditions(filters, dialect)))
+
+
+def _counted(filters: tuple[str, ...]) -> bool:
+    return set(filters) <= {"status", "category"}
+
+
+def _counters(filters: tuple[str, ...], status: str | None) -> AnySelect:
+    counters = [COUNTERS[Status(status)]] if status else list(COUNTERS.values())
+    query: AnySelect = select(func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)).select_from(categories)
+    return query.where(categories.c.slug == bindparam("category")) if "category" in filters else query
 
 
 @lru_cache
-def one(audience: str) -> AnySelect:
+def one(audience: str) -> Prepared:
     """One project for "anyone", a "member" (also their own) or an "admin" (any), or as it is "stored"."""
     query = _viewed(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
     if audience == "anyone":
-        return query.where(P.status == literal("live"))
+        return Prepared(query.where(P.status == literal("live")))
     if audience == "member":
         query = query.where(or_(P.status == literal("live"), P.owner_id == bindparam("viewer_id")))
-    return query if audience == "stored" else query.add_columns(_queue_position().label("queue_position"))
+    return Prepared(query if audience == "stored" else query.add_columns(_queue_position().label("queue_position")))
 
 
 @lru_cache

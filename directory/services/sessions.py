@@ -10,6 +10,7 @@ from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Session, Token, User, now
+from directory.prepared import Prepared
 from directory.services.identity import Caller
 
 IDLE = timedelta(days=14)
@@ -38,7 +39,7 @@ def begin(user_id: int, *, user_agent: str) -> str:
 _WHO = (User.__table__.c.id, User.__table__.c.username, User.__table__.c.role)
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
-_BY_COOKIE = (
+_BY_COOKIE = Prepared(
     select(*_WHO, _SESSION.id, _SESSION.last_seen_at)
     .join_from(Session.__table__, User.__table__, User.__table__.c.id == _SESSION.user_id)
     .where(
@@ -48,7 +49,7 @@ _BY_COOKIE = (
         _ACTIVE,
     )
 )
-_BY_TOKEN = (
+_BY_TOKEN = Prepared(
     select(*_WHO, _TOKEN.id, _TOKEN.last_used_at)
     .join_from(Token.__table__, User.__table__, User.__table__.c.id == _TOKEN.user_id)
     .where(
@@ -63,7 +64,7 @@ def by_cookie(secret: str) -> tuple[Caller, bool] | None:
     """The caller whose live session the cookie names, and whether its last use needs writing; None if there is none."""
     at = now()
     given = {"hash": digest(secret), "idle_since": at - IDLE, "oldest": at - LIFETIME}
-    row = db.session.execute(_BY_COOKIE, given).one_or_none()
+    row = _BY_COOKIE.first(given)
     if row is None:
         return None
     user_id, username, role, session_id, last_seen_at = row
@@ -73,7 +74,7 @@ def by_cookie(secret: str) -> tuple[Caller, bool] | None:
 def by_token(secret: str) -> tuple[Caller, bool] | None:
     """The caller whose unexpired token this is, and whether its last use needs writing; None if there is none."""
     at = now()
-    row = db.session.execute(_BY_TOKEN, {"hash": digest(secret), "now": at}).one_or_none()
+    row = _BY_TOKEN.first({"hash": digest(secret), "now": at})
     if row is None:
         return None
     user_id, username, role, token_id, last_used_at = row

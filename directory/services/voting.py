@@ -16,6 +16,7 @@ from directory.errors import NotFound, NotVotable
 from directory.extensions import db
 from directory.models import Project, Status, Upvote, now
 from directory.models.base import UtcDateTime
+from directory.prepared import Prepared
 from directory.services.identity import Caller
 from directory.services.ranking import hot
 
@@ -23,11 +24,13 @@ projects, upvotes = Project.__table__, Upvote.__table__
 P, U = projects.c, upvotes.c
 
 # Built once: building a statement costs more than running it.
-_VOTE = text("SELECT * FROM vote(:project, :voter, :wish, :at)").bindparams(
-    bindparam("project", type_=BigInteger()),
-    bindparam("voter", type_=BigInteger()),
-    bindparam("wish", type_=String()),
-    bindparam("at", type_=UtcDateTime()),
+_VOTE = Prepared(
+    text("SELECT * FROM vote(:project, :voter, :wish, :at)").bindparams(
+        bindparam("project", type_=BigInteger()),
+        bindparam("voter", type_=BigInteger()),
+        bindparam("wish", type_=String()),
+        bindparam("at", type_=UtcDateTime()),
+    )
 )
 _PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at).where(P.id == bindparam("project"))
 _REMOVE = delete(upvotes).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
@@ -63,7 +66,7 @@ def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
 
 def _on_postgresql(project_id: int, voter: int, wish: str) -> Any:
     given = {"project": project_id, "voter": voter, "wish": wish, "at": now()}
-    return db.session.execute(_VOTE, given).one_or_none()
+    return _VOTE.first(given)
 
 
 def _on_sqlite(project_id: int, voter: int, wish: str) -> tuple[str, int, bool, int] | None:
