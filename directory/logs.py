@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import g, has_request_context
+from flask import g, has_app_context
 
 DETAIL = re.compile(r"\n(?:DETAIL|CONTEXT): .*")
 STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
@@ -24,7 +24,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if has_request_context() and "request_id" in g:
+        if has_app_context() and "request_id" in g:
             line["request_id"] = g.request_id
         line |= {name: value for name, value in vars(record).items() if name not in STANDARD}
         if record.exc_info:

@@ -228,3 +228,37 @@ def _sample(schema: Schema) -> dict[str, Any]:
         return None
 
     return {field.attribute or name: value(field) for name, field in schema.dump_fields.items()}
+
+
+@pytest.mark.parametrize("settings", [{}, {"CORS_ORIGINS": "https://app.example"}])
+@pytest.mark.parametrize("secure", [False, True])
+def test_the_lane_makes_what_the_application_makes(
+    make_app: Any, world: World, settings: dict[str, str], secure: bool
+) -> None:
+    for _ in range(3):
+        project = world.project(tags=["x"], votes=1)
+    api = Api(make_app(**settings))
+    queries = ("", "?page=2&limit=1", "?q=thing&tag=x", "?category=tools&sort=popular", "?owner=none", "?page=9")
+    base = "https://localhost" if secure else "http://localhost"
+    for path in (*(f"/api/projects{query}" for query in queries), f"/api/projects/{project}", "/api/categories"):
+        by_lane = api.get(path, base_url=base)
+        by_flask = api.get(path, base_url=base, headers={"Cookie": "no=lane"})
+        assert (by_lane.status_code, by_lane.data) == (by_flask.status_code, by_flask.data)
+        told = [sorted((k, v) for k, v in one.headers if k != "X-Request-ID") for one in (by_lane, by_flask)]
+        assert told[0] == told[1]
+
+
+def test_what_fails_before_the_application_fails_in_it_once(
+    world: World, api: Api, statements: Statements, monkeypatch: Any
+) -> None:
+    refused = api.get("/api/projects/999", headers={"X-Request-ID": "mine"})
+    assert (refused.status_code, refused.json["code"], refused.json["request_id"]) == (404, "not_found", "mine")
+    assert len(statements) == 1
+    assert api.get("/api/projects?page=0").json["errors"][0]["parameter"] == "page"
+
+    def fail(*_args: Any) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("directory.services.catalog.page", fail)
+    broken = api.get("/api/projects")
+    assert (broken.status_code, broken.json["code"]) == (500, "internal")

@@ -59,10 +59,10 @@ def pointer(path: Sequence[str | int]) -> str:
     return "#" + "".join(f"/{_shown(str(step)).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
-def read_query() -> dict[str, str]:
+def read_query(query_string: bytes) -> dict[str, str]:
     """The query parameters by name; Invalid where one is repeated, has no name or is not UTF-8."""
     parameters: dict[str, str] = {}
-    for pair in filter(None, request.query_string.split(b"&")):
+    for pair in filter(None, query_string.split(b"&")):
         raw_name, _, raw_value = pair.partition(b"=")
         name = _parameter_name(raw_name)
         if name in parameters:

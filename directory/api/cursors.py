@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import current_app, g, request
+from flask import current_app, g
 
 from directory.errors import Invalid
 from directory.services.paging import Position, Slice, Window
@@ -27,7 +27,7 @@ def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Windo
     """
     if listed is None:
         listed = {name: value for name, value in query.items() if name not in {"page", "limit", "cursor"}}
-    g.listed = json.dumps([request.path, listed], sort_keys=True, default=str)
+    g.listed = json.dumps([g.path, listed], sort_keys=True, default=str)
     limit, page, cursor = query["limit"], query.get("page"), query.get("cursor")
     if cursor is not None:
         if page is not None:
@@ -70,8 +70,8 @@ def links(paging: dict[str, Any]) -> str:
 
 
 def _reference(target: dict[str, Any]) -> str:
-    kept = {name: value for name, value in request.args.items() if name not in {"page", "cursor"}}
-    return f"{request.path}?{urlencode({**kept, **target})}"
+    kept = {name: value for name, value in g.parameters.items() if name not in {"page", "cursor"}}
+    return f"{g.path}?{urlencode({**kept, **target})}"
 
 
 def _signature(payload: bytes) -> bytes:

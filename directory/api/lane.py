@@ -1,8 +1,10 @@
-"""The fast lane: anonymous reads answered again without the application, while nothing has been written.
+"""The fast lane: anonymous reads answered before Flask, and answered again while nothing has been written.
 
-One rule says when an answer may be given again: the application gave it, to the same address, as a public one, and
-the database's mark is what it was before the application began to make it. A write of any process changes the mark
-before it is acknowledged, so what was acknowledged is in the next answer; nothing here ages.
+What it has not kept it makes by the very operation that the route names, without a request of Flask's around it; what
+cannot be answered so, a refusal or a failure, it leaves to the application. One rule says when an answer may be given
+again: it was made for the same address, as a public one, and the database's mark is what it was before the making
+began. A write of any process changes the mark before it is acknowledged, so what was acknowledged is in the next
+answer; nothing here ages.
 """
 
 import time
@@ -10,9 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Flask
+from flask import Flask, g
+from werkzeug.exceptions import HTTPException
 
-from directory.api import security
+from directory.api import operation, security
 from directory.freshness import Guard, Kept
 
 CAPACITY = 16 * 2**20  # bytes of answers kept by a process
@@ -29,7 +32,7 @@ Count = Callable[[str, str, int, float], None]  # method, route, status, seconds
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A public answer of the application: its headers, all but the request's id, and its body."""
+    """A public answer: its headers, all but the request's id, and its body."""
 
     headers: list[tuple[str, str]]
     unchanged: list[tuple[str, str]]  # the headers of its 304
@@ -39,11 +42,16 @@ class Answer:
 
 
 class Lane:
-    """Stands before the application and gives its public answers again."""
+    """Stands before the application, makes its public answers and gives them again."""
 
-    def __init__(self, app: Application, guard: Guard, count: Count | None = None) -> None:
-        self._app, self._guard, self._count = app, guard, count
+    def __init__(self, flask: Flask, guard: Guard, count: Count | None = None) -> None:
+        self._flask, self._app, self._guard, self._count = flask, flask.wsgi_app, guard, count
         self._kept: Kept[Answer] = Kept(CAPACITY)
+        self._paths = flask.url_map.bind("")
+        self._reads: dict[str, Any] = {
+            name: view for name, view in flask.view_functions.items() if _is_plain_read(view)
+        }
+        self._vary = ", ".join([*operation.PERSONAL, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
@@ -58,11 +66,18 @@ class Lane:
             return self._app(environ, start_response)
         answer = self._kept.get(key, mark)
         if answer is None:
-            return self._make(environ, start_response, key, mark)
-        return self._again(answer, environ, start_response, began)
+            try:
+                answer = self._made(environ)
+            except Exception as error:
+                environ[security.FAILED] = error
+                return self._app(environ, start_response)
+            if answer is None:
+                return self._passed(environ, start_response, key, mark)
+            self._keep(key, mark, answer)
+        return self._give(answer, environ, start_response, began)
 
-    def _again(self, answer: Answer, environ: Environ, start_response: StartResponse, began: float) -> Iterable[bytes]:
-        """Give a kept answer, under an id of this request's own; 304 where the caller has it."""
+    def _give(self, answer: Answer, environ: Environ, start_response: StartResponse, began: float) -> Iterable[bytes]:
+        """Give an answer, under an id of this request's own; 304 where the caller has it."""
         request_id = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         has = _has(environ.get("HTTP_IF_NONE_MATCH"), answer.etag)
         status, headers = (304, answer.unchanged) if has else (200, answer.headers)
@@ -72,7 +87,30 @@ class Lane:
             self._count("GET", answer.route, status, time.perf_counter() - began)
         return [] if has else [answer.body]
 
-    def _make(
+    def _made(self, environ: Environ) -> Answer | None:
+        """The answer of a route that can be asked without Flask; None where the path has none."""
+        try:
+            rule, arguments = self._paths.match(environ["PATH_INFO"], method="GET", return_rule=True)
+        except HTTPException:
+            return None
+        view = self._reads.get(rule.endpoint)
+        if view is None:
+            return None
+        with self._flask.app_context():
+            g.request_id = environ.get("HTTP_X_REQUEST_ID", "")
+            query_string = environ.get("QUERY_STRING", "").encode("latin-1")
+            made = operation.read(view.operation, view.view, environ["PATH_INFO"], dict(arguments), query_string)
+        headers = [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(made.body))),
+            *made.headers.items(),
+            ("ETag", f'"{made.etag}"'),
+            ("Vary", self._vary),
+            *security.public_headers(environ["wsgi.url_scheme"]),
+        ]
+        return _answer(headers, made.body, rule.rule)
+
+    def _passed(
         self, environ: Environ, start_response: StartResponse, key: tuple[str, ...], mark: Any
     ) -> Iterable[bytes]:
         """Let the application answer, and keep the answer if it is public."""
@@ -88,22 +126,33 @@ class Lane:
         finally:
             if close := getattr(parts, "close", None):
                 close()
-        answer = _public(given["status"], given["headers"], body, environ[security.ROUTE])
-        if answer is not None:
-            self._kept.put(key, mark, answer, len(body) + OVERHEAD)
+        if _is_public(given["status"], given["headers"]):
+            headers = [(name, value) for name, value in given["headers"] if name.lower() != "x-request-id"]
+            self._keep(key, mark, _answer(headers, body, environ[security.ROUTE]))
         return [body]
 
+    def _keep(self, key: tuple[str, ...], mark: Any, answer: Answer) -> None:
+        self._kept.put(key, mark, answer, len(answer.body) + OVERHEAD)
 
-def _public(status: str, headers: list[tuple[str, str]], body: bytes, route: str) -> Answer | None:
-    """The answer, if everybody would get it: a 200 that says that it is public, with an ETag and no cookie."""
+
+def _is_plain_read(view: Any) -> bool:
+    """Whether anyone may call it, and all that it answers are data with an ETag."""
+    spec = getattr(view, "operation", None)
+    return view.access == "public" and spec is not None and spec.answer is not None and spec.etag
+
+
+def _is_public(status: str, headers: list[tuple[str, str]]) -> bool:
+    """Whether everybody would get the answer: a 200 that says that it is public, with an ETag and no cookie."""
     named = {name.lower(): value for name, value in headers}
     if not status.startswith("200 ") or "set-cookie" in named or "etag" not in named:
-        return None
-    if not named.get("cache-control", "").startswith("public"):
-        return None
-    kept = [(name, value) for name, value in headers if name.lower() != "x-request-id"]
-    unchanged = [(name, value) for name, value in kept if name.lower() not in {"content-type", "content-length"}]
-    return Answer(kept, unchanged, named["etag"], body, route)
+        return False
+    return named.get("cache-control", "").startswith("public")
+
+
+def _answer(headers: list[tuple[str, str]], body: bytes, route: str) -> Answer:
+    etag = next(value for name, value in headers if name.lower() == "etag")
+    unchanged = [(name, value) for name, value in headers if name.lower() not in {"content-type", "content-length"}]
+    return Answer(headers, unchanged, etag, body, route)
 
 
 def _has(if_none_match: str | None, etag: str) -> bool:
@@ -119,4 +168,4 @@ def init_app(app: Flask, guard: Guard) -> None:
     app.extensions |= {"guard": guard, "dashboards": Kept(DASHBOARDS)}
     if not (app.config["RATELIMIT_ENABLED"] and app.config["RATELIMIT_READ"]):
         metrics = app.extensions.get("metrics")
-        app.wsgi_app = Lane(app.wsgi_app, guard, metrics and metrics.count)  # type: ignore[method-assign]
+        app.wsgi_app = Lane(app, guard, metrics and metrics.count)  # type: ignore[method-assign]

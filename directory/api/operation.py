@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any
 
 import orjson
-from flask import Response, request
+from flask import Response, g, request
 from marshmallow import Schema, ValidationError
 
 from directory.api import limits
@@ -24,6 +24,7 @@ from directory.errors import DirectoryError, Invalid
 
 View = Callable[..., Any]
 READS = {"GET", "HEAD", "OPTIONS"}
+PERSONAL = ("Cookie", "Authorization")  # the headers that an answer with an ETag varies by
 
 
 class Nothing(Strict):
@@ -70,22 +71,28 @@ def operation(**facts: Any) -> Callable[[View], View]:
             if spec.tier is not None:
                 viewer()  # who asks decides how the answer may be kept, also where its text is the same for all
                 limits.spend("read" if reads else spec.tier)
-            taken = {**path, **_query(spec)}
+            taken = {**path, **_query(spec, request.path, request.query_string)}
             if not reads:
                 taken |= _body(spec)
             if reads or not spec.transactional:
                 return respond(view(**taken), spec)
             return transaction(lambda: respond(view(**taken), spec), single=spec.single)
 
-        run.operation = spec  # type: ignore[attr-defined]
+        run.operation, run.view = spec, view  # type: ignore[attr-defined]
         return run
 
     return decorate
 
 
-def _query(spec: Operation) -> dict[str, Any]:
+def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Made":
+    """What a read gives an anonymous caller, asked of an application context alone."""
+    return made(view(**arguments, **_query(spec, path, query_string)), spec)
+
+
+def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
     """The checked parameters, as the view's `query`; unknown ones are refused on every route."""
-    given = read_query()
+    given = read_query(query_string)
+    g.path, g.parameters = path, given
     try:
         loaded = spec.query.load(given)
     except ValidationError as error:
@@ -123,28 +130,50 @@ def respond(result: Any, spec: Operation) -> Response:
     """The response to what a view returned: data, data with headers, or a response of its own."""
     if isinstance(result, Response):
         return result
-    data, headers = result if isinstance(result, tuple) else (result, {})
-    body = b"" if spec.answer is None else orjson.dumps(compiled(spec.answer)(data))
-    response = Response(body, status=spec.status, headers=headers)
+    answer = made(result, spec)
+    response = Response(answer.body, status=spec.status, headers=answer.headers)
     if spec.answer is None:
         del response.headers["Content-Type"]
     else:
         response.content_type = "application/json"
-    if spec.etag:
-        tag(response, data.get("version") if isinstance(data, dict) else None)
+    if answer.etag is not None:
+        tag(response, answer.etag)
     return response
 
 
-def tag(response: Response, version: int | None = None) -> None:
-    """Give an answer its ETag, and make a read 304 where the caller has it already.
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An answer that is no response yet: its body, the headers that its view gave it, and its ETag if it has one."""
+
+    body: bytes
+    headers: dict[str, str]
+    etag: str | None
+
+
+def made(result: Any, spec: Operation) -> Made:
+    """The answer for what a view returned: data, or data with headers.
 
     The tag of a project begins with its version, which is what If-Match is compared by: a vote changes the answer
     and so the tag, but does not stand in the way of its owner's edit.
     """
-    digest = hashlib.sha256(response.get_data()).hexdigest()[:20]
-    etag = digest if version is None else f"{version}-{digest}"
+    data, headers = result if isinstance(result, tuple) else (result, {})
+    body = b"" if spec.answer is None else orjson.dumps(compiled(spec.answer)(data))
+    if not spec.etag:
+        return Made(body, headers, None)
+    version = data.get("version") if isinstance(data, dict) else None
+    return Made(body, headers, digest(body) if version is None else f"{version}-{digest(body)}")
+
+
+def digest(body: bytes) -> str:
+    """What tells one body from another."""
+    return hashlib.sha256(body).hexdigest()[:20]
+
+
+def tag(response: Response, etag: str | None = None) -> None:
+    """Give an answer its ETag, and make a read 304 where the caller has it already."""
+    etag = etag or digest(response.get_data())
     response.set_etag(etag)
-    response.vary.update(("Cookie", "Authorization"))
+    response.vary.update(PERSONAL)
     # Not by make_conditional, which would answer a read with If-Match by a 412 with the whole answer for its body.
     if request.method in READS and request.if_none_match.contains_weak(etag):
         response.status_code = 304

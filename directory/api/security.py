@@ -15,6 +15,7 @@ from directory.errors import CrossSiteRequest
 log = logging.getLogger("directory.access")
 
 ROUTE = "directory.route"  # where the environment of a request tells the route that it took
+FAILED = "directory.failed"  # where it holds the error of an answer that was tried before the application
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
@@ -27,6 +28,8 @@ HEADERS = {
 }
 EXPOSED = "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
 ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, X-Request-ID"
+HSTS = "max-age=31536000"
+PUBLIC, PRIVATE = "public, no-cache", "private, no-cache"
 NO_STORE = ("/api/admin/", "/api/auth/")
 
 
@@ -54,6 +57,8 @@ def _begin() -> None:
     request.environ[ROUTE] = request.url_rule.rule if request.url_rule else "none"
     g.request_id = request_id(request.headers.get("X-Request-ID", ""))
     g.began = time.perf_counter()
+    if FAILED in request.environ:
+        raise request.environ[FAILED]
 
 
 def _preflight() -> Response | None:
@@ -106,12 +111,20 @@ def _host(scheme: str, netloc: str) -> str:
     return netloc.lower().removesuffix(DEFAULT_PORTS.get(scheme, ""))
 
 
+def public_headers(scheme: str) -> list[tuple[str, str]]:
+    """What a public answer carries beside its own headers and its request's id."""
+    headers = [*HEADERS.items(), ("Cache-Control", PUBLIC)]
+    if scheme == "https":
+        headers.append(("Strict-Transport-Security", HSTS))
+    return headers
+
+
 def _finish(response: Response) -> Response:
     response.headers["X-Request-ID"] = g.request_id
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     if request.is_secure:
-        response.headers["Strict-Transport-Security"] = "max-age=31536000"
+        response.headers["Strict-Transport-Security"] = HSTS
     _caching(response)
     _cors(response)
     user = known()
@@ -123,8 +136,7 @@ def _caching(response: Response) -> None:
     if request.path.startswith(NO_STORE) or response.status_code >= 400:
         response.headers["Cache-Control"] = "no-store"
     else:
-        shared = "private" if known() else "public"
-        response.headers.setdefault("Cache-Control", f"{shared}, no-cache")
+        response.headers.setdefault("Cache-Control", PRIVATE if known() else PUBLIC)
 
 
 def _cors(response: Response) -> None:
