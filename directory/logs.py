@@ -1,15 +1,19 @@
 """Log lines: one JSON object a line, with the id of the request that it belongs to."""
 
+import io
 import json
 import logging
+import os
 import re
 import sys
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TextIO
 
 from flask import g, has_app_context
 
 DETAIL = re.compile(r"\n(?:DETAIL|CONTEXT): .*")
+# Not orjson: it leaves U+2028 and terminal controls as they are, and refuses lone surrogates and large numbers.
+ENCODER = json.JSONEncoder(default=str, separators=(",", ":"), check_circular=False)
 STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 
 
@@ -29,17 +33,38 @@ class JsonFormatter(logging.Formatter):
         line |= {name: value for name, value in vars(record).items() if name not in STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        # Not orjson: it leaves U+2028 and terminal controls as they are, and refuses lone surrogates and large numbers.
-        return json.dumps(line, default=str, separators=(",", ":"))
+        return ENCODER.encode(line)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 (logging's own name)
         """The traceback, without the lines in which PostgreSQL repeats the values of a row."""
         return DETAIL.sub("", super().formatException(ei))
 
 
+class Lines(logging.StreamHandler[TextIO]):
+    """Writes each line by one call and so needs no lock: threads that log at once do not queue behind each other."""
+
+    def createLock(self) -> None:  # noqa: N802 (logging's own name)
+        """Have none."""
+        self.lock = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record; what cannot be written is reported as logging does it."""
+        try:
+            line = self.format(record) + self.terminator
+            try:
+                os.write(self.stream.fileno(), line.encode("ascii"))
+            except io.UnsupportedOperation:  # a stream that is no file
+                self.stream.write(line)
+        except Exception:
+            self.handleError(record)
+
+
 def configure(level: str) -> None:
     """Send every record to standard error once: the service's from `level` on, of other libraries the warnings."""
-    handler = logging.StreamHandler(sys.stderr)
+    # What no line of ours shows is not gathered for each: the library's own advice for what has to be cheap.
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    handler = Lines(sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     others = [each for each in root.handlers if not isinstance(each.formatter, JsonFormatter)]
