@@ -28,7 +28,7 @@ from directory.services.webhooks import Endpoint
 
 def create_app(config: Mapping[str, Any]) -> Flask:
     """The application for checked settings, as `config.load` makes them. Opens no connection."""
-    app = Flask(__name__, static_folder=None)
+    app = routing.Synchronous(__name__, static_folder=None)
     app.config.from_mapping(config)
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = database.engine_options(
         config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]

@@ -5,7 +5,6 @@ answer made after one was taken still holds while the next is equal; no row is w
 nothing for it. SQLite has the like in `PRAGMA data_version`, which changes on a connection whenever another commits.
 """
 
-import select
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -138,30 +137,13 @@ class PostgresqlProbe:
 
     def __init__(self, connection: Any) -> None:
         connection.autocommit = True
-        self._connection = connection  # keeps the libpq connection open
-        self._libpq = connection.pgconn
-        self._arrived = select.poll()
-        self._arrived.register(self._libpq.socket, select.POLLIN)
+        self._connection = connection
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
     def read(self) -> Any:
-        """The snapshot. Raises TimeoutError where the server is mute."""
-        self._libpq.send_query(b"SELECT pg_current_snapshot()")
-        results = []
-        while (result := self._next()) is not None:
-            results.append(result)
-        value = results[0].get_value(0, 0)
-        if value is None:
-            raise ConnectionError("no snapshot")
-        return value
-
-    def _next(self) -> Any:
-        while self._libpq.is_busy():
-            if not self._arrived.poll(TIMEOUT * 1000):
-                self._connection.watch.suspect()
-                raise TimeoutError
-            self._libpq.consume_input()
-        return self._libpq.get_result()
+        """The snapshot. Raises psycopg.Error, also where the server is mute for too long."""
+        self._connection.pgconn.send_query(b"SELECT pg_current_snapshot()")
+        return self._connection.result(TIMEOUT).get_value(0, 0)

@@ -6,6 +6,8 @@ thread ask, over a new connection, whether the server speaks at all. While it do
 once: else a few requests would hold all threads, and the next ones wait for those.
 """
 
+import math
+import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +15,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from psycopg import errors
 from psycopg.abc import RV, PQGen
+from psycopg.pq import ExecStatus
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -22,6 +26,8 @@ GRACE = 0.4  # seconds more, for the server to tell how it ended what was cancel
 CONNECT = 2  # seconds at most for a new connection; no driver takes less
 SILENCE = 1.0  # seconds after which a wait raises suspicion
 ASK_EVERY = 0.25  # seconds
+MOMENT = 0.1  # seconds between looks at what a silent wait may be waiting for
+GOOD = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
 
 
 class _Time(threading.local):
@@ -135,6 +141,47 @@ class PatientConnection(psycopg.Connection[Any]):
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+
+    def result(self, seconds: float | None = None) -> Any:
+        """The result of what was sent below the driver's cursors; waited for no longer than the request or `seconds`.
+
+        Raises psycopg.Error.
+        """
+        libpq, results = self.pgconn, []
+        while libpq.flush():
+            self._ready(select.POLLIN | select.POLLOUT, seconds)
+            libpq.consume_input()
+        while True:
+            while libpq.is_busy():
+                self._ready(select.POLLIN, seconds)
+                libpq.consume_input()
+            if (result := libpq.get_result()) is None:
+                break
+            results.append(result)
+        if not results:
+            raise psycopg.OperationalError("the connection is closed")
+        if results[-1].status not in GOOD:
+            raise errors.error_from_result(results[-1])
+        return results[-1]
+
+    def _ready(self, wanted: int, seconds: float | None) -> None:
+        """Wait for the socket. Raises OperationalError where it takes too long."""
+        poll = select.poll()
+        poll.register(self.pgconn.socket, wanted)
+        if poll.poll(left(SILENCE if seconds is None else seconds) * 1000):
+            return
+        self.watch.suspect()
+        if seconds is not None:
+            self._give_up()
+        ends, cancelled = _time.ends or math.inf, False
+        while not poll.poll(MOMENT * 1000):
+            now = time.monotonic()
+            if now > ends + GRACE or self.watch.away:
+                self._give_up()
+            if now > ends and not cancelled:
+                cancelled = True
+                self._cancel()
+            self.watch.suspect()
 
     def _cancel(self) -> None:
         """Have the server stop: left alone, it would still do what the caller is told is not done."""

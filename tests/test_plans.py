@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import psycopg
 import pytest
 from flask import Flask
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 
 from directory.extensions import db
 from tests.factories import Api, World
@@ -23,8 +24,14 @@ class Plans(list[tuple[str, Any]]):
         """The plan of each."""
         how = "EXPLAIN" if db.engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
         with db.engine.connect() as connection:
-            rows = [connection.exec_driver_sql(f"{how} {sql}", given).fetchall() for sql, given in self]
+            rows = [_explained(connection, f"{how} {sql}", given) for sql, given in self]
         return ["\n".join(str(row[-1]) for row in plan) for plan in rows]
+
+
+def _explained(connection: Connection, sql: str, given: Any) -> list[Any]:
+    if "$1" not in sql:
+        return list(connection.exec_driver_sql(sql, given).fetchall())
+    return psycopg.RawCursor(connection.connection.dbapi_connection).execute(sql, given).fetchall()
 
 
 def plans(app: Flask, caller: Api, path: str) -> list[str]:

@@ -1,7 +1,8 @@
 """How paths map to routes: which ids there can be, and that every route says who may call it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from flask import Flask
 from flask.sessions import SecureCookieSession, SessionInterface
@@ -53,6 +54,14 @@ class NoSession(SessionInterface):
 
     def save_session(self, app: Flask, session: object, response: object) -> None:
         """Nothing is kept."""
+
+
+class Synchronous(Flask):
+    """Flask without its question, before each call of a function of ours, whether that is asynchronous: none is."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is."""
+        return func
 
 
 def init_app(app: Flask) -> None:

@@ -4,6 +4,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,7 +29,7 @@ HEADERS = {
 }
 EXPOSED = "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
 ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, X-Request-ID"
-HSTS = "max-age=31536000"
+HSTS = ("Strict-Transport-Security", "max-age=31536000")
 PUBLIC, PRIVATE = "public, no-cache", "private, no-cache"
 NO_STORE = ("/api/admin/", "/api/auth/")
 
@@ -39,6 +40,32 @@ def init_app(app: Flask) -> None:
     app.before_request(_preflight)
     app.before_request(_refuse_cross_site)
     app.after_request(_finish)
+    app.wsgi_app = Sealed(app.wsgi_app)  # type: ignore[method-assign]
+
+
+class Sealed:
+    """Gives every answer the security headers that it has not set itself.
+
+    As a layer around the application: its own headers objects take ten times as long to take them.
+    """
+
+    def __init__(self, app: Callable[..., Iterable[bytes]]) -> None:
+        self._app = app
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request."""
+
+        def sealed(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+            own = {name for name, _ in headers}
+            added = [each for each in seals(environ["wsgi.url_scheme"]) if each[0] not in own]
+            return start_response(status, [*headers, *added], *exc_info)
+
+        return self._app(environ, sealed)
+
+
+def seals(scheme: str) -> list[tuple[str, str]]:
+    """The security headers of an answer over `scheme`."""
+    return [*HEADERS.items(), HSTS] if scheme == "https" else [*HEADERS.items()]
 
 
 def request_id(given: str) -> str:
@@ -54,11 +81,12 @@ def log_request(method: str, path: str, status: int, began: float, **facts: Any)
 
 
 def _begin() -> None:
-    request.environ[ROUTE] = request.url_rule.rule if request.url_rule else "none"
-    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
+    environ, rule = request.environ, request.url_rule
+    environ[ROUTE] = rule.rule if rule else "none"
+    g.request_id = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     g.began = time.perf_counter()
-    if FAILED in request.environ:
-        raise request.environ[FAILED]
+    if FAILED in environ:
+        raise environ[FAILED]
 
 
 def _preflight() -> Response | None:
@@ -113,18 +141,11 @@ def _host(scheme: str, netloc: str) -> str:
 
 def public_headers(scheme: str) -> list[tuple[str, str]]:
     """What a public answer carries beside its own headers and its request's id."""
-    headers = [*HEADERS.items(), ("Cache-Control", PUBLIC)]
-    if scheme == "https":
-        headers.append(("Strict-Transport-Security", HSTS))
-    return headers
+    return [*seals(scheme), ("Cache-Control", PUBLIC)]
 
 
 def _finish(response: Response) -> Response:
     response.headers["X-Request-ID"] = g.request_id
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    if request.is_secure:
-        response.headers["Strict-Transport-Security"] = HSTS
     _caching(response)
     _cors(response)
     user = known()
