@@ -59,6 +59,8 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
         "pool_timeout": 3,
         "connect_args": {
             "connect_timeout": patience.CONNECT,
+            # What is worth preparing is prepared by name; the driver would drop that too with its own, at any rollback.
+            "prepare_threshold": None,
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 30,
             "options": " ".join(f"-c {name}={value}" for name, value in POSTGRES_SETTINGS.items()),
