@@ -45,13 +45,17 @@ class Ledger:
         self._file.close()
 
 
-def check(path: Path, url: str) -> list[str]:
-    """What is wrong in the database at `url`, by itself and by the ledger; nothing where all is well."""
+def check(path: Path, url: str, *, late: bool = False) -> list[str]:
+    """What is wrong in the database at `url`, by itself and by the ledger; nothing where all is well.
+
+    `late` where what was unknown may have been done after what was acknowledged next: a frozen server does what it had
+    been sent before when it thaws, whoever has given up on it.
+    """
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     with create_engine(url, poolclass=NullPool).connect() as connection:
         return [
             *_counts(connection), *_edges(connection), *_outbox(connection), *_admins(connection),
-            *_votes(connection, entries), *_projects(connection, entries), *_decisions(connection, entries),
+            *_votes(connection, entries, late), *_projects(connection, entries), *_decisions(connection, entries),
         ]  # fmt: skip
 
 
@@ -99,12 +103,13 @@ def _admins(connection: Connection) -> Iterator[str]:
         yield "there is no active administrator"
 
 
-def _votes(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[str]:
+def _votes(connection: Connection, entries: list[dict[str, Any]], late: bool) -> Iterator[str]:
     """A vote is there by the parity of its acknowledged toggles; an unknown one may have changed that or not.
 
     Setting and clearing settle what was unknown before; who uses them lets nobody else act for the same user.
     """
     possible: dict[tuple[int, int], set[bool]] = defaultdict(lambda: {False})
+    doubtful: set[tuple[int, int]] = set()
     after = {"toggle": lambda was: not was, "cast": lambda _: True, "withdraw": lambda _: False}
     for entry in entries:
         if entry["op"] not in after or entry["reply"] not in {200, "unknown"}:
@@ -112,10 +117,12 @@ def _votes(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[st
         pair = (entry["user"], entry["project"])
         now = {after[entry["op"]](was) for was in possible[pair]}
         possible[pair] = now if entry["reply"] == 200 else now | possible[pair]
+        if late and entry["reply"] == "unknown":
+            doubtful.add(pair)
     votes = set(_rows(connection, "SELECT user_id, project_id FROM upvotes"))
     alive = {row[0] for row in _rows(connection, "SELECT id FROM projects")}
     for (user, project), allowed in possible.items():
-        if project in alive and ((user, project) in votes) not in allowed:
+        if project in alive and (user, project) not in doubtful and ((user, project) in votes) not in allowed:
             yield f"user {user} was told {'to have' if True in allowed else 'not to have'} a vote for {project}"
     yield from (f"user {user} never voted for {project}" for user, project in sorted(votes - possible.keys()))
 

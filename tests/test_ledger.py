@@ -142,6 +142,7 @@ def test_a_toggle_that_was_lost_is_found_out_and_one_that_was_unknown_is_not(
     assert found(history, database) == []
     history.ledger.note("withdraw", 200, **vote)
     assert len(found(history, database)) == 1
+    assert check(history.ledger.path, database.url, late=True) == []  # the unknown one may have come after it
 
 
 def test_what_was_refused_counts_for_nothing(history: History, database: Database) -> None:

@@ -89,7 +89,7 @@ def frozen(seconds: float) -> Outcome:
         bounded(load.answers)
         assert {answer.status for answer in living.answers} == {200}
         assert all(answer.good for answer in late), statuses(late)
-        at.settle()
+        at.settle(late=True)
         return Outcome(
             f"all for {seconds:.0f} s, then {len(stopped)} backends, {len(load.answers):,} requests of 17 callers",
             f"{statuses(load.answers)}; slowest {slowest(load.answers):.1f} s; /healthz slowest "

@@ -79,9 +79,9 @@ class Stage:
         if self.service is not None and self.service.process.poll() is None:
             psutil.wait_procs(self.service.stop(), 60)
 
-    def settle(self) -> None:
+    def settle(self, *, late: bool = False) -> None:
         """Compare the database with the ledger. AssertionError with what it has otherwise."""
-        wrong = check(self.ledger.path, self.url)
+        wrong = check(self.ledger.path, self.url, late=late)
         assert not wrong, f"{len(wrong)} wrong: {'; '.join(wrong[:3])}"
 
 
