@@ -7,7 +7,7 @@ from threading import Barrier, Thread
 import pytest
 from limits.storage import MemoryStorage
 
-from directory.api.limits import ProcessMemory
+from directory.api.limits import ProcessMemory, Redis
 from directory.extensions import limiter
 from tests import servers
 from tests.factories import Api, World
@@ -125,7 +125,7 @@ def redis():
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_with_redis_all_applications_count_together(spend, redis):
     assert [spend(REDIS_URL=redis.url, WEB_CONCURRENCY=2)("192.0.2.1") for _ in range(2)] == [422, 429]
-    assert type(limiter.storage).__name__ == "RedisStorage"
+    assert isinstance(limiter.storage, Redis)
 
 
 @pytest.mark.redis
