@@ -15,10 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from flask import g
+from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
-from bench.load import OPERATIONS, Subjects, measure, requests, wait_for
-from bench.report import plot, table
+import config
+from bench.load import GROWING, OPERATIONS, Subjects, fresh, measure, requests, wait_for
+from bench.report import growth, plot, table
+from directory import create_app
+from directory.api import cursors
+from directory.extensions import db
+from directory.models import Project
+from directory.services import search
+from directory.services.paging import Position
 from directory.services.sessions import digest
 from tests import servers
 from tests.processes import free_port
@@ -37,7 +46,10 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
-    parser.add_argument("--ops", nargs="+", default=list(OPERATIONS), choices=OPERATIONS)
+    parser.add_argument("--ops", nargs="+", default=[*OPERATIONS, *GROWING], choices=[*OPERATIONS, *GROWING])
+    parser.add_argument(
+        "--database", help="a PostgreSQL that runs already, as postgresql+psycopg://…; its bench_N are used"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / ".run")
     given = parser.parse_args()
     if shutil.which("wrk") is None:
@@ -47,11 +59,12 @@ def main() -> None:
     with ExitStack() as stack:
         postgres = redis = None
         if not given.sqlite:
-            postgres, redis = durable(stack), stack.enter_context(servers.redis(own=True))
+            postgres = Running(given.database) if given.database else durable(stack)
+            redis = stack.enter_context(servers.redis(own=True))
         for size in given.sizes:
             results += run_size(size, given, postgres, redis)
     (given.out / "results.json").write_text(json.dumps(results, indent=1))
-    (given.out / "table.md").write_text(text := table(results))
+    (given.out / "table.md").write_text(text := table(results) + growth(results))
     (given.out / "cost.svg").write_text(plot(results))
     print(text)
 
@@ -68,11 +81,24 @@ def durable(stack: ExitStack) -> Any:
     return server
 
 
+class Running:
+    """A PostgreSQL on this machine that somebody else started and filled."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        with servers.connect(url) as connection:
+            row = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone()
+        assert row is not None
+        self.pid = int(row[0].split()[0])
+
+
 def run_size(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> list[dict[str, Any]]:
     """All rounds at one size."""
     if postgres is None:
         url = f"sqlite:///{given.out / f'bench_{size}.db'}"
         (given.out / f"bench_{size}.db").unlink(missing_ok=True)
+    elif given.database:
+        url = make_url(given.database).set(database=f"bench_{size}").render_as_string(hide_password=False)
     else:
         url = servers.create_database(postgres.url, f"bench_{size}")
     processes = 1 if postgres is None else given.processes
@@ -82,8 +108,9 @@ def run_size(size: int, given: argparse.Namespace, postgres: Any, redis: Any) ->
         **({"REDIS_URL": redis.url} if redis else {}),
     }  # fmt: skip
     flask(environment, "db", "upgrade")
-    flask(environment, "seed", "--projects", str(size))
-    subjects = prepare(url)
+    if not given.database:
+        flask(environment, "seed", "--projects", str(size))
+    subjects = prepare(url, environment)
     base = f"http://127.0.0.1:{environment['PORT']}"
     results = []
     for round_ in range(1, given.rounds + 1):
@@ -123,10 +150,13 @@ def serve(
         pids = {"server": process.pid} | ({"database": postgres.pid} if postgres else {})
         rows = []
         for operation in given.ops:
-            if name != "ours" and operation in {"list_mix", "mixed"}:
+            if name != "ours" and operation not in {"list", "one", "vote", "analytics"}:
                 continue
-            lines = requests(operation, subjects)
-            row = measure(base, lines, seconds=given.seconds, connections=given.connections, pids=pids)
+            if operation == "fresh_analytics":
+                row = fresh(base, subjects)
+            else:
+                lines = requests(operation, subjects)
+                row = measure(base, lines, seconds=given.seconds, connections=given.connections, pids=pids)
             rows.append({"server": name, "op": operation, "size": size, "round": round_, "start_s": started, **row})
             print(f"{size:>9,} round {round_} {name:12} {operation:10} {row['rps']:9.1f}/s", flush=True)
         return rows
@@ -147,7 +177,7 @@ def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:
     (out / "analytics").write_bytes(http.get(f"{base}/api/admin/analytics", headers=admin, timeout=30).content)
 
 
-def prepare(url: str) -> Subjects:
+def prepare(url: str, environment: dict[str, str]) -> Subjects:
     """Tokens for the first thousand users, one of them an administrator, and what there is to ask for."""
     from sqlalchemy import create_engine, text
 
@@ -167,7 +197,38 @@ def prepare(url: str) -> Subjects:
             vacuum.execute("VACUUM ANALYZE")
             vacuum.execute("CHECKPOINT")
     engine.dispose()
-    return Subjects(live, slugs, [f"bench-{user}" for user in ids[1:]], f"bench-{ids[0]}")
+    words, cursors = rare(environment, live), anywhere(environment, live)
+    return Subjects(live, slugs, [f"bench-{user}" for user in ids[1:]], f"bench-{ids[0]}", cursors, words)
+
+
+def rare(environment: dict[str, str], live: list[int]) -> list[str]:
+    """Words of one project each: they are made its title, and indexed."""
+    chosen = {f"zyx{n}w": project for n, project in enumerate(live[:: len(live) // 50])}
+    app = create_app(config.load(environment))
+    with app.app_context():
+        for word, project in chosen.items():
+            found = db.session.get_one(Project, project)
+            found.title = word
+            search.index([found])
+        db.session.commit()
+        db.engine.dispose()
+    return list(chosen)
+
+
+def anywhere(environment: dict[str, str], live: list[int]) -> list[str]:
+    """Cursors from the list's beginning to its end, as the service signs them."""
+    app = create_app(config.load(environment))
+    with app.app_context():
+        g.path = "/api/projects"
+        listed = {"status": "live", "sort": "newest"}
+        cursors.window({"limit": 20}, listed)
+        rows = db.session.execute(
+            select(Project.listed_at, Project.id).where(Project.id.in_(live[:: len(live) // 200])),
+        )
+        signed = [str(cursors._encode(Position((at, number), forward=True))) for at, number in rows]
+        db.session.remove()
+        db.engine.dispose()
+    return signed
 
 
 def flask(environment: dict[str, str], *command: str) -> None:

@@ -14,17 +14,25 @@ from typing import Any
 import psutil
 
 OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
+# What else must not grow with the directory. Asked as an administrator, to whom nothing is given from memory; the
+# dashboard, which is, after a vote each time.
+GROWING = ("cursor", "search", "queue", "users", "fresh_analytics")
 SCRIPT = Path(__file__).parent / "replay.lua"
 
 
 @dataclass(frozen=True)
 class Subjects:
-    """What requests can be about; `tokens` are members', `admin` the administrator's."""
+    """What requests can be about; `tokens` are members', `admin` the administrator's.
+
+    `cursors` stand anywhere in the list of the newest, `words` each in one project.
+    """
 
     live: list[int]
     categories: list[str]
     tokens: list[str]
     admin: str
+    cursors: list[str]
+    words: list[str]
 
 
 def requests(operation: str, subjects: Subjects) -> list[str]:
@@ -54,7 +62,12 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         return ["GET /api/projects?status=live&sort=newest&page=1&limit=20 -"]
     if operation == "analytics":
         return [f"GET /api/admin/analytics {subjects.admin}"]
+    admin = subjects.admin
     makers: dict[str, Callable[[], str]] = {
+        "cursor": lambda: f"GET /api/projects?cursor={rng.choice(subjects.cursors)} {admin}",
+        "search": lambda: f"GET /api/projects?q={rng.choice(subjects.words)} {admin}",
+        "queue": lambda: f"GET /api/admin/projects?status=pending&page={rng.randint(1, 10)} {admin}",
+        "users": lambda: f"GET /api/admin/users?page={rng.randint(1, 10)} {admin}",
         "list_mix": page,
         "one": one,
         "vote": vote,
@@ -76,6 +89,22 @@ def measure(url: str, lines: list[str], *, seconds: int, connections: int, pids:
     result |= {f"{party}_us": 1e6 * used / max(1, result["requests"]) for party, used in spent.items()}
     result["worker_mb"] = worker_megabytes(pids["server"])
     return result
+
+
+def fresh(url: str, subjects: Subjects, *, times: int = 15) -> dict[str, Any]:
+    """How long the dashboard takes right after a vote, which leaves nothing of it in memory."""
+    import requests as http
+
+    admin = {"Authorization": f"Bearer {subjects.admin}"}
+    took = []
+    with http.Session() as session:
+        for n in range(times):
+            voter = {"Authorization": f"Bearer {subjects.tokens[n]}"}
+            session.post(f"{url}/api/projects/{subjects.live[n]}/upvote", headers=voter, timeout=30).raise_for_status()
+            began = time.perf_counter()
+            session.get(f"{url}/api/admin/analytics", headers=admin, timeout=30).raise_for_status()
+            took.append(1000 * (time.perf_counter() - began))
+    return {"rps": 1000 * times / sum(took), "p50_ms": sorted(took)[times // 2], "p99_ms": max(took), "errors": 0}
 
 
 def _wrk(url: str, file: str, seconds: int, connections: int) -> dict[str, Any]:

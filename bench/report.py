@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 Rows = list[dict[str, Any]]
 COLOURS = {
     "list": "#1b6ca8", "list_mix": "#d1495b", "one": "#2e8b57", "vote": "#8e5ea2", "mixed": "#e0a030",
-    "analytics": "#444444",
+    "analytics": "#444444", "cursor": "#7f4f24", "search": "#00a6a6", "queue": "#c71585", "users": "#6b8e23",
 }  # fmt: skip
 
 
@@ -46,6 +46,29 @@ def _line(op: str, server: str, mine: Rows, rows: Rows) -> str:
     return "| " + " | ".join([*cells, str(sum(r["errors"] for r in mine))]) + " |"
 
 
+def growth(rows: Rows) -> str:
+    """What a request costs at each size, in CPU microseconds of server and database, and as a multiple of the first.
+
+    Of what is timed one by one the median time instead.
+    """
+    sizes = sorted({row["size"] for row in rows})
+    if len(sizes) < 2:
+        return ""
+    lines = ["", "### Growth", "", "| operation | " + " | ".join(f"{size:,}" for size in sizes) + " | last to first |"]
+    lines.append("|---" * (len(sizes) + 2) + "|")
+    for op in dict.fromkeys(row["op"] for row in rows):
+        costs = [_cost([r for r in rows if (r["server"], r["op"], r["size"]) == ("ours", op, size)]) for size in sizes]
+        shown = (f"{cost:,.0f} us" if unit == "us" else f"{cost:,.1f} ms" for cost, unit in costs)
+        lines.append(f"| {op} | {' | '.join(shown)} | {costs[-1][0] / costs[0][0]:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cost(rows: Rows) -> tuple[float, str]:
+    if "server_us" not in rows[0]:
+        return statistics.median(row["p50_ms"] for row in rows), "ms"
+    return statistics.median(row["server_us"] + row.get("database_us", 0) for row in rows), "us"
+
+
 def _like(op: str) -> str:
     """Mixtures of pages are held against the ceiling of one page."""
     return "list" if op in {"list_mix", "mixed"} else op
@@ -53,7 +76,7 @@ def _like(op: str) -> str:
 
 def plot(rows: Rows) -> str:
     """CPU a request (server and database) of our own server against the number of projects, both logarithmic."""
-    ours = [row for row in rows if row["server"] == "ours"]
+    ours = [row for row in rows if row["server"] == "ours" and "server_us" in row]
     sizes = sorted({row["size"] for row in ours})
     cost = {
         op: [
