@@ -1,15 +1,20 @@
 """Migrations: up and down on both databases, in step with the models; and what the schema itself enforces."""
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import flask_migrate
 import pytest
+from alembic.script import ScriptDirectory
 from flask import Flask
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from directory.extensions import db
-from tests.conftest import Database
+from directory.services import health
+from tests.conftest import ENVIRONMENT, Database
 from tests.factories import World
 
 
@@ -24,6 +29,19 @@ def _at_head_afterwards(app: Flask) -> Any:
 def test_the_models_and_the_migrations_say_the_same(app: Flask) -> None:
     with app.app_context():
         flask_migrate.check()
+
+
+def test_the_newest_migration_is_told_by_the_files_numbers() -> None:
+    assert health.heads() == tuple(ScriptDirectory(str(health.MIGRATIONS)).get_heads())
+
+
+def test_a_server_loads_no_alembic(database: Database) -> None:
+    code = "import sys, wsgi; print({'alembic', 'flask_migrate', 'requests'} & {*sys.modules})"
+    environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": database.url}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=health.MIGRATIONS.parent, env=environment, capture_output=True
+    )
+    assert (ran.stdout.strip(), ran.stderr) == (b"set()", b"")
 
 
 def test_every_step_goes_down_and_up_again(app: Flask) -> None:

@@ -85,10 +85,8 @@ def suffices(revisions: tuple[str, ...]) -> bool:
 
 @cache
 def heads() -> tuple[str, ...]:
-    """The newest migrations that this version of the service has; read once."""
-    from alembic.script import ScriptDirectory  # on first use: it takes long to import
-
-    return tuple(sorted(ScriptDirectory(str(MIGRATIONS)).get_heads()))
+    """The newest migration that this version of the service has, by the files' numbers: Alembic takes 11 MB to say."""
+    return (max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")),)
 
 
 @dataclass(frozen=True, slots=True)
