@@ -57,6 +57,8 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
         "pool_size": threads,
         "max_overflow": 2,
         "pool_timeout": 3,
+        # The pool's rollback would be for nothing: outside of transactions there is none, and theirs end with them.
+        "pool_reset_on_return": None,
         "connect_args": {
             "connect_timeout": patience.CONNECT,
             # What is worth preparing is prepared by name; the driver would drop that too with its own, at any rollback.

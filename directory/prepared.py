@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from directory.extensions import db
 
 Row = tuple[Any, ...]
+_LOADER = "directory.loader"  # where a connection's notes hold what turns its results into values
 
 
 class Prepared:
@@ -58,6 +59,7 @@ class _Plan:
     """The text of a statement for a dialect, and what its values go through on their way in and out."""
 
     def __init__(self, statement: Select[Any] | TextClause, dialect: Dialect) -> None:
+        self._dialect = dialect
         compiled: Any = statement.compile(dialect=dialect)
         self._text = str(compiled)
         self._order: list[str] = compiled.positiontup
@@ -77,34 +79,34 @@ class _Plan:
             listener(None, None, self._text, values, None, False)
         dialect: Any = engine.dialect
         try:
-            rows, types = self._ask(connection, values)
+            rows = self._ask(connection, values)
         except _errors(engine) as error:
             gone = dialect.is_disconnect(error, connection.dbapi_connection, None)
             if gone:
                 connection.invalidate(error)
             raise _as_sqlalchemy(error, engine, gone=gone) from error
-        if self._readers is None:
-            self._readers = self._made_readers(types, dialect)
         return [_read(row, self._readers) for row in rows] if self._readers else rows
 
-    def _ask(self, connection: Any, values: Row) -> tuple[list[Row], list[Any]]:
-        """The rows, and the driver's types of their columns."""
+    def _ask(self, connection: Any, values: Row) -> list[Row]:
+        """The rows as the driver gives them. The first time, tells `_learn` their types."""
         raise NotImplementedError
 
-    def _made_readers(self, types: list[Any], dialect: Dialect) -> list[tuple[int, Any]]:
+    def _learn(self, types: list[Any]) -> None:
         made = (
-            (place, column.type.dialect_impl(dialect).result_processor(dialect, types[place]))
+            (place, column.type.dialect_impl(self._dialect).result_processor(self._dialect, types[place]))
             for place, column in enumerate(self._columns)
         )
-        return [(place, read) for place, read in made if read is not None]
+        self._readers = [(place, read) for place, read in made if read is not None]
 
 
 class _SqlitePlan(_Plan):
-    def _ask(self, connection: Any, values: Row) -> tuple[list[Row], list[Any]]:
+    def _ask(self, connection: Any, values: Row) -> list[Row]:
         cursor = connection.cursor()
         try:
-            rows = cursor.execute(self._text, values).fetchall()
-            return rows, [column[1] for column in cursor.description]
+            rows: list[Row] = cursor.execute(self._text, values).fetchall()
+            if self._readers is None:
+                self._learn([column[1] for column in cursor.description])
+            return rows
         finally:
             cursor.close()
 
@@ -116,18 +118,20 @@ class _PostgresqlPlan(_Plan):
         super().__init__(statement, type(dialect)(paramstyle="numeric_dollar"))
         self._name = f"directory_{id(self):x}".encode()
 
-    def _ask(self, connection: Any, values: Row) -> tuple[list[Row], list[Any]]:
-        driver = connection.dbapi_connection
+    def _ask(self, connection: Any, values: Row) -> list[Row]:
+        driver, known = connection.dbapi_connection, connection.info
         libpq = driver.pgconn
-        if self._name not in connection.info:
+        if self._name not in known:
             libpq.send_prepare(self._name, self._text.encode())
             driver.result()
-            connection.info[self._name] = True
+            known[self._name] = True
         libpq.send_query_prepared(self._name, [_written(value) for value in values])
         result = driver.result()
-        loaded = Transformer(driver)
-        loaded.set_pgresult(result)
-        return loaded.load_rows(0, result.ntuples, tuple), [result.ftype(n) for n in range(result.nfields)]
+        loader = known.get(_LOADER) or known.setdefault(_LOADER, Transformer(driver))
+        loader.set_pgresult(result)
+        if self._readers is None:
+            self._learn([result.ftype(n) for n in range(result.nfields)])
+        return loader.load_rows(0, result.ntuples, tuple)  # type: ignore[no-any-return]
 
 
 def _errors(engine: Engine) -> Any:
