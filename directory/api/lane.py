@@ -25,6 +25,7 @@ OVERHEAD = 1500  # bytes that an entry takes beside its body
 PERSONAL = ("HTTP_AUTHORIZATION", "HTTP_COOKIE", "HTTP_ORIGIN", "HTTP_IF_MATCH", "HTTP_RANGE")
 
 Environ = dict[str, Any]
+Headers = list[tuple[str, str]]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 Count = Callable[[str, str, int, float], None]  # method, route, status, seconds
@@ -32,13 +33,19 @@ Count = Callable[[str, str, int, float], None]  # method, route, status, seconds
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A public answer: its headers, all but the request's id, and its body."""
+    """A public answer. Of its headers, all but the request's id, it holds what others have too only by reference."""
 
-    headers: list[tuple[str, str]]
-    unchanged: list[tuple[str, str]]  # the headers of its 304
+    media_type: str
+    own: Headers
+    shared: Headers
     etag: str
     body: bytes
     route: str
+
+    def headers(self) -> Headers:
+        """The headers of the whole answer; those of its 304 are the last two parts."""
+        content = [("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
+        return [*content, *self.own, *self.shared]
 
 
 class Lane:
@@ -51,7 +58,9 @@ class Lane:
         self._reads: dict[str, Any] = {
             name: view for name, view in flask.view_functions.items() if _is_plain_read(view)
         }
-        self._vary = ", ".join([*operation.PERSONAL, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
+        vary = ", ".join([*operation.PERSONAL, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
+        plain, secure = ([("Vary", vary), *security.public_headers(scheme)] for scheme in ("http", "https"))
+        self._shared: tuple[Headers, Headers] = (plain, secure)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
@@ -60,6 +69,7 @@ class Lane:
         if any(name in environ for name in PERSONAL):
             return self._app(environ, start_response)
         began = time.perf_counter()
+        environ["HTTP_X_REQUEST_ID"] = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         key = (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
         mark = self._guard.mark()
         if mark is None:
@@ -78,9 +88,9 @@ class Lane:
 
     def _give(self, answer: Answer, environ: Environ, start_response: StartResponse, began: float) -> Iterable[bytes]:
         """Give an answer, under an id of this request's own; 304 where the caller has it."""
-        request_id = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        request_id = environ["HTTP_X_REQUEST_ID"]
         has = _has(environ.get("HTTP_IF_NONE_MATCH"), answer.etag)
-        status, headers = (304, answer.unchanged) if has else (200, answer.headers)
+        status, headers = (304, [*answer.own, *answer.shared]) if has else (200, answer.headers())
         start_response("304 NOT MODIFIED" if has else "200 OK", [*headers, ("X-Request-ID", request_id)])
         security.log_request("GET", environ["PATH_INFO"], status, began, request_id=request_id, user_id=None)
         if self._count is not None:
@@ -97,18 +107,12 @@ class Lane:
         if view is None:
             return None
         with self._flask.app_context():
-            g.request_id = environ.get("HTTP_X_REQUEST_ID", "")
+            g.request_id = environ["HTTP_X_REQUEST_ID"]
             query_string = environ.get("QUERY_STRING", "").encode("latin-1")
             made = operation.read(view.operation, view.view, environ["PATH_INFO"], dict(arguments), query_string)
-        headers = [
-            ("Content-Type", "application/json"),
-            ("Content-Length", str(len(made.body))),
-            *made.headers.items(),
-            ("ETag", f'"{made.etag}"'),
-            ("Vary", self._vary),
-            *security.public_headers(environ["wsgi.url_scheme"]),
-        ]
-        return _answer(headers, made.body, rule.rule)
+        etag = f'"{made.etag}"'
+        own, shared = [*made.headers.items(), ("ETag", etag)], self._shared[environ["wsgi.url_scheme"] == "https"]
+        return Answer("application/json", own, shared, etag, made.body, rule.rule)
 
     def _passed(
         self, environ: Environ, start_response: StartResponse, key: tuple[str, ...], mark: Any
@@ -116,7 +120,7 @@ class Lane:
         """Let the application answer, and keep the answer if it is public."""
         given: dict[str, Any] = {}
 
-        def note(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        def note(status: str, headers: Headers, exc_info: Any = None) -> Any:
             given.update(status=status, headers=headers)
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 
@@ -127,8 +131,7 @@ class Lane:
             if close := getattr(parts, "close", None):
                 close()
         if _is_public(given["status"], given["headers"]):
-            headers = [(name, value) for name, value in given["headers"] if name.lower() != "x-request-id"]
-            self._keep(key, mark, _answer(headers, body, environ[security.ROUTE]))
+            self._keep(key, mark, _answer(given["headers"], body, environ[security.ROUTE]))
         return [body]
 
     def _keep(self, key: tuple[str, ...], mark: Any, answer: Answer) -> None:
@@ -141,7 +144,7 @@ def _is_plain_read(view: Any) -> bool:
     return view.access == "public" and spec is not None and spec.answer is not None and spec.etag
 
 
-def _is_public(status: str, headers: list[tuple[str, str]]) -> bool:
+def _is_public(status: str, headers: Headers) -> bool:
     """Whether everybody would get the answer: a 200 that says that it is public, with an ETag and no cookie."""
     named = {name.lower(): value for name, value in headers}
     if not status.startswith("200 ") or "set-cookie" in named or "etag" not in named:
@@ -149,10 +152,10 @@ def _is_public(status: str, headers: list[tuple[str, str]]) -> bool:
     return named.get("cache-control", "").startswith("public")
 
 
-def _answer(headers: list[tuple[str, str]], body: bytes, route: str) -> Answer:
-    etag = next(value for name, value in headers if name.lower() == "etag")
-    unchanged = [(name, value) for name, value in headers if name.lower() not in {"content-type", "content-length"}]
-    return Answer(headers, unchanged, etag, body, route)
+def _answer(headers: Headers, body: bytes, route: str) -> Answer:
+    named = {name.lower(): value for name, value in headers}
+    own = [each for each in headers if each[0].lower() not in {"content-type", "content-length", "x-request-id"}]
+    return Answer(named["content-type"], own, [], named["etag"], body, route)
 
 
 def _has(if_none_match: str | None, etag: str) -> bool:
