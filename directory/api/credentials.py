@@ -77,7 +77,7 @@ def refuse_bad_token() -> None:
 
 def viewer() -> Caller | None:
     """The caller, or None where the request is anonymous."""
-    user: Any = current_user._get_current_object()
+    user: Any = g._login_user if "_login_user" in g else current_user._get_current_object()
     return user if isinstance(user, Caller) else None
 
 

@@ -93,6 +93,8 @@ def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
     """The checked parameters, as the view's `query`; unknown ones are refused on every route."""
     given = read_query(query_string)
     g.path, g.parameters = path, given
+    if spec.query is NOTHING and not given:
+        return {}
     try:
         loaded = spec.query.load(given)
     except ValidationError as error:
@@ -107,6 +109,8 @@ def _body(spec: Operation) -> dict[str, Any]:
         given = {}
     if not isinstance(given, dict):
         raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
+    if spec.body is NOTHING and not given:
+        return {}
     try:
         loaded = spec.body.load(given)
     except ValidationError as error:
@@ -131,11 +135,9 @@ def respond(result: Any, spec: Operation) -> Response:
     if isinstance(result, Response):
         return result
     answer = made(result, spec)
-    response = Response(answer.body, status=spec.status, headers=answer.headers)
+    response = Response(answer.body, spec.status, answer.headers, content_type="application/json")
     if spec.answer is None:
         del response.headers["Content-Type"]
-    else:
-        response.content_type = "application/json"
     if answer.etag is not None:
         tag(response, answer.etag)
     return response
