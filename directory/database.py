@@ -37,6 +37,7 @@ POSTGRES_SETTINGS = {
     "lock_timeout": "1400",
     "idle_in_transaction_session_timeout": "10000",
     "timezone": "UTC",
+    "max_parallel_workers_per_gather": "0",  # their start takes 5 ms, of which a search needs none: see in_parallel
 }
 CONFLICTS = {"40001", "40P01", "55P03"}  # serialisation failure, deadlock, lock not available
 # Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
@@ -183,6 +184,17 @@ def _begin_sqlite(wait: bool) -> Iterator[None]:
     finally:
         db.session.rollback()  # where it was not committed: the database's lock goes before ours
         turn.release()
+
+
+@contextmanager
+def in_parallel() -> Iterator[None]:
+    """Let PostgreSQL divide what is asked within among its workers: worth it for sums over whole tables alone."""
+    if not on_postgresql():
+        yield
+        return
+    db.session.execute(text("SET max_parallel_workers_per_gather = 2"))
+    yield
+    db.session.execute(text("RESET max_parallel_workers_per_gather"))  # to what the connection began with
 
 
 def unbounded() -> None:

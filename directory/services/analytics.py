@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Float, cast, func, select
 
+from directory.database import in_parallel
 from directory.extensions import db
 from directory.models import AccountStatus, AuditEntry, Category, Project, Status, Upvote, User, now
 from directory.services.paging import AnySelect
@@ -24,10 +25,11 @@ def dashboard(days: int) -> dict[str, Any]:
     today = at.date()
     first = today - timedelta(days=days - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=at.tzinfo)
-    series = _series(since, days)
+    with in_parallel():
+        series, totals = _series(since, days), _totals()
     return {
         "generated_at": at,
-        "totals": _totals(),
+        "totals": totals,
         "review": _review(since, series),
         "series": series,
         "top_projects": _top_projects(),
