@@ -187,6 +187,7 @@ def prepare(url: str, environment: dict[str, str]) -> Subjects:
         ids = list(connection.scalars(text("SELECT id FROM users ORDER BY id LIMIT :n"), {"n": MEMBERS + 1}))
         connection.execute(text("UPDATE users SET role = 'admin' WHERE id = :id"), {"id": ids[0]})
         rows = [{"u": user, "h": digest(f"bench-{user}"), "at": now} for user in ids]
+        connection.execute(text("DELETE FROM tokens WHERE name = 'bench'"))  # of an earlier run over the same database
         into = "INSERT INTO tokens (user_id, name, token_hash, created_at) VALUES (:u, 'bench', :h, :at)"
         connection.execute(text(into), rows)
         live = list(connection.scalars(text("SELECT id FROM projects WHERE status = 'live' ORDER BY id DESC")))

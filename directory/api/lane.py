@@ -18,7 +18,7 @@ from werkzeug.exceptions import HTTPException
 from directory.api import operation, security
 from directory.freshness import Guard, Kept
 
-CAPACITY = 8 * 2**20  # bytes of answers kept by a process
+CAPACITY = 16 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 1500  # bytes that an entry takes beside its body
 # A request with any of these may get another answer than the next one.
