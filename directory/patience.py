@@ -130,14 +130,9 @@ class PatientConnection(psycopg.Connection[Any]):
             wanted = next(gen)
             while True:
                 ready = yield wanted
-                now = time.monotonic()
-                if not ready and now > began + SILENCE:
+                if not ready and time.monotonic() > began + SILENCE:
                     self.watch.suspect()
-                if now > ends + GRACE or (not ready and self.watch.away):
-                    self._give_up()
-                if now > ends and not cancelled:
-                    cancelled = True
-                    self._cancel()
+                cancelled = self._end_in_time(ends, cancelled, silent=not ready)
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
@@ -175,13 +170,18 @@ class PatientConnection(psycopg.Connection[Any]):
             self._give_up()
         ends, cancelled = _time.ends or math.inf, False
         while not poll.poll(MOMENT * 1000):
-            now = time.monotonic()
-            if now > ends + GRACE or self.watch.away:
-                self._give_up()
-            if now > ends and not cancelled:
-                cancelled = True
-                self._cancel()
+            cancelled = self._end_in_time(ends, cancelled, silent=True)
             self.watch.suspect()
+
+    def _end_in_time(self, ends: float, cancelled: bool, *, silent: bool) -> bool:
+        """Cancel what takes too long, once, and give up where that does not help; whether it has been cancelled."""
+        now = time.monotonic()
+        if now > ends + GRACE or (silent and self.watch.away):
+            self._give_up()
+        if now > ends and not cancelled:
+            self._cancel()
+            return True
+        return cancelled
 
     def _cancel(self) -> None:
         """Have the server stop: left alone, it would still do what the caller is told is not done."""
