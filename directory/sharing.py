@@ -1,6 +1,7 @@
 """The folder in which the processes of a server share what they measure, for as long as the server runs."""
 
 import atexit
+import fcntl
 import os
 import re
 import shutil
@@ -8,19 +9,69 @@ import tempfile
 from pathlib import Path
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
+PREFIX = "directory-metrics-"
 
 
 def provide(parent: str | None = None) -> None:
     """Make a folder and name it, unless the operator named one or this process has made one already.
 
-    One that another server made and handed down to this one, its successor, is that one's, which removes it.
+    One that another server made and handed down to this one, its successor, is that one's, which removes it. What a
+    server that was killed could not remove goes first.
     """
-    named = Path(os.environ.get(VARIABLE, "")).name
-    maker = re.fullmatch(r"directory-metrics-(\d+)-\w+", named)
-    if named and (maker is None or int(maker[1]) == os.getpid()):
+    named = Path(os.environ.get(VARIABLE, ""))
+    if named.name and _maker(named) in {None, os.getpid()}:
         return
-    os.environ[VARIABLE] = tempfile.mkdtemp(prefix=f"directory-metrics-{os.getpid()}-", dir=parent)
+    for folder in Path(parent or tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if _abandoned(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+    os.environ[VARIABLE] = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
+    _hold(Path(os.environ[VARIABLE]))
     atexit.register(_remove, os.environ[VARIABLE], os.getpid())
+
+
+def _maker(folder: Path) -> int | None:
+    """The process that made it, None where that was none of ours."""
+    made = re.fullmatch(rf"{PREFIX}(\d{{1,9}})-\w+", folder.name)
+    return int(made[1]) if made else None
+
+
+def _hold(folder: Path) -> int:
+    """Hold it until this process and all its forks are gone. Raises OSError where others do."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def _abandoned(folder: Path) -> bool:
+    """Whether it is ours, its maker dead, and nobody left who holds it.
+
+    The number alone would not do: where containers share a folder, that of a living server may mean nobody here.
+    """
+    maker = _maker(folder)
+    if maker is None or _lives(maker):
+        return False
+    try:
+        held = _hold(folder)
+    except OSError:
+        return False
+    try:
+        return os.fstat(held).st_uid == os.getuid()
+    finally:
+        os.close(held)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it is somebody else's
+    return True
 
 
 def _remove(folder: str, maker: int) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,76 @@ def test_a_folder_that_another_server_made_is_not_taken_over(named: pytest.Monke
     named.setenv(sharing.VARIABLE, f"/dev/shm/directory-metrics-{os.getpid() + 1}-abcd")
     sharing.provide(str(tmp_path))
     assert Path(os.environ[sharing.VARIABLE]).parent == tmp_path
+
+
+# Makes a folder and is killed; a child of it lives on until its standard input ends, where it is told to.
+KILLED = """
+import os, signal, sys
+from directory import sharing
+sharing.provide(sys.argv[1])
+if sys.argv[2:] and not os.fork():
+    sys.stdin.read()
+    os._exit(0)
+print(os.environ[sharing.VARIABLE], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@contextmanager
+def killed(parent: Path, *options: str) -> Iterator[Path]:
+    """The folder of one who was killed; who it leaves lives for as long as the block runs."""
+    environment = {name: value for name, value in os.environ.items() if name != sharing.VARIABLE}
+    command = [sys.executable, "-c", KILLED, str(parent), *options]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **pipes) as process:
+        folder = Path(process.stdout.readline().strip())
+        assert process.wait() == -signal.SIGKILL
+        yield folder
+
+
+def test_the_folder_of_a_server_that_was_killed_goes_at_the_next_start(
+    named: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with killed(tmp_path) as folder:
+        assert folder.is_dir()
+        sharing.provide(str(tmp_path))
+    assert [str(path) for path in tmp_path.iterdir()] == [os.environ[sharing.VARIABLE]]
+
+
+def test_it_stays_while_any_process_of_that_server_is_left(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with killed(tmp_path, "and leave one") as folder:
+        sharing.provide(str(tmp_path))
+        assert folder.is_dir()
+
+
+def test_what_is_not_known_to_be_abandoned_stays(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with killed(tmp_path) as folder:
+        number = sharing._maker(folder)
+    others = [
+        tmp_path / name
+        for name in (
+            "directory-metrics-x-y",
+            "directory-metrics-1-init",
+            f"directory-metrics-{2**70}-a",
+            f"other-{number}-a",
+        )
+    ]
+    for other in others:
+        other.mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "files").mkdir(parents=True)
+    (tmp_path / f"directory-metrics-{number}-link").symlink_to(elsewhere)
+    sharing.provide(str(tmp_path))
+    assert not folder.exists()
+    assert all(other.is_dir() for other in others)
+    assert (elsewhere / "files").is_dir()
+
+
+def test_the_folder_of_another_user_stays(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with killed(tmp_path) as folder:
+        named.setattr("directory.sharing.os.getuid", lambda: os.geteuid() + 1)
+        sharing.provide(str(tmp_path))
+        assert folder.is_dir()
 
 
 @pytest.fixture
