@@ -12,10 +12,11 @@ from flask import Flask
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DatabaseError, IntegrityError
 
+from directory.database import transaction
 from directory.extensions import db
-from directory.services import health
+from directory.services import health, moderation, recount
 from tests.conftest import ENVIRONMENT, Database
-from tests.factories import World
+from tests.factories import Api, World
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +69,17 @@ def test_a_migration_that_rebuilds_a_table_keeps_its_children(app: Flask, world:
         flask_migrate.downgrade(revision="0001")
         flask_migrate.upgrade()
         assert db.session.scalar(text("SELECT count(*) FROM upvotes")) == before == 2
+
+
+def test_what_was_there_before_is_found_by_search_after_going_down_and_up(app: Flask, world: World, api: Api) -> None:
+    title, tagged = world.project(title="Grüße vom See"), world.project(tags=["wörter"], status="pending")
+    with app.app_context():
+        flask_migrate.downgrade(revision="0001")
+        flask_migrate.upgrade()
+        assert recount.look(lambda number: number > 0) == (2, 0, [])
+        transaction(lambda: moderation.approve(tagged, by=None, notify=[]))
+    for words, project in (("GRUSSE see", title), ("worter", tagged)):
+        assert [one["id"] for one in api.get("/api/projects", query_string={"q": words}).json["items"]] == [project]
 
 
 def run(app: Flask, statement: str) -> None:

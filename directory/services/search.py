@@ -51,10 +51,14 @@ def _ascii(word: str) -> str:
 
 def index(projects: Iterable[Any]) -> None:
     """Make projects (anything with their text fields) findable by their present text, in this transaction."""
-    postgresql = on_postgresql()
+    fill(db.session, projects, postgresql=on_postgresql())
+
+
+def fill(by: Any, projects: Iterable[Any], *, postgresql: bool) -> None:
+    """The same by any session or connection; the migrations have one of their own."""
     rows = [{"id": p.id, **(_vector(p) if postgresql else _columns(p))} for p in projects]
     if rows:
-        db.session.execute(_UPSERT[postgresql], rows)
+        by.execute(_UPSERT[postgresql], rows)
 
 
 def forget(project_id: int) -> None:
