@@ -1,13 +1,24 @@
 """The promises about faults, each tried for a moment. `make chaos` tries them for minutes and prints what it saw."""
 
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests import chaos
 from tests.chaos import Outcome, Scenario, scenarios
-from tests.chaos.__main__ import main
+from tests.chaos.__main__ import INTERRUPTED, main
+from tests.chaos.stage import ended
 from tests.servers import ServerMissing
+from tests.serving import ROOT, WITHIN
 
 
 @pytest.mark.faults
@@ -41,7 +52,7 @@ def broken(kills: int) -> Outcome:
 def test_the_table_tells_what_was_done_promised_and_seen(staged: list[Scenario], capsys: Any) -> None:
     staged.append(Scenario("kill", "nothing lost", kept, {"kills": 2}, {"kills": 200}))
     assert main([]) == 0
-    assert "| kill | 200 kills | nothing lost | 0 lost / all there | pass |" in capsys.readouterr().out
+    assert "| kill | 200 kills | nothing lost | 0 lost / all there | 0 | pass |" in capsys.readouterr().out
     assert main(["--short", "kil"]) == 0
     assert "| 2 kills |" in capsys.readouterr().out
 
@@ -51,8 +62,39 @@ def test_a_broken_promise_fails_and_the_others_are_played_all_the_same(staged: l
         staged.append(Scenario(name, "nothing lost", play, {}, {"kills": 3}))
     assert main([]) == 1
     table = capsys.readouterr().out
-    assert "| first |  | nothing lost | AssertionError: 3 lost | FAIL |" in table
+    assert "| first |  | nothing lost | AssertionError: 3 lost | 0 | FAIL |" in table
     assert "| second | 3 kills |" in table
+
+
+def littering() -> Outcome:
+    Path(tempfile.mkdtemp(prefix="litter-"))
+    subprocess.run("/bin/sleep 60 &", shell=True, check=True)
+    return Outcome("littered", "all well")
+
+
+def test_a_scenario_that_leaves_something_behind_fails_and_it_is_removed(staged: list[Scenario], capsys: Any) -> None:
+    staged.append(Scenario("litter", "nothing left", littering, {}, {}))
+    assert main([]) == 1
+    assert re.search(r"all well; left behind: process \d+: /bin/sleep 60, litter-", capsys.readouterr().out)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, by: int) -> None:
+    command = [sys.executable, "-m", "tests.chaos", "mid-write, on SQLite"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    run = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    give_up = time.monotonic() + WITHIN
+    while not [one for one in tmp_path.glob("*/*/ledger") if one.read_bytes().count(b"toggle")]:
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+    family = psutil.Process(run.pid).children(recursive=True)
+    run.send_signal(by)
+    assert run.communicate(timeout=WITHIN)[0].startswith(b"| fault |")
+    assert run.returncode == INTERRUPTED
+    assert list(tmp_path.iterdir()) == []
+    assert family
+    ended(family, 5)
 
 
 def test_to_play_nothing_is_no_success(staged: list[Scenario]) -> None:

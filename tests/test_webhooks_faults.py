@@ -1,4 +1,4 @@
-"""Delivered at least once, whatever dies: real processes, a scripted receiver. The long version is `bench.webhooks`."""
+"""Delivered at least once, whatever dies: real processes, a scripted receiver. Deliverers are killed in tests/chaos."""
 
 import http.client
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests import deliverers
 from tests.conftest import ENVIRONMENT, Database
 from tests.factories import World
 from tests.outbox import endpoint, put, states
-from tests.receiver import SECRET, Receiver, flaky, hang
+from tests.receiver import SECRET, Receiver, hang
 from tests.serving import WITHIN, serving
 
 pytestmark = pytest.mark.faults
@@ -33,28 +33,6 @@ def environment(database: Database, receiver: Receiver) -> dict[str, str]:
 def approve(app: Flask, project_id: int, **by: Any) -> None:
     with app.app_context():
         transaction(lambda: moderation.approve(project_id, **by))
-
-
-def test_nothing_is_lost_and_little_comes_twice_while_deliverers_are_killed(
-    app: Flask, world: World, database: Database
-) -> None:
-    owner, admin = world.user(), world.admin()
-    projects = [world.project(owner, status="pending") for _ in range(60)]
-    with Receiver(flaky(0.15, seconds=0.04)) as receiver:
-        to = endpoint(receiver.url)
-        quick = ("--deadline", 2.5, "--slack", 1, "--delay", 0.2)
-        with deliverers.running(environment(database, receiver), "--kill-every", 0.2, *quick) as fleet:
-            for project_id in projects:
-                approve(app, project_id, by=admin, notify=[to])
-            receiver.wait(lambda r: len(r.accepted()) == 60)
-            receiver.wait(lambda _: states(app) == {"delivered": 60})
-
-    accepted = receiver.accepted()
-    assert len(accepted) == 60
-    assert fleet.kills > 0
-    assert accepted.total() - 60 <= fleet.kills
-    told = [request.verified()["data"]["project"]["id"] for request in receiver.received]
-    assert set(told) == set(projects)
 
 
 def test_several_deliverers_never_send_the_same_try(app: Flask, database: Database) -> None:

@@ -94,6 +94,24 @@ def slowest(answers: Iterable[Answer]) -> float:
     return max((answer.seconds for answer in answers), default=0.0)
 
 
+def waited(answers: Iterable[Answer], share: float) -> float:
+    """Within how many seconds that share of the callers had an answer."""
+    found = sorted(answer.seconds for answer in answers)
+    return found[int(len(found) * share)]
+
+
+def expect(answers: list[Answer], *allowed: int) -> None:
+    """AssertionError where there was no answer at all, or one of another status."""
+    assert answers, "no request"
+    assert {answer.status for answer in answers} <= set(allowed), statuses(answers)
+
+
+def expect_good(answers: list[Answer]) -> None:
+    """AssertionError where there was no answer at all, or the service failed."""
+    assert answers, "no request"
+    assert all(answer.good for answer in answers), statuses(answers)
+
+
 def until_good(step: Step, within: float = 30.0) -> float:
     """Ask until there is a good answer; after how many seconds it was there. AssertionError where none comes."""
     began = time.monotonic()

@@ -1,13 +1,15 @@
 """PostgreSQL says nothing, or little by little: connections stay open, and only time tells."""
 
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 import psutil
 
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, reader, toggler
-from tests.chaos.load import Answer, Load, Step, slowest, statuses, until_good
+from tests.chaos.load import Answer, Load, Step, expect, expect_good, slowest, statuses, until_good
 from tests.chaos.stage import Stage, stage
 from tests.processes import Server
 
@@ -31,10 +33,39 @@ def ready(at: Stage) -> Step:
 
 def bounded(answers: list[Answer]) -> None:
     """Every caller had an answer of the service in time."""
-    assert {answer.status for answer in answers} <= {200, 201, 204, 403, 404, 409, 503}, statuses(answers)
+    expect(answers, 200, 201, 204, 403, 404, 409, 503)
     assert slowest(answers) < BOUND + LATE, f"{slowest(answers):.1f} s for an answer"
     refused = [answer for answer in answers if answer.status == 503]
     assert {answer.type for answer in refused} <= {"application/problem+json"}
+
+
+class Siege(NamedTuple):
+    """Callers who ask all the while, and one who asks whether the service is alive."""
+
+    callers: int
+    load: Load
+    living: Load
+
+    def __str__(self) -> str:
+        """What they were told."""
+        answers, living = self.load.answers, self.living.answers
+        return (
+            f"{statuses(answers)}; slowest {slowest(answers):.1f} s; "
+            f"/healthz {len(living):,} x 200, slowest {slowest(living):.2f} s"
+        )
+
+    def done(self) -> str:
+        """How much was asked."""
+        return f"{len(self.load.answers):,} requests of {self.callers} callers"
+
+
+@contextmanager
+def siege(at: Stage, callers: list[Step]) -> Iterator[Siege]:
+    """Callers for as long as the block runs, each of whom has to be answered in time, while the service lives."""
+    with Load(callers) as load, Load([alive(at)], pause=0.1) as living:
+        yield Siege(len(callers), load, living)
+    bounded(load.answers)
+    expect(living.answers, 200)
 
 
 @scenario(
@@ -47,7 +78,7 @@ def mute(times: int, seconds: float) -> Outcome:
     with stage("postgresql", proxied=True) as at:
         assert at.proxy is not None
         back = []
-        with Load(crowd(at)) as load, Load([alive(at)], pause=0.1) as living:
+        with siege(at, crowd(at)) as held:
             for _ in range(times):
                 time.sleep(1)
                 at.proxy.set("mute")
@@ -55,15 +86,8 @@ def mute(times: int, seconds: float) -> Outcome:
                 assert ready(at)().status == 503
                 at.proxy.set("pass")
                 back.append(until_good(reader(at)))
-        bounded(load.answers)
-        assert {answer.status for answer in living.answers} == {200}
         at.settle()
-        return Outcome(
-            f"mute {times} x {seconds:.0f} s, {len(load.answers):,} requests of 17 callers",
-            f"{statuses(load.answers)}; slowest {slowest(load.answers):.1f} s; "
-            f"/healthz {len(living.answers)} x 200, slowest {slowest(living.answers):.1f} s; "
-            f"good again after {max(back):.1f} s",
-        )
+        return Outcome(f"mute {times} x {seconds:.0f} s, {held.done()}", f"{held}; good again after {max(back):.1f} s")
 
 
 @scenario(
@@ -75,7 +99,7 @@ def mute(times: int, seconds: float) -> Outcome:
 def frozen(seconds: float) -> Outcome:
     with stage("postgresql") as at:
         assert at.server is not None
-        with Load(crowd(at)) as load, Load([alive(at)], pause=0.1) as living:
+        with siege(at, crowd(at)) as held:
             time.sleep(1)
             at.server.pause()
             time.sleep(seconds)
@@ -84,16 +108,13 @@ def frozen(seconds: float) -> Outcome:
             stopped = _freeze_backends(at.server)
             replaced = until_good(toggler(at, at.members[0], 99))
             time.sleep(seconds)
-            late = load.since(time.monotonic() - seconds / 2)
+            late = held.load.since(time.monotonic() - seconds / 2)
             _thaw(stopped)
-        bounded(load.answers)
-        assert {answer.status for answer in living.answers} == {200}
-        assert all(answer.good for answer in late), statuses(late)
+        expect_good(late)
         at.settle(late=True)
         return Outcome(
-            f"all for {seconds:.0f} s, then {len(stopped)} backends, {len(load.answers):,} requests of 17 callers",
-            f"{statuses(load.answers)}; slowest {slowest(load.answers):.1f} s; /healthz slowest "
-            f"{slowest(living.answers):.1f} s; good again {thawed:.1f} s after the thaw, {replaced:.1f} s without one",
+            f"all for {seconds:.0f} s, then {len(stopped)} backends, {held.done()}",
+            f"{held}; good again {thawed:.1f} s after the thaw, {replaced:.1f} s without one",
         )
 
 
@@ -120,16 +141,13 @@ def slow(delays: list[float]) -> Outcome:
     with stage("postgresql", proxied=True) as at:
         assert at.proxy is not None
         seen = []
-        with Load([alive(at)], pause=0.1) as living:
-            for delay in delays:
-                at.proxy.set("delay", delay)
-                with Load(crowd(at)) as load:
-                    time.sleep(5)
-                bounded(load.answers)
-                seen.append(f"{delay * 1000:.0f} ms each way: {statuses(load.answers)}, {slowest(load.answers):.1f} s")
-                at.proxy.set("pass")
-                back = until_good(reader(at, at.members[0]))
-                assert back < BOUND, f"{back:.1f} s until it was good again"
-        assert {answer.status for answer in living.answers} == {200}
+        for delay in delays:
+            at.proxy.set("delay", delay)
+            with siege(at, crowd(at)) as held:
+                time.sleep(5)
+            seen.append(f"{delay * 1000:.0f} ms each way: {held}")
+            at.proxy.set("pass")
+            back = until_good(reader(at, at.members[0]))
+            assert back < BOUND, f"{back:.1f} s until it was good again"
         at.settle()
-        return Outcome(f"{len(delays)} x 5 s, 17 callers", "; ".join(seen))
+        return Outcome(f"{len(delays)} x 5 s, {len(crowd(at))} callers", ". ".join(seen))

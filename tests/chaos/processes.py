@@ -13,8 +13,8 @@ import psutil
 from tests import servers
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, voter
-from tests.chaos.load import Answer, Load, Step, slowest, statuses, until_good
-from tests.chaos.stage import Person, Stage, stage
+from tests.chaos.load import Answer, Load, Step, expect, expect_good, slowest, statuses, until_good
+from tests.chaos.stage import Person, Stage, ended, stage
 from tests.serving import Serving
 
 FAR = {f"RATELIMIT_{tier}": "1000000 per hour" for tier in ("VOTING", "SUBMISSION", "AUTH", "WRITE")}
@@ -74,8 +74,7 @@ def killed(kills: int) -> Outcome:
                 time.sleep(0.5)
                 workers(serving(at))[0].kill()
             time.sleep(1)
-        failed = [answer for answer in load.answers if not answer.good]
-        assert not failed, f"failed again: {statuses(failed)}"
+        expect_good(load.answers)
         assert len(lost) <= CLIENTS * kills
         at.settle()
         asked = len(load.answers) + len(lost)
@@ -113,26 +112,16 @@ def reloaded(reloads: int) -> Outcome:
         with Load([*everybody(at), kept]) as load:
             for _ in range(reloads):
                 time.sleep(1)
-                before = {worker.pid for worker in workers(serving(at))}
+                before = workers(serving(at))
                 serving(at).process.send_signal(signal.SIGHUP)
-                _gone(before, 30)
+                ended(before, 30)
             time.sleep(1)
-        failed = [answer for answer in load.answers if not answer.good]
-        assert not failed, f"{len(failed)} failed: {statuses(failed)}"
+        expect_good(load.answers)
         at.settle()
         return Outcome(
             f"{reloads} reloads, {len(load.answers):,} requests",
             f"0 failed; {statuses(load.answers)}, slowest {slowest(load.answers) * 1000:.0f} ms",
         )
-
-
-def _gone(pids: set[int], within: float) -> float:
-    """Wait until none of these processes is left; for how many seconds."""
-    began = time.monotonic()
-    while any(psutil.pid_exists(pid) for pid in pids):
-        assert time.monotonic() < began + within, f"still there after {within:.0f} s"
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 @scenario(
@@ -141,7 +130,7 @@ def _gone(pids: set[int], within: float) -> float:
     short={"times": 1},
     long={"times": 10},
 )
-def ended(times: int) -> Outcome:
+def told_to_end(times: int) -> Outcome:
     seconds, met = [], set()
     for _ in range(times):
         with house() as at, servers.connect(at.url) as holder:
@@ -158,7 +147,7 @@ def ended(times: int) -> Outcome:
                 holder.execute("ROLLBACK")
                 serving(at).process.wait(30)
                 seconds.append(time.monotonic() - told)
-            assert [answer.status for answer in load.answers] == [200], statuses(load.answers)
+            expect(load.answers, 200)
             at.settle()
     return Outcome(f"{times} ends", f"in hand: 200; new callers: {', '.join(met)}; ended after {max(seconds):.1f} s")
 
@@ -190,7 +179,7 @@ def overlong(times: int) -> Outcome:
         )
         vote = f"/api/projects/{at.projects[0]}/upvote"
         found = [at.ask("PUT", vote, at.members[n % 8]) for n in range(times)]
-        assert {answer.status for answer in found} == {503}, statuses(found)
+        expect(found, 503)
         assert slowest(found) <= 5, f"{slowest(found):.1f} s"
         assert at.ask("GET", "/api/projects", at.members[0]).status == 200
         database.execute("DROP TRIGGER slow ON upvotes")
@@ -225,10 +214,10 @@ def _behead(at: Stage) -> float:
     service.deliverer()
     with Load(everybody(at)):
         time.sleep(0.5)
-        family = {child.pid for child in service.children()}
+        family = service.children()
         service.stop(signal.SIGKILL)
     # Nobody calls meanwhile: a caller who is refused again and again is given the port itself for his own at last.
-    return _gone(family, 30)
+    return ended(family, 30)
 
 
 def _start_again(at: Stage) -> float:

@@ -6,7 +6,7 @@ from itertools import cycle, islice
 from tests import servers
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import author, moderator, reader, toggler
-from tests.chaos.load import Answer, Load, slowest, statuses
+from tests.chaos.load import Answer, Load, expect, expect_good, slowest, statuses
 from tests.chaos.stage import Stage, stage
 
 BOTH = ("sqlite", "postgresql")
@@ -33,7 +33,7 @@ def seen(per_database: dict[str, list[Answer]]) -> str:
     "32 togglers on 8 accounts and 3 projects",
     "count = rows, votes = parity of the acknowledged toggles, 0 x 5xx",
     short={"seconds": 3.0},
-    long={"seconds": 20.0},
+    long={"seconds": 60.0},
 )
 def togglers(seconds: float) -> Outcome:
     answers = {}
@@ -44,7 +44,7 @@ def togglers(seconds: float) -> Outcome:
             with Load([toggler(at, person, seed) for seed, person in enumerate(people)], pause=0) as load:
                 time.sleep(seconds)
             answers[kind] = load.answers
-            assert {answer.status for answer in load.answers} == {200}, statuses(load.answers)
+            expect(load.answers, 200)
             at.settle()
     return Outcome(f"{seconds:.0f} s each, {done(answers)}", f"drift 0, parity 0; {seen(answers)}")
 
@@ -53,7 +53,7 @@ def togglers(seconds: float) -> Outcome:
     "16 togglers, 4 authors who delete, 3 moderators on the same projects",
     "no deadlock reaches a caller: 0 x 5xx; count = rows, no state skipped, one event per approval",
     short={"seconds": 4.0},
-    long={"seconds": 25.0},
+    long={"seconds": 60.0},
 )
 def everything_at_once(seconds: float) -> Outcome:
     answers, broken = {}, 0
@@ -67,6 +67,6 @@ def everything_at_once(seconds: float) -> Outcome:
                 time.sleep(seconds)
             answers[kind] = load.answers
             broken += deadlocks(at)
-            assert all(answer.good for answer in load.answers), statuses(load.answers)
+            expect_good(load.answers)
             at.settle()
     return Outcome(f"{seconds:.0f} s each, {done(answers)}", f"{broken} deadlocks in the database; {seen(answers)}")

@@ -10,7 +10,7 @@ from itertools import count
 
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, reader, toggler
-from tests.chaos.load import Answer, Load, Step, slowest, statuses, until_good
+from tests.chaos.load import Answer, Load, Step, expect, slowest, statuses, until_good
 from tests.chaos.postgresql_mute import alive, bounded
 from tests.chaos.stage import MAKING, Person, Stage, stage
 from tests.serving import ROOT
@@ -77,10 +77,10 @@ def locked(times: int) -> Outcome:
                     time.sleep(10)
                 assert until_good(toggler(at, at.members[0], 2)) < 5
             waited, refused, reads = waited + short.answers, refused + long.answers, reads + reading.answers
-        assert {answer.status for answer in waited} == {200}, statuses(waited)
+        expect(waited, 200)
         bounded(refused)
         assert sum(answer.status == 503 for answer in refused) >= 3 * times, statuses(refused)
-        assert {answer.status for answer in reads} == {200}
+        expect(reads, 200)
         at.settle()
         return Outcome(
             f"{times} x 3 s and 10 s, 3 writers and 2 readers",
@@ -104,7 +104,7 @@ def full(times: int, seconds: float) -> Outcome:
             with Load(readers) as reading, Load([*everybody(at), writer(at, at.members[6])]) as load:
                 time.sleep(seconds)
             assert writer(at, at.members[6])().status == 503
-            assert {answer.status for answer in reading.answers} == {200}, statuses(reading.answers)
+            expect(reading.answers, 200)
             bounded(load.answers)
             refused, reads = refused + sum(a.status == 503 for a in load.answers), reads + len(reading.answers)
             assert integrity(at) == "ok"

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ class Stage:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         self.service.process.wait()
-        psutil.wait_procs(family, 30)
+        ended(family, 30)
 
     def stop(self) -> None:
         """Stop the service, where it runs, in good order."""
@@ -85,8 +86,28 @@ class Stage:
         assert not wrong, f"{len(wrong)} wrong: {'; '.join(wrong[:3])}"
 
 
+def ended(processes: list[psutil.Process], within: float) -> float:
+    """Wait until none of these runs; for how many seconds. AssertionError where one still does.
+
+    Who is dead and waits to be buried has ended: with an orphan it is process 1 that takes its time for that.
+    """
+    began = time.monotonic()
+    while running := [process for process in processes if not _dead(process)]:
+        assert time.monotonic() < began + within, f"still there after {within:.0f} s: {running}"
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+def _dead(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    return True
+
+
 @contextmanager
-def stage(kind: str, *, proxied: bool = False, target: str = "wsgi:app", **settings: Any) -> Iterator[Stage]:
+def stage(
+    kind: str, *, proxied: bool = False, target: str = "wsgi:app", admins: int = 3, **settings: Any
+) -> Iterator[Stage]:
     """A stage on `sqlite`, or on a PostgreSQL of its own (behind a proxy).
 
     `target` is the application for gunicorn, `settings` its environment, where `{folder}` stands for the stage's own.
@@ -109,14 +130,14 @@ def stage(kind: str, *, proxied: bool = False, target: str = "wsgi:app", **setti
             seen = make_url(made.url).set(port=made.proxy.port).render_as_string(hide_password=False)
         given = {name: str(value).replace("{folder}", str(folder)) for name, value in settings.items()}
         made.settings = {**ENVIRONMENT, **WEBHOOK, "LOG_LEVEL": "ERROR", "DATABASE_URL": seen, **given}
-        people(made)
+        people(made, admins=admins)
         stack.callback(made.stop)
         made.start()
         projects(made)
         yield made
 
 
-def people(made: Stage, members: int = 8, admins: int = 3) -> None:
+def people(made: Stage, members: int = 8, *, admins: int) -> None:
     """Accounts, each with a token."""
     app = build(made.url)
     world = World(app)
@@ -132,15 +153,19 @@ def _person(world: World, caller: Caller) -> Person:
     return Person(caller.id, world.caller(caller).token or "")
 
 
+def submit(made: Stage, by: Person, name: str) -> int:
+    """A project that waits for a decision."""
+    answer = made.ask("POST", "/api/projects", by, {**MAKING, "url": f"https://example.org/{name}"})
+    assert answer.status == 201, answer
+    made.ledger.note("submit", 201, project=answer.json["id"])
+    return int(answer.json["id"])
+
+
 def projects(made: Stage, count: int = 6) -> None:
-    """Live projects, made through the service and so with their notifications and lines in the ledger."""
-    for number in range(count):
-        owner, by = made.members[number % len(made.members)], made.admins[0]
-        answer = made.ask("POST", "/api/projects", owner, {**MAKING, "url": f"https://example.org/{number}"})
-        assert answer.status == 201, answer
-        project = answer.json["id"]
-        made.ledger.note("submit", 201, project=project)
-        decided = made.ask("PUT", f"/api/admin/projects/{project}/approve", by)
+    """More live projects, made through the service and so with their notifications and lines in the ledger."""
+    for number in range(len(made.projects), len(made.projects) + count):
+        project = submit(made, made.members[number % len(made.members)], f"live/{number}")
+        decided = made.ask("PUT", f"/api/admin/projects/{project}/approve", made.admins[0])
         made.ledger.note("approve", decided.status, project=project)
         assert decided.status == 200, decided
         made.projects.append(project)

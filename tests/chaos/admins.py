@@ -1,0 +1,68 @@
+"""Administrators against each other: sixteen of them at the same moment, round after round."""
+
+from tests.burst import Answer, Ask, bearer, burst, tally
+from tests.chaos import Outcome, scenario
+from tests.chaos.load import expect
+from tests.chaos.races import BOTH
+from tests.chaos.stage import Person, Stage, stage, submit
+
+CROWD = 16
+
+
+def at_once(at: Stage, paths: list[str], body: object = None) -> list[Answer]:
+    """Each administrator puts one of the paths, all before the first is answered."""
+    assert at.service is not None
+    asks = [Ask("PUT", path, body, bearer(by.token)) for path, by in zip(paths, at.admins, strict=True)]
+    return burst(at.service.port, asks)
+
+
+@scenario(
+    "16 administrators decide about a project at once",
+    "1 winner, whom the others are told of; 1 event for an approval, none for a rejection",
+    short={"rounds": 3},
+    long={"rounds": 100},
+)
+def deciding(rounds: int) -> Outcome:
+    approved = 0
+    for kind in BOTH:
+        with stage(kind, admins=CROWD) as at:
+            for number in range(rounds):
+                project = submit(at, at.members[0], f"decided/{number}")
+                words = ["approve" if (n + number) % 2 else "reject" for n in range(CROWD)]
+                found = at_once(at, [f"/api/admin/projects/{project}/{word}" for word in words])
+                state = at.ask("GET", f"/api/projects/{project}", at.admins[0]).json["status"]
+                won = "approve" if state == "live" else "reject"
+                assert [answer.status for answer in found] == [200 if word == won else 409 for word in words]
+                at.ledger.note(won, 200, project=project)
+                approved += won == "approve"
+            at.settle()
+    decided = f"{approved} approved, {2 * rounds - approved} rejected"
+    return Outcome(f"{rounds} rounds on each database", f"1 winner each time: {decided}; one event for each approval")
+
+
+@scenario(
+    "16 administrators demote each other at once",
+    "1 at least is left, and who was demoted demotes nobody; 0 x 5xx",
+    short={"rounds": 3},
+    long={"rounds": 100},
+)
+def demoting(rounds: int) -> Outcome:
+    left: list[int] = []
+    for kind in BOTH:
+        with stage(kind, admins=CROWD) as at:
+            for number in range(rounds):
+                step = 1 + number % (CROWD - 1)
+                others = at.admins[step:] + at.admins[:step]
+                found = tally(at_once(at, [f"/api/admin/users/{other.id}" for other in others], {"role": "member"}))
+                assert found.keys() <= {200, 403, 409}, found
+                still = [one for one in at.admins if at.ask("GET", "/api/admin/users", one).status == 200]
+                left.append(len(still))
+                assert len(still) == CROWD - found[200] >= 1, f"{len(still)} left: {found}"
+                _promote(at, still[0])
+            at.settle()
+    return Outcome(f"{rounds} rounds on each database", f"{min(left)} to {max(left)} of {CROWD} were left")
+
+
+def _promote(at: Stage, by: Person) -> None:
+    """Make administrators of all again."""
+    expect([at.ask("PUT", f"/api/admin/users/{one.id}", by, {"role": "admin"}) for one in at.admins], 200)
