@@ -1,4 +1,4 @@
-"""gunicorn's worker with threads, which waits for nobody to hang up, and knows how long each request has waited."""
+"""gunicorn's worker with threads, which waits for nobody to hang up, and lets nobody who waits keep a thread."""
 
 import selectors
 import socket
@@ -11,14 +11,26 @@ from gunicorn.workers.gthread import TConn
 
 from directory import patience
 from directory.drain import DrainingWorker
+from directory.seats import Seats
 
 LINGER = 2.0  # seconds for a client to read its answer and to hang up
 LINGERING = 500  # connections at most
 DRAINED = 65536  # bytes of what a client still sends; closed with them unread, its answer might be lost
 
 
+class Served:
+    """What became of a connection: as much of a future as gunicorn looks at, for a future costs more to make."""
+
+    def __init__(self, keep: Any) -> None:
+        self.result = lambda: keep
+
+    def cancelled(self) -> bool:
+        """No."""
+        return False
+
+
 class Worker(DrainingWorker):
-    """Closes connections beside its other work, and counts a request's wait for a thread as part of its time.
+    """Closes connections beside its other work, and counts a request's wait for a seat as part of its time.
 
     gunicorn 27.0 itself waits up to two seconds until the client of a connection that is not kept alive has hung up.
     It does so in the one thread that takes connections and hands them to the others: fifteen clients that read their
@@ -29,15 +41,25 @@ class Worker(DrainingWorker):
         super().__init__(*args, **options)
         self._lingering: dict[TConn, int] = {}  # what each has sent meanwhile, the oldest first
 
+    def get_thread_pool(self) -> Seats:
+        """The threads that serve."""
+        return Seats(self._serve, self.cfg.threads)
+
     def enqueue_req(self, conn: TConn) -> None:
         """Queue a connection for the next thread that is free."""
         conn.queued = time.monotonic()
-        super().enqueue_req(conn)
+        self.tpool.put(conn)
 
-    def handle(self, conn: TConn) -> Any:
+    def _serve(self, conn: TConn) -> None:
         """Serve its request, in a thread."""
         patience.have_waited(time.monotonic() - conn.queued)
-        return super().handle(conn)
+        keep = False
+        try:
+            keep = self.handle(conn)
+        except BaseException:  # gunicorn catches all but what ends a thread, of which there is a number
+            self.log.exception("a connection was given up")
+        finally:
+            self.method_queue.defer(self.finish_request, conn, Served(keep))
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
         """Keep the connection, or close it in our own way."""

@@ -1,10 +1,14 @@
 """Registering, signing in and out, one's account, sessions and tokens. Passwords are hashed outside transactions."""
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
+from threading import BoundedSemaphore
 from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
+from directory import patience
 from directory.api import limits
 from directory.api.credentials import caller, give_cookie, take_cookie
 from directory.api.decorators import login_required, public
@@ -20,10 +24,47 @@ from directory.api.schemas.accounts import (
     UserOutput,
 )
 from directory.database import transaction
-from directory.errors import AccountSuspended, Duplicate, Invalid, InvalidCredentials, NotFound, RegistrationClosed
+from directory.errors import (
+    AccountSuspended,
+    Duplicate,
+    Invalid,
+    InvalidCredentials,
+    NotFound,
+    RegistrationClosed,
+    Unavailable,
+)
+from directory.seats import aside
 from directory.services import accounts, sessions
+from directory.services.passwords import AT_ONCE
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
+
+# Twice as many as can hash: that keeps these busy. What the others do before, all at once, would hold up every read.
+DOOR = 2 * AT_ONCE
+_door = BoundedSemaphore(DOOR)
+
+
+def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Let in as many callers as is of use; the others wait aside, before they have cost anything.
+
+    Raises Unavailable where that takes all of a request's time.
+    """
+
+    @wraps(view)
+    def run(**path: Any) -> Any:
+        if not _door.acquire(blocking=False) and not _let_in():
+            raise Unavailable
+        try:
+            return view(**path)
+        finally:
+            _door.release()
+
+    return run
+
+
+def _let_in() -> bool:
+    with aside():
+        return _door.acquire(timeout=patience.left(patience.SECONDS))
 
 
 def _user_agent() -> str:
@@ -38,6 +79,7 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
 
 @bp.post("/register")
 @public
+@few_at_once
 @operation(
     body=RegisterInput(), body_required=True, answer=UserOutput(), status=201, tier="auth", transactional=False,
     headers=("Set-Cookie",),
@@ -60,6 +102,7 @@ def register(body: dict[str, Any]) -> Any:
 
 @bp.post("/login")
 @public
+@few_at_once
 @operation(
     body=LoginInput(), body_required=True, answer=UserOutput(), tier="auth", transactional=False,
     headers=("Set-Cookie",),

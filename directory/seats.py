@@ -1,0 +1,69 @@
+"""The threads that serve: as many as there are seats, for whoever has to wait long for his turn leaves his.
+
+Where many sign in at once they wait for their turn at hashing, seconds perhaps, and need neither the database nor the
+interpreter meanwhile. So another thread serves in the place of one that waits. When that comes back it queues like
+everybody else, and the thread that gets to it ends and leaves it the seat. So no more threads work, or hold a
+connection to the database, than there are seats; and who never waits pays nothing for all that.
+
+There is no bound for those that wait but gunicorn's own for connections: one that had to wait in its seat might wait
+for another that waits for a seat.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any
+
+
+class _Own(threading.local):
+    """The seats of which this thread has one."""
+
+    seats: "Seats | None" = None
+
+
+_own = _Own()
+
+
+class Seats:
+    """Threads that take the pieces of work that come, each the next one; they end with the process."""
+
+    def __init__(self, work: Callable[[Any], object], seats: int) -> None:
+        self._work = work
+        self._coming: SimpleQueue[Any] = SimpleQueue()
+        self.put = self._coming.put
+        for _ in range(seats):
+            self._fill()
+
+    def _fill(self) -> None:
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        _own.seats = self
+        while not isinstance(piece := self._coming.get(), threading.Event):
+            self._work(piece)
+        piece.set()
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """Leave this thread's seat to another thread, and queue for one afterwards."""
+        self._fill()
+        try:
+            yield
+        finally:
+            seated = threading.Event()
+            self.put(seated)
+            seated.wait()
+
+    def shutdown(self, wait: bool = False) -> None:
+        """Do nothing: gunicorn asks for it when all is done, and what is not done then ends with the process."""
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Wait for something within this: a thread that serves requests leaves its seat meanwhile."""
+    if _own.seats is None:
+        yield
+        return
+    with _own.seats.left():
+        yield
