@@ -41,8 +41,17 @@ class Ledger:
             self._file.write(json.dumps({"op": op, **args, "reply": reply}) + "\n")
             self._file.flush()
 
+    def acknowledged(self) -> int:
+        """How many writes were done, as their callers were told."""
+        return sum(entry["reply"] in {200, 201, 204} for entry in entries(self.path))
+
     def close(self) -> None:
         self._file.close()
+
+
+def entries(path: Path) -> list[dict[str, Any]]:
+    """The lines of a ledger."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def check(path: Path, url: str, *, late: bool = False) -> list[str]:
@@ -51,11 +60,11 @@ def check(path: Path, url: str, *, late: bool = False) -> list[str]:
     `late` where what was unknown may have been done after what was acknowledged next: a frozen server does what it had
     been sent before when it thaws, whoever has given up on it.
     """
-    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    noted = entries(path)
     with create_engine(url, poolclass=NullPool).connect() as connection:
         return [
             *_counts(connection), *_edges(connection), *_outbox(connection), *_admins(connection),
-            *_votes(connection, entries, late), *_projects(connection, entries), *_decisions(connection, entries),
+            *_votes(connection, noted, late), *_projects(connection, noted), *_decisions(connection, noted),
         ]  # fmt: skip
 
 

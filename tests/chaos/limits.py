@@ -112,7 +112,7 @@ def _used_again(stages: list[Stage]) -> float:
     "300 votes of one user at once, at four processes",
     "exactly ten pass a limit of ten",
     short={"rounds": 1},
-    long={"rounds": 20},
+    long={"rounds": 10},
 )
 def crowded(rounds: int) -> Outcome:
     with counting_in_redis(WEB_CONCURRENCY=4, THREADS=4) as (storage, at):
@@ -128,7 +128,7 @@ def crowded(rounds: int) -> Outcome:
     "50 logins at once from one address",
     "ten are judged, the rest 429; how long reads wait meanwhile is measured",
     short={"rounds": 1},
-    long={"rounds": 20},
+    long={"rounds": 10},
 )
 def from_one_address(rounds: int) -> Outcome:
     return _signing_in(rounds, {401: 10, 429: 40}, RATELIMIT_AUTH="10 per 5 minutes")
@@ -138,7 +138,7 @@ def from_one_address(rounds: int) -> Outcome:
     "50 logins at once from as many addresses",
     "all are judged, two at a time in each process; how long reads wait meanwhile is measured",
     short={"rounds": 1},
-    long={"rounds": 20},
+    long={"rounds": 10},
 )
 def from_many_addresses(rounds: int) -> Outcome:
     return _signing_in(rounds, {401: 50})

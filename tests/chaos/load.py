@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterable
 from threading import Event, Thread
 from typing import Any, NamedTuple, Self
 
+REFUSED = "refused"
 PATIENCE = 15.0  # seconds; whoever is not answered by then is not answered
 
 
 class Answer(NamedTuple):
-    """What came of a call; `status` is None where nothing did. `began` is of time.monotonic()."""
+    """What came of a call; `status` is None where nothing did, and `type` "refused" where it was not even taken.
+
+    `began` is of time.monotonic().
+    """
 
     began: float
     seconds: float
@@ -39,6 +43,8 @@ def call(port: int, method: str, path: str, token: str | None = None, body: Any 
         text, kind = response.read(), response.headers.get("Content-Type", "")
         given = json.loads(text) if text and "json" in kind else None
         return Answer(began, time.monotonic() - began, response.status, given, kind)
+    except ConnectionRefusedError:
+        return Answer(began, time.monotonic() - began, None, None, REFUSED)
     except (OSError, http.client.HTTPException):
         return Answer(began, time.monotonic() - began, None, None, "")
     finally:

@@ -63,7 +63,7 @@ def again(at: Stage, by: Person, project: int, lost: list[Answer]) -> Step:
     "a worker is killed every 0.5 s",
     "only requests in flight on it fail, each succeeds when asked once more, nothing acknowledged lost",
     short={"kills": 4},
-    long={"kills": 60},
+    long={"kills": 40},
 )
 def killed(kills: int) -> Outcome:
     with house() as at:
@@ -105,7 +105,7 @@ def kept_alive(port: int, token: str) -> Iterator[Step]:
     "the server is reloaded (HUP) under load",
     "0 failed requests, over new and over kept connections",
     short={"reloads": 2},
-    long={"reloads": 10},
+    long={"reloads": 6},
 )
 def reloaded(reloads: int) -> Outcome:
     with house() as at, kept_alive(serving(at).port, at.members[7].token) as kept:
@@ -132,12 +132,12 @@ def reloaded(reloads: int) -> Outcome:
 )
 def told_to_end(times: int) -> Outcome:
     seconds, met = [], set()
-    for _ in range(times):
-        with house() as at, servers.connect(at.url) as holder:
-            vote = voter(at, at.members[0])
-            at.projects[1:] = []
+    with house() as at, servers.connect(at.url) as holder:
+        at.projects[1:] = []
+        vote = voter(at, at.members[0])
+        for _ in range(times):
             holder.execute("BEGIN")
-            holder.execute("SELECT FROM projects WHERE id = %s FOR UPDATE", [at.projects[0]])
+            holder.execute("SELECT FROM projects WHERE id = %s FOR UPDATE", at.projects)
             with Load([vote], pause=60) as load:
                 time.sleep(0.3)
                 told = time.monotonic()
@@ -148,7 +148,8 @@ def told_to_end(times: int) -> Outcome:
                 serving(at).process.wait(30)
                 seconds.append(time.monotonic() - told)
             expect(load.answers, 200)
-            at.settle()
+            at.start()
+        at.settle()
     return Outcome(f"{times} ends", f"in hand: 200; new callers: {', '.join(met)}; ended after {max(seconds):.1f} s")
 
 
@@ -168,7 +169,7 @@ def _knock(port: int) -> str:
     "a request takes longer than it may",
     "the statement is ended: 503 within 5 s, the rest is served",
     short={"times": 1},
-    long={"times": 10},
+    long={"times": 5},
 )
 def overlong(times: int) -> Outcome:
     with house() as at, servers.connect(at.url) as database:
@@ -191,7 +192,7 @@ def overlong(times: int) -> Outcome:
     "the master is killed (-9), and started again",
     "nothing outlives it for long, the deliverer included; it starts again on its port, nothing acknowledged lost",
     short={"times": 1},
-    long={"times": 10},
+    long={"times": 6},
 )
 def orphaned(times: int) -> Outcome:
     ends, starts = [], []

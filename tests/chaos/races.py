@@ -33,7 +33,7 @@ def seen(per_database: dict[str, list[Answer]]) -> str:
     "32 togglers on 8 accounts and 3 projects",
     "count = rows, votes = parity of the acknowledged toggles, 0 x 5xx",
     short={"seconds": 3.0},
-    long={"seconds": 60.0},
+    long={"seconds": 30.0},
 )
 def togglers(seconds: float) -> Outcome:
     answers = {}
@@ -52,10 +52,10 @@ def togglers(seconds: float) -> Outcome:
 @scenario(
     "16 togglers, 4 authors who delete, 3 moderators on the same projects",
     "no deadlock reaches a caller: 0 x 5xx; count = rows, no state skipped, one event per approval",
-    short={"seconds": 4.0},
-    long={"seconds": 60.0},
+    short={"sqlite": 4.0, "postgresql": 4.0},
+    long={"sqlite": 15.0, "postgresql": 60.0},  # with a single writer there is nothing to lock in two orders
 )
-def everything_at_once(seconds: float) -> Outcome:
+def everything_at_once(**seconds: float) -> Outcome:
     answers, broken = {}, 0
     for kind in BOTH:
         with stage(kind) as at:
@@ -64,9 +64,10 @@ def everything_at_once(seconds: float) -> Outcome:
             steps += [author(at, person, made, 50 + seed) for seed, person in enumerate(at.members[:4])]
             steps += [moderator(at, person, made, 60 + seed) for seed, person in enumerate(at.admins)]
             with Load([*steps, reader(at)], pause=0) as load:
-                time.sleep(seconds)
+                time.sleep(seconds[kind])
             answers[kind] = load.answers
             broken += deadlocks(at)
             expect_good(load.answers)
             at.settle()
-    return Outcome(f"{seconds:.0f} s each, {done(answers)}", f"{broken} deadlocks in the database; {seen(answers)}")
+    times = ", ".join(f"{seconds[kind]:.0f} s on {kind}" for kind in BOTH)
+    return Outcome(f"{times}, {done(answers)}", f"{broken} deadlocks in the database; {seen(answers)}")
