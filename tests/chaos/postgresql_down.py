@@ -13,7 +13,7 @@ from tests.chaos.stage import stage
     "PostgreSQL restarts under load",
     "0 failed requests once it is up, nothing acknowledged lost",
     short={"restarts": 2},
-    long={"restarts": 12},
+    long={"restarts": 10},
 )
 def restarted(restarts: int) -> Outcome:
     with stage("postgresql") as at:
@@ -38,7 +38,7 @@ def restarted(restarts: int) -> Outcome:
     "PostgreSQL is down",
     "503 at once for what needs it, /healthz 200, /readyz 503; the first good answer within 1 s of its return",
     short={"times": 1, "seconds": 1.0},
-    long={"times": 5, "seconds": 5.0},
+    long={"times": 4, "seconds": 4.0},
 )
 def down(times: int, seconds: float) -> Outcome:
     with stage("postgresql") as at:

@@ -24,7 +24,7 @@ def holding(at: Stage, statement: str) -> Iterator[None]:
     "A project's row stays locked",
     "its voters get 503 within 5 s; readers and the voters of other projects notice nothing",
     short={"seconds": 5.0},
-    long={"seconds": 20.0},
+    long={"seconds": 12.0},
 )
 def row_locked(seconds: float) -> Outcome:
     with stage("postgresql") as at:
@@ -54,7 +54,7 @@ def row_locked(seconds: float) -> Outcome:
     "A table stays locked and everybody piles up behind it",
     "503 within 5 s for readers and writers, /healthz 200; good at once when it is over",
     short={"seconds": 9.0},
-    long={"seconds": 20.0},
+    long={"seconds": 12.0},
 )
 def pile_up(seconds: float) -> Outcome:
     with stage("postgresql") as at:

@@ -72,7 +72,7 @@ def siege(at: Stage, callers: list[Step]) -> Iterator[Siege]:
     "PostgreSQL falls mute under load",
     "503 within 5 s for readers and writers, /healthz 200, recovery by itself, nothing acknowledged lost",
     short={"times": 1, "seconds": 6.0},
-    long={"times": 4, "seconds": 15.0},
+    long={"times": 3, "seconds": 13.0},
 )
 def mute(times: int, seconds: float) -> Outcome:
     with stage("postgresql", proxied=True) as at:
@@ -94,7 +94,7 @@ def mute(times: int, seconds: float) -> Outcome:
     "PostgreSQL is frozen, all of it or the backends in use",
     "503 within 5 s, /healthz 200; good again by itself, with frozen backends still there",
     short={"seconds": 5.0},
-    long={"seconds": 20.0},
+    long={"seconds": 14.0},
 )
 def frozen(seconds: float) -> Outcome:
     with stage("postgresql") as at:

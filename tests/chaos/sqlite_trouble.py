@@ -63,7 +63,7 @@ def writer(at: Stage, by: Person) -> Step:
     "Another process holds SQLite's lock for 3 s and for 10 s",
     "writers wait through the first, and get 503 within 5 s in the second; readers notice nothing",
     short={"times": 1},
-    long={"times": 4},
+    long={"times": 2},
 )
 def locked(times: int) -> Outcome:
     with stage("sqlite") as at:
@@ -93,7 +93,7 @@ def locked(times: int) -> Outcome:
     "The disk is full",
     "what needs room 503, reads 200, the file intact; taken again without a restart when there is room",
     short={"times": 1, "seconds": 2.0},
-    long={"times": 5, "seconds": 4.0},
+    long={"times": 4, "seconds": 4.0},
 )
 def full(times: int, seconds: float) -> Outcome:
     with stage("sqlite", target="tests.filling:app", PAGES="{folder}/full") as at:
