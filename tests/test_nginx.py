@@ -21,10 +21,10 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\nX-Request-ID
 class Host:
     """Takes whole requests and answers each with the same bytes; none are a connection that is cut off."""
 
-    def __init__(self, answer: bytes = OK) -> None:
+    def __init__(self, answer: bytes = OK, port: int = 0) -> None:
         self.answer = answer
         self.requests: list[bytes] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -146,6 +146,35 @@ def test_where_no_host_answers_it_says_so_itself(before: Any) -> None:
         answer = call(port, method, "/api/projects", X_Request_ID="mine")
         assert is_problem(answer, 503, "unavailable")
         assert (answer.headers["x-request-id"], answer.headers["retry-after"]) == ("mine", "1")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_host_that_is_back_is_asked_at_once_where_the_other_is_away(before: Any, number: int, method: str) -> None:
+    ports = free_port(), free_port()
+    nginx = before(*ports)
+    assert [call(nginx.port, "GET", "/api/projects").status for _ in range(4)] == [503] * 4
+    with closing(Host(port=ports[number])) as back:
+        assert call(nginx.port, method, "/api/projects/1").status == 200
+        assert len(back.requests) == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_a_write_that_broke_off_at_the_second_host_is_not_sent_again_either(
+    before: Any, hosts: Any, method: str
+) -> None:
+    hosts[0].answer = b""
+    port = before(free_port(), hosts[0].port).port
+    answers = [call(port, method, "/api/projects/1", {"a": 1}) for _ in range(4)]
+    assert all(is_problem(answer, 503, "unavailable") for answer in answers)
+    assert len(hosts[0].requests) == 4
+
+
+def test_a_read_that_breaks_off_everywhere_is_tried_three_times(before: Any, hosts: Any) -> None:
+    for host in hosts:
+        host.answer = b""
+    assert is_problem(call(before(hosts[0].port, hosts[1].port).port, "GET", "/api/projects"), 503, "unavailable")
+    assert len(hosts[0].requests + hosts[1].requests) == 3
 
 
 def test_what_the_service_says_is_its_own(before: Any, hosts: Any) -> None:
