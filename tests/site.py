@@ -18,17 +18,17 @@ from tests.serving import Serving
 
 
 class Site:
-    """Both hosts and nginx, for as long as the block runs."""
+    """Both hosts and nginx, for as long as the block runs, over a database on the server of `url`."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
-        self._folder, self._settings, self._running = folder, settings, ExitStack()
+    def __init__(self, folder: Path, url: str, **settings: str) -> None:
+        self._folder, self._server, self._settings, self._running = folder, url, settings, ExitStack()
 
     def __enter__(self) -> "Site":
         with ExitStack() as starting:
             redis = starting.enter_context(servers.redis(own=True))
-            server, name = servers.url_of(servers.DATABASE), f"site_{uuid4().hex[:8]}"
-            url = servers.create_database(server, name)
-            starting.callback(servers.drop_database, server, name)
+            name = f"site_{uuid4().hex[:8]}"
+            url = servers.create_database(self._server, name)
+            starting.callback(servers.drop_database, self._server, name)
             migrate(url)
             self.environment = {
                 "APP_ENV": "production",
