@@ -59,9 +59,17 @@ class Stage:
         return call(self.service.port, method, path, by and by.token, body)
 
     def start(self) -> None:
-        """Start the service, and return when it answers."""
-        self.service = Serving(self.settings, self.folder / "service.log", self.target)
-        self.service.wait_until_ready()
+        """Start the service, and return when it answers. Whoever calls meanwhile calls the one before it.
+
+        At its own port, which nobody listens on yet, one of very many callers would be given that port for his own.
+        """
+        service = Serving(self.settings, self.folder / "service.log", self.target)
+        try:
+            service.wait_until_ready()
+        except BaseException:
+            service.stop()
+            raise
+        self.service = service
 
     def kill(self) -> None:
         """End the whole service as a power switch would: all its processes, by SIGKILL."""

@@ -1,7 +1,7 @@
 """Who delivers is killed, over and over, while approvals come in; and who receives misbehaves in every way."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 from flask import Flask
@@ -78,8 +78,11 @@ def misbehave(webhook_id: str, _: int) -> Answer:
 
 def memory() -> int:
     """What the deliverers take together that nobody shares with them."""
-    fleet = [one for one in psutil.Process().children(recursive=True) if "tests.deliverers" in one.cmdline()]
-    return sum(one.memory_full_info().uss for one in fleet)
+    taken = 0
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has just ended
+            taken += process.memory_full_info().uss if "tests.deliverers" in process.cmdline() else 0
+    return taken
 
 
 def tries(app: Flask) -> list[tuple[str, str, int | None, float]]:
