@@ -10,6 +10,7 @@ from flask import Blueprint, Response, current_app, request
 
 from directory import patience
 from directory.api import limits
+from directory.api.body import receive
 from directory.api.credentials import caller, give_cookie, take_cookie
 from directory.api.decorators import login_required, public
 from directory.api.operation import operation, respond
@@ -45,13 +46,14 @@ _door = BoundedSemaphore(DOOR)
 
 
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let in as many callers as is of use; the others wait aside, before they have cost anything.
+    """Let in as many callers as is of use, each with his body; the others wait aside, before they have cost anything.
 
     Raises Unavailable where that takes all of a request's time.
     """
 
     @wraps(view)
     def run(**path: Any) -> Any:
+        receive()
         if not _door.acquire(blocking=False) and not _let_in():
             raise Unavailable
         try:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 from urllib.parse import unquote_to_bytes
 
-from flask import request
+from flask import g, request
 
-from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
+from directory.errors import DirectoryError, Invalid, MalformedJson, TooLarge, UnsupportedMediaType
 
 BODY_MAX = 65_536
 DEPTH_MAX = 32
@@ -25,7 +25,7 @@ _BAD_PERCENT = re.compile(b"%(?![0-9A-Fa-f]{2})")
 
 def read_json(*, required: bool) -> Any:
     """The body as JSON, never None unless it is empty, which it may be where it is not `required`."""
-    data = _read_body()
+    data = _received()
     if not data and not required:
         return None
     _require_json_type()
@@ -74,6 +74,22 @@ def read_query(query_string: bytes) -> dict[str, str]:
         except ValueError as error:
             raise Invalid.parameter(name, str(error)) from None
     return parameters
+
+
+def receive() -> None:
+    """Wait for the body; `read_json` tells then what is wrong with it."""
+    try:
+        g.body = _read_body()
+    except DirectoryError as error:
+        g.body = error
+
+
+def _received() -> bytes:
+    """What `receive` has read, or what is read now."""
+    body: bytes | DirectoryError | None = g.pop("body", None)
+    if isinstance(body, DirectoryError):
+        raise body
+    return _read_body() if body is None else body
 
 
 def _read_body() -> bytes:
