@@ -1,33 +1,109 @@
-"""Whether anything was written since: one cheap read that tells; and answers kept for as long as nothing was.
+"""Whether what was answered still holds: one cheap read tells what has changed since.
 
 PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so an
-answer made after one was taken still holds while the next is equal; no row is written to have that, and a vote pays
-nothing for it. SQLite has the like in `PRAGMA data_version`, which changes on a connection whenever another commits.
+answer made after one was taken still holds while the next is equal. Where they differ, the table `changes` tells by
+what: its triggers note which projects' votes moved, and that anything else which the public sees was written. SQLite
+has `PRAGMA data_version`, which changes on a connection whenever another commits, and tells no more than that.
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Hashable
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Engine
 
-T = TypeVar("T")
 TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
+REMEMBERED = 10_000  # projects whose last vote is known, and twice that many votes at most
+
+
+class Moved(NamedTuple):
+    """A project whose votes moved, between two numbers."""
+
+    project_id: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What an answer rests on besides what only a decision, an edit or the like changes: the votes of some projects.
+
+    Of a page in the order of votes, `low` and `high` are the ends of what it shows: a project that is not on it gets
+    there, or past it, only by votes between them.
+    """
+
+    projects: tuple[int, ...]
+    low: int | None = None
+    high: int | None = None
+
+
+class Changes:
+    """What has changed, by the number of the moment at which it was seen. One thread writes, any read.
+
+    A moment's number is handed out when all that it saw is written here, so who knows of a moment misses none of it.
+    """
+
+    def __init__(self) -> None:
+        self._everything = 0
+        self._votes: dict[int, int] = {}
+        self._moves: list[tuple[int, int, int]] = []
+        self._complete_since = 0
+
+    def add(self, number: int, moved: Iterable[Moved] | None) -> None:
+        """Take in what the moment `number` saw; None where anything may have changed."""
+        if moved is None or len(self._votes) > REMEMBERED:
+            self._everything = number
+            self._votes, self._moves, self._complete_since = {}, [], number
+            return
+        for each in moved:
+            self._votes[each.project_id] = number
+            self._moves.append((number, each.low, each.high))
+        if len(self._moves) > 2 * REMEMBERED:
+            self._complete_since = self._moves[REMEMBERED - 1][0]
+            self._moves = self._moves[REMEMBERED:]
+
+    def spared(self, basis: Basis, since: int) -> bool:
+        """Whether nothing that was seen after the moment `since` changes an answer of that moment."""
+        if self._everything > since:
+            return False
+        votes = self._votes
+        if any(votes.get(project, 0) > since for project in basis.projects):
+            return False
+        return basis.low is None or basis.high is None or self._passed_by(basis.low, basis.high, since)
+
+    def _passed_by(self, low: int, high: int, since: int) -> bool:
+        """Whether no votes moved between two numbers."""
+        moves = self._moves  # grows at its end, or is replaced
+        if since < self._complete_since:
+            return False
+        for number, lowest, highest in reversed(moves):
+            if number <= since:
+                return True
+            if lowest <= high and highest >= low:
+                return False
+        return True
+
+
+class Moment(NamedTuple):
+    """The database at an instant. Two with the same number saw the same rows."""
+
+    number: int
+    changes: Changes
 
 
 class Probe(Protocol):
     """A connection that is asked for nothing but the mark."""
 
-    def read(self) -> Any:
-        """The database's present mark."""
+    def read(self, since: Any) -> tuple[Any, list[Moved] | None]:
+        """The database's present mark, and the votes that moved since another; None where anything may have changed."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
 class Guard:
-    """Gives the database's present mark; equal marks mean equal data.
+    """Gives the database's present moment.
 
     A read that began after a caller asked is good for that caller. So callers that ask while one is under way share
     the next one: under load there is far less than one read for each of them.
@@ -38,76 +114,50 @@ class Guard:
         self._turn = threading.Condition()
         self._reading = False
         self._begun = self._ended = 0
-        self._generation = 0
+        self._number = 0
+        self._changes = Changes()
         self._mark: Any = None
+        self._moment: Moment | None = None
         self._probe: Probe | None = None
 
-    def mark(self) -> Any:
-        """The mark of some moment after this call began; None where the database gives none in time."""
+    def moment(self) -> Moment | None:
+        """Some moment after this call began; None where the database does not tell in time."""
         with self._turn:
             wanted = self._begun + 1  # one that is under way began too early
             while self._reading and self._ended < wanted:
                 if not self._turn.wait(TIMEOUT):
                     return None
             if self._ended >= wanted:
-                return self._mark
+                return self._moment
             self._reading = True
             self._begun += 1
-        mark = self._read()
+        moment = self._read()
         with self._turn:
-            self._mark, self._ended, self._reading = mark, self._begun, False
+            self._moment, self._ended, self._reading = moment, self._begun, False
             self._turn.notify_all()
-        return mark
+        return moment
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""
-        probe, self._probe = self._probe, None
+        probe, self._probe, self._mark = self._probe, None, None
         if probe is not None:
             probe.close()
 
-    def _read(self) -> Any:
-        """The mark, told apart from those of earlier connections: SQLite counts for each connection anew."""
+    def _read(self) -> Moment | None:
+        """The moment. A new connection knows nothing of what an earlier one saw: anything may have changed."""
         try:
             if self._probe is None:
-                self._generation += 1
                 self._probe = _probe(self._engine)
-            return self._generation, self._probe.read()
+            mark, moved = self._probe.read(self._mark)
         except Exception:
             self.close()
             return None
-
-
-class Kept(Generic[T]):
-    """Answers of one mark, to `capacity` bytes; the least recently used go first. A new mark empties it."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._lock = threading.Lock()
-        self._mark: Any = None
-        self._size = 0
-        self._answers: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-
-    def get(self, key: Hashable, mark: Any) -> T | None:
-        """The answer kept under `key`, if it was made under `mark`."""
-        with self._lock:
-            if mark != self._mark:
-                self._answers.clear()
-                self._mark, self._size = mark, 0
-            found = self._answers.get(key)
-            if found is None:
-                return None
-            self._answers.move_to_end(key)
-            return found[0]
-
-    def put(self, key: Hashable, mark: Any, answer: T, size: int) -> None:
-        """Keep an answer that was begun after `mark` was read, unless there has been a newer mark since."""
-        with self._lock:
-            if mark != self._mark or key in self._answers:
-                return
-            self._answers[key] = answer, size
-            self._size += size
-            while self._size > self._capacity:
-                self._size -= self._answers.popitem(last=False)[1][1]
+        if mark == self._mark and self._moment is not None:
+            return self._moment
+        self._number += 1
+        self._changes.add(self._number, None if self._mark is None else moved)
+        self._mark = mark
+        return Moment(self._number, self._changes)
 
 
 def _probe(engine: Engine) -> Probe:
@@ -127,23 +177,46 @@ class SqliteProbe:
         """Close the connection."""
         self._connection.close()
 
-    def read(self) -> Any:
+    def read(self, since: Any) -> tuple[Any, list[Moved] | None]:
         """The version."""
-        return self._connection.execute("PRAGMA data_version").fetchone()[0]
+        return self._connection.execute("PRAGMA data_version").fetchone()[0], None
 
 
 class PostgresqlProbe:
     """Asks for the snapshot, below the driver's cursors: it is the one query that every cached answer pays."""
 
+    NAME = b"directory_moment"
+    # One statement, so that what it tells of is what its snapshot sees. Who asks for the first time is told nothing.
+    QUERY = b"""
+        SELECT pg_current_snapshot(), c.transaction, c.project_id, c.low, c.high
+        FROM (VALUES (1)) AS always LEFT JOIN changes c
+        ON c.transaction >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(c.transaction, $1)
+    """
+
     def __init__(self, connection: Any) -> None:
         connection.autocommit = True
         self._connection = connection
+        # Any plan but the index's would read the rows of long ago as well.
+        for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
+            connection.pgconn.send_query(setting)
+            connection.result(TIMEOUT)
+        connection.pgconn.send_prepare(self.NAME, self.QUERY)
+        connection.result(TIMEOUT)
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
-    def read(self) -> Any:
-        """The snapshot. Raises psycopg.Error, also where the server is mute for too long."""
-        self._connection.pgconn.send_query(b"SELECT pg_current_snapshot()")
-        return self._connection.result(TIMEOUT).get_value(0, 0)
+    def read(self, since: Any) -> tuple[Any, list[Moved] | None]:
+        """The snapshot and what has changed. Raises psycopg.Error, also where the server is mute for too long."""
+        self._connection.pgconn.send_query_prepared(self.NAME, [since])
+        told = self._connection.result(TIMEOUT)
+        moved = []
+        for row in range(told.ntuples):
+            if told.get_value(row, 1) is None:  # nothing has
+                break
+            values = [told.get_value(row, column) for column in (2, 3, 4)]
+            if values[0] is None:
+                return told.get_value(0, 0), None
+            moved.append(Moved(*map(int, values)))
+        return told.get_value(0, 0), moved

@@ -7,8 +7,8 @@ db = current_app.extensions["migrate"].db
 
 
 def include_name(name, kind, _parents):
-    """Leave the search index alone: it is no table of the models, and looks different on each database."""
-    return not (kind == "table" and name is not None and name.startswith("project_search"))
+    """Leave alone what is no table of the models: the search index, other on each database, and the noted changes."""
+    return not (kind == "table" and name is not None and (name == "changes" or name.startswith("project_search")))
 
 
 def render_item(kind, item, autogen_context):

@@ -13,7 +13,8 @@ from marshmallow import Schema
 
 from directory.api.dump import compiled
 from directory.extensions import db
-from directory.freshness import Guard, Kept
+from directory.freshness import Basis, Changes, Guard, Moment
+from directory.kept import Kept
 from tests.conftest import Database, Statements
 from tests.factories import Api, World, lane_of
 
@@ -23,7 +24,7 @@ def test_an_answer_is_given_again_without_a_statement(
 ) -> None:
     project = world.project()
     # PostgreSQL's snapshot is of all databases of a server, and other tests write to theirs meanwhile.
-    monkeypatch.setattr(Guard, "mark", lambda _self: 1)
+    monkeypatch.setattr(Guard, "moment", lambda _self: Moment(1, Changes()))
     for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
         first = api.get(path)
         statements.clear()
@@ -101,20 +102,20 @@ def test_reads_that_are_counted_go_to_the_application(make_app: Any) -> None:
 
 def test_a_database_that_gives_no_mark_leaves_it_to_the_application(world: World, api: Api, monkeypatch: Any) -> None:
     world.project()
-    monkeypatch.setattr(Guard, "mark", lambda _self: None)
+    monkeypatch.setattr(Guard, "moment", lambda _self: None)
     assert [api.get("/api/projects").status_code for _ in range(2)] == [200, 200]
 
 
 def test_a_guard_survives_the_loss_of_its_connection(app: Flask) -> None:
     with app.app_context():
         guard = Guard(db.engine)
-    first = guard.mark()
-    assert guard.mark() == first
+    first = guard.moment()
+    assert guard.moment() == first
     guard._probe.close()  # type: ignore[union-attr]
-    assert guard.mark() is None
-    other = guard.mark()
+    assert guard.moment() is None
+    other = guard.moment()
     assert other is not None
-    assert other[0] == first[0] + 1
+    assert other.number == first.number + 1
     guard.close()
     guard.close()
 
@@ -125,38 +126,40 @@ def test_callers_that_wait_share_one_read(app: Flask) -> None:
     reads = []
 
     class Slow:
-        def read(self) -> int:
+        def read(self, _since: Any) -> tuple[int, None]:
             reads.append(len(reads))
             time.sleep(0.2)
-            return len(reads)
+            return len(reads), None
 
         def close(self) -> None:
             pass
 
     guard._probe = Slow()
-    marks: list[Any] = []
-    threads = [Thread(target=lambda: marks.append(guard.mark())) for _ in range(10)]
+    moments: list[Any] = []
+    threads = [Thread(target=lambda: moments.append(guard.moment())) for _ in range(10)]
     for thread in threads:
         thread.start()
         time.sleep(0.005)
     for thread in threads:
         thread.join()
     # The first read serves who asked before it began, the second everybody who came while it ran.
-    assert len(marks) == 10
+    assert len(moments) == 10
     assert len(reads) == 2
 
 
-def test_the_store_keeps_to_its_capacity_and_its_mark() -> None:
+def test_the_store_keeps_to_its_capacity_and_to_what_holds() -> None:
     kept: Kept[str] = Kept(10)
-    assert kept.get("a", 1) is None
-    kept.put("a", 1, "A", 4)
-    kept.put("b", 1, "B", 4)
-    assert kept.get("a", 1) == "A"
-    kept.put("c", 1, "C", 4)
-    assert (kept.get("b", 1), kept.get("a", 1), kept.get("c", 1)) == (None, "A", "C")
-    kept.put("d", 2, "late", 1)
-    assert kept.get("d", 1) is None
-    assert kept.get("a", 2) is None
+    changes = Changes()
+    first, second = Moment(1, changes), Moment(2, changes)
+    assert kept.get("a", first) is None
+    kept.put("a", first, "A", 4)
+    kept.put("b", first, "B", 4, Basis((1,)))
+    assert kept.get("a", first) == "A"
+    kept.put("c", first, "C", 4)
+    assert (kept.get("b", first), kept.get("a", first), kept.get("c", first)) == (None, "A", "C")
+    kept.put("c", second, "newer", 4)
+    kept.put("c", first, "late", 4)
+    assert (kept.get("c", second), kept.get("a", second)) == ("newer", None)
 
 
 def test_readers_of_one_process_race_writers_of_another(app: Flask, world: World, database: Database) -> None:

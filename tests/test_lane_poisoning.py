@@ -57,7 +57,7 @@ def app(request: pytest.FixtureRequest, make_app: Any) -> Flask:
 @contextmanager
 def closed() -> Iterator[None]:
     """The lane closed: the application answers everything."""
-    with patch.object(Guard, "mark", lambda _self: None):
+    with patch.object(Guard, "moment", lambda _self: None):
         yield
 
 

@@ -178,13 +178,13 @@ def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypat
     monkeypatch.setattr(freshness, "TIMEOUT", 0.05)
     guard, answered, marks = app.extensions["guard"], threading.Event(), []
     monkeypatch.setattr(guard, "_read", lambda: "mark" if answered.wait(20) else None)
-    reading = threading.Thread(target=lambda: marks.append(guard.mark()))
+    reading = threading.Thread(target=lambda: marks.append(guard.moment()))
     reading.start()
     until(lambda: guard._reading)
-    assert guard.mark() is None
+    assert guard.moment() is None
     answered.set()
     reading.join()
-    assert marks == [guard.mark()] == ["mark"]
+    assert marks == [guard.moment()] == ["mark"]
 
 
 def test_outside_of_a_request_there_is_all_the_time() -> None:

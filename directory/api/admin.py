@@ -159,12 +159,12 @@ def change_user(user_id: int, body: dict[str, Any]) -> Any:
 def dashboard(query: dict[str, Any]) -> Any:
     """Show the dashboard's figures."""
     guard, kept = current_app.extensions["guard"], current_app.extensions["dashboards"]
-    key, mark = (query["days"], int(time.time() / DASHBOARD_SECONDS)), guard.mark()
-    body = None if mark is None else kept.get(key, mark)
+    key, moment = (query["days"], int(time.time() / DASHBOARD_SECONDS)), guard.moment()
+    body = None if moment is None else kept.get(key, moment)
     if body is None:
         body = orjson.dumps(compiled(DASHBOARD)(analytics.dashboard(query["days"])))
-        if mark is not None:
-            kept.put(key, mark, body, len(body))
+        if moment is not None:
+            kept.put(key, moment, body, len(body))
     return Response(body, content_type="application/json")
 
 

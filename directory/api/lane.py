@@ -2,9 +2,9 @@
 
 What it has not kept it makes by the very operation that the route names, without a request of Flask's around it; what
 cannot be answered so, a refusal or a failure, it leaves to the application. One rule says when an answer may be given
-again: it was made for the same address, as a public one, and the database's mark is what it was before the making
-began. A write of any process changes the mark before it is acknowledged, so what was acknowledged is in the next
-answer; nothing here ages.
+again: it was made for the same address, as a public one, and nothing that it rests on was written since before the
+making began. A write of any process shows in the database's moment before it is acknowledged, so what was acknowledged
+is in the next answer; nothing here ages.
 """
 
 import time
@@ -16,7 +16,8 @@ from flask import Flask, g
 from werkzeug.exceptions import HTTPException
 
 from directory.api import operation, security
-from directory.freshness import Guard, Kept
+from directory.freshness import Basis, Guard, Moment
+from directory.kept import Kept
 
 CAPACITY = 16 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards
@@ -71,19 +72,20 @@ class Lane:
         began = time.perf_counter()
         environ["HTTP_X_REQUEST_ID"] = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         key = (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
-        mark = self._guard.mark()
-        if mark is None:
+        moment = self._guard.moment()
+        if moment is None:
             return self._app(environ, start_response)
-        answer = self._kept.get(key, mark)
+        answer = self._kept.get(key, moment)
         if answer is None:
             try:
-                answer = self._made(environ)
+                made = self._made(environ)
             except Exception as error:
                 environ[security.FAILED] = error
                 return self._app(environ, start_response)
-            if answer is None:
-                return self._passed(environ, start_response, key, mark)
-            self._keep(key, mark, answer)
+            if made is None:
+                return self._passed(environ, start_response, key, moment)
+            answer, basis = made
+            self._keep(key, moment, answer, basis)
         return self._give(answer, environ, start_response, began)
 
     def _give(self, answer: Answer, environ: Environ, start_response: StartResponse, began: float) -> Iterable[bytes]:
@@ -97,8 +99,8 @@ class Lane:
             self._count("GET", answer.route, status, time.perf_counter() - began)
         return [] if has else [answer.body]
 
-    def _made(self, environ: Environ) -> Answer | None:
-        """The answer of a route that can be asked without Flask; None where the path has none."""
+    def _made(self, environ: Environ) -> tuple[Answer, Basis | None] | None:
+        """The answer of a route that can be asked without Flask, and its basis; None where the path has none."""
         try:
             rule, arguments = self._paths.match(environ["PATH_INFO"], method="GET", return_rule=True)
         except HTTPException:
@@ -112,10 +114,10 @@ class Lane:
             made = operation.read(view.operation, view.view, environ["PATH_INFO"], dict(arguments), query_string)
         etag = f'"{made.etag}"'
         own, shared = [*made.headers.items(), ("ETag", etag)], self._shared[environ["wsgi.url_scheme"] == "https"]
-        return Answer("application/json", own, shared, etag, made.body, rule.rule)
+        return Answer("application/json", own, shared, etag, made.body, rule.rule), made.basis
 
     def _passed(
-        self, environ: Environ, start_response: StartResponse, key: tuple[str, ...], mark: Any
+        self, environ: Environ, start_response: StartResponse, key: tuple[str, ...], moment: Moment
     ) -> Iterable[bytes]:
         """Let the application answer, and keep the answer if it is public."""
         given: dict[str, Any] = {}
@@ -131,11 +133,11 @@ class Lane:
             if close := getattr(parts, "close", None):
                 close()
         if _is_public(given["status"], given["headers"]):
-            self._keep(key, mark, _answer(given["headers"], body, environ[security.ROUTE]))
+            self._keep(key, moment, _answer(given["headers"], body, environ[security.ROUTE]))
         return [body]
 
-    def _keep(self, key: tuple[str, ...], mark: Any, answer: Answer) -> None:
-        self._kept.put(key, mark, answer, len(answer.body) + OVERHEAD)
+    def _keep(self, key: tuple[str, ...], moment: Moment, answer: Answer, basis: Basis | None = None) -> None:
+        self._kept.put(key, moment, answer, len(answer.body) + OVERHEAD, basis)
 
 
 def _is_plain_read(view: Any) -> bool:

@@ -21,6 +21,7 @@ from directory.api.dump import compiled
 from directory.api.schemas.fields import Strict
 from directory.database import transaction
 from directory.errors import DirectoryError, Invalid
+from directory.freshness import Basis
 
 View = Callable[..., Any]
 READS = {"GET", "HEAD", "OPTIONS"}
@@ -39,7 +40,8 @@ class Operation:
     """What a view takes and gives.
 
     `tier` None is for probes, which no limit may fail; `transactional` is off for views that open their own
-    transaction because they hash a password first, `single` on for those that write by one statement. For the
+    transaction because they hash a password first, `single` on for those that write by one statement. `basis` tells,
+    of the data and the query, what a public answer rests on; without it, on all that is in the database. For the
     OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the answer
     carries beyond what every answer does; `personal`, whether a public answer depends on who asks; `media_types`, of
     what is no JSON.
@@ -54,6 +56,7 @@ class Operation:
     etag: bool = False
     transactional: bool = True
     single: bool = False
+    basis: Callable[[Any, dict[str, Any]], Basis | None] | None = None
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
     personal: bool = False
@@ -86,7 +89,12 @@ def operation(**facts: Any) -> Callable[[View], View]:
 
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Made":
     """What a read gives an anonymous caller, asked of an application context alone."""
-    return made(view(**arguments, **_query(spec, path, query_string)), spec)
+    query = _query(spec, path, query_string)
+    result = view(**arguments, **query)
+    answer = made(result, spec)
+    if spec.basis is not None:
+        answer.basis = spec.basis(result[0] if isinstance(result, tuple) else result, query.get("query", {}))
+    return answer
 
 
 def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
@@ -143,13 +151,14 @@ def respond(result: Any, spec: Operation) -> Response:
     return response
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Made:
-    """An answer that is no response yet: its body, the headers that its view gave it, and its ETag if it has one."""
+    """An answer that is no response yet: its body, the headers that its view gave it, its ETag, and its basis."""
 
     body: bytes
     headers: dict[str, str]
     etag: str | None
+    basis: Basis | None = None
 
 
 def made(result: Any, spec: Operation) -> Made:

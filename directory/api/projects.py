@@ -10,6 +10,7 @@ from directory.api.decorators import login_required, owner_required, public
 from directory.api.operation import operation, versions_allowed
 from directory.api.schemas.projects import ProjectDetail, ProjectInput, ProjectPage, ProjectQuery, VoteOutput
 from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
+from directory.freshness import Basis
 from directory.services import catalog, submissions, voting
 from directory.services.webhooks import Endpoint
 
@@ -21,11 +22,19 @@ def subscribers() -> list[Endpoint]:
     return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
 
 
+def _shown(page: dict[str, Any], query: dict[str, Any]) -> Basis | None:
+    return catalog.basis(page["items"], _order(query), by_number=page["pagination"]["page"] is not None)
+
+
+def _order(query: dict[str, Any]) -> str:
+    return query.get("sort") or ("best" if "q" in query else "newest")
+
+
 @bp.get("")
 @public
 @operation(
     query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
-    raises=(Unauthenticated,),
+    raises=(Unauthenticated,), basis=_shown,
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
@@ -51,7 +60,7 @@ def listing(filters: catalog.Filters, sort: str | None, query: dict[str, Any]) -
 
 @bp.get("/<id:project_id>")
 @public
-@operation(answer=ProjectDetail(), tier="read", etag=True, personal=True)
+@operation(answer=ProjectDetail(), tier="read", etag=True, personal=True, basis=lambda one, _: Basis((one["id"],)))
 def show(project_id: int) -> Any:
     """Show a project.
 

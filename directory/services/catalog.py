@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
+from directory.freshness import Basis
 from directory.models import Project, Status
 from directory.prepared import Row
 from directory.services import queries, search
@@ -100,6 +101,20 @@ def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller |
         found.total = int(total)
     found.items = [_view(row, viewer) for row in found.items]
     return found
+
+
+def basis(items: list[dict[str, Any]], order: str, *, by_number: bool) -> Basis | None:
+    """What a public page rests on, of the projects it shows, in the order so named; None for all that there is.
+
+    A place that a cursor names lies outside of the page, so its votes do not tell who may get there.
+    """
+    ids = tuple(item["id"] for item in items)
+    if order in queries.WITHOUT_VOTES or not items:
+        return Basis(ids)
+    if order != "upvotes" or not by_number:
+        return None
+    votes = [item["upvotes"] for item in items]
+    return Basis(ids, min(votes), max(votes))
 
 
 def total(filters: Filters) -> int:

@@ -24,6 +24,7 @@ SORTS = {
     "popular": Sort("popular", (P.hot, P.id), descending=True),
     "oldest": Sort("oldest", (P.submitted_at, P.id), descending=False),
 }
+WITHOUT_VOTES = {"newest", "oldest"}  # the orders that no vote changes
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
     Status.PENDING: categories.c.pending_projects,
