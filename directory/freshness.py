@@ -111,9 +111,8 @@ class Guard:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._turn = threading.Condition()
-        self._reading = False
-        self._begun = self._ended = 0
+        self._turn = threading.Lock()
+        self._begun = 0
         self._number = 0
         self._changes = Changes()
         self._mark: Any = None
@@ -122,20 +121,20 @@ class Guard:
 
     def moment(self) -> Moment | None:
         """Some moment after this call began; None where the database does not tell in time."""
-        with self._turn:
-            wanted = self._begun + 1  # one that is under way began too early
-            while self._reading and self._ended < wanted:
-                if not self._turn.wait(TIMEOUT):
-                    return None
-            if self._ended >= wanted:
-                return self._moment
-            self._reading = True
-            self._begun += 1
-        moment = self._read()
-        with self._turn:
-            self._moment, self._ended, self._reading = moment, self._begun, False
-            self._turn.notify_all()
-        return moment
+        before = self._begun  # of these reads each began too early
+        if not self._turn.acquire(timeout=TIMEOUT):
+            return None
+        try:
+            if self._begun == before:
+                self._begun += 1
+                self._moment = self._read()
+            return self._moment
+        finally:
+            self._turn.release()
+
+    def known(self) -> Moment | None:
+        """Some moment before this call, asked of nobody: what is read from now on is no older."""
+        return self._moment or self.moment()
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""

@@ -20,6 +20,10 @@ class Kept(Generic[T]):
         self._size = 0
         self._answers: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
 
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether anything is kept under `key`, which may not hold."""
+        return key in self._answers
+
     def get(self, key: Hashable, now: Moment) -> T | None:
         """The answer kept under `key`, if it holds."""
         found = self._answers.get(key)

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from threading import Thread
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
@@ -123,12 +123,12 @@ def test_a_guard_survives_the_loss_of_its_connection(app: Flask) -> None:
 def test_callers_that_wait_share_one_read(app: Flask) -> None:
     with app.app_context():
         guard = Guard(db.engine)
-    reads = []
+    reads, go, asking = [], Event(), Barrier(10)
 
     class Slow:
         def read(self, _since: Any) -> tuple[int, None]:
             reads.append(len(reads))
-            time.sleep(0.2)
+            go.wait(20)
             return len(reads), None
 
         def close(self) -> None:
@@ -136,11 +136,22 @@ def test_callers_that_wait_share_one_read(app: Flask) -> None:
 
     guard._probe = Slow()
     moments: list[Any] = []
-    threads = [Thread(target=lambda: moments.append(guard.moment())) for _ in range(10)]
-    for thread in threads:
+
+    def ask() -> None:
+        asking.wait(20)
+        moments.append(guard.moment())
+
+    first = Thread(target=lambda: moments.append(guard.moment()))
+    first.start()
+    while not guard._turn.locked():
+        time.sleep(0.01)
+    others = [Thread(target=ask) for _ in range(9)]
+    for thread in others:
         thread.start()
-        time.sleep(0.005)
-    for thread in threads:
+    asking.wait(20)
+    time.sleep(0.5)  # for those to come to the door
+    go.set()
+    for thread in (first, *others):
         thread.join()
     # The first read serves who asked before it began, the second everybody who came while it ran.
     assert len(moments) == 10

@@ -180,7 +180,7 @@ def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypat
     monkeypatch.setattr(guard, "_read", lambda: "mark" if answered.wait(20) else None)
     reading = threading.Thread(target=lambda: marks.append(guard.moment()))
     reading.start()
-    until(lambda: guard._reading)
+    until(guard._turn.locked)
     assert guard.moment() is None
     answered.set()
     reading.join()

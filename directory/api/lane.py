@@ -72,7 +72,8 @@ class Lane:
         began = time.perf_counter()
         environ["HTTP_X_REQUEST_ID"] = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         key = (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
-        moment = self._guard.moment()
+        # What is not there needs no moment to be found by, only one that is no later than its making.
+        moment = self._guard.moment() if key in self._kept else self._guard.known()
         if moment is None:
             return self._app(environ, start_response)
         answer = self._kept.get(key, moment)
