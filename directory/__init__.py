@@ -20,6 +20,7 @@ from directory.api import (
     routing,
     security,
     system,
+    wire,
 )
 from directory.extensions import db, migrate
 from directory.freshness import Guard
@@ -51,6 +52,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     cli.init_app(app)
     with app.app_context():
         lane.init_app(app, Guard(db.engine))
+        wire.init_app(app)
     app.wsgi_app = patience.Bounded(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]

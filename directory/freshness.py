@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Engine
 
 TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
+AT_ONCE = 0.2  # seconds at most, for who keeps others waiting meanwhile
+BESIDE = 0.02  # seconds for him to wait for the read of another, which may be one that finds the database mute
 REMEMBERED = 10_000  # projects whose last vote is known, and twice that many votes at most
 
 
@@ -95,8 +97,8 @@ class Moment(NamedTuple):
 class Probe(Protocol):
     """A connection that is asked for nothing but the mark."""
 
-    def read(self, since: Any) -> tuple[Any, list[Moved] | None]:
-        """The database's present mark, and the votes that moved since another; None where anything may have changed."""
+    def read(self, since: Any, seconds: float) -> tuple[Any, list[Moved] | None]:
+        """The present mark, and the votes that moved since another; None for them where anything may have changed."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -121,20 +123,28 @@ class Guard:
 
     def moment(self) -> Moment | None:
         """Some moment after this call began; None where the database does not tell in time."""
+        return self._ask(TIMEOUT, TIMEOUT)
+
+    def at_once(self) -> Moment | None:
+        """The same, where there is a connection already and it tells at once."""
+        return None if self._probe is None else self._ask(BESIDE, AT_ONCE)
+
+    def _ask(self, turn: float, seconds: float) -> Moment | None:
         before = self._begun  # of these reads each began too early
-        if not self._turn.acquire(timeout=TIMEOUT):
+        if not self._turn.acquire(timeout=turn):
             return None
         try:
             if self._begun == before:
                 self._begun += 1
-                self._moment = self._read()
+                self._moment = self._read(seconds)
             return self._moment
         finally:
             self._turn.release()
 
-    def known(self) -> Moment | None:
-        """Some moment before this call, asked of nobody: what is read from now on is no older."""
-        return self._moment or self.moment()
+    @property
+    def latest(self) -> Moment | None:
+        """The last moment that was read: what is read from the database from now on is no older."""
+        return self._moment
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""
@@ -142,12 +152,12 @@ class Guard:
         if probe is not None:
             probe.close()
 
-    def _read(self) -> Moment | None:
+    def _read(self, seconds: float) -> Moment | None:
         """The moment. A new connection knows nothing of what an earlier one saw: anything may have changed."""
         try:
             if self._probe is None:
                 self._probe = _probe(self._engine)
-            mark, moved = self._probe.read(self._mark)
+            mark, moved = self._probe.read(self._mark, seconds)
         except Exception:
             self.close()
             return None
@@ -176,7 +186,7 @@ class SqliteProbe:
         """Close the connection."""
         self._connection.close()
 
-    def read(self, since: Any) -> tuple[Any, list[Moved] | None]:
+    def read(self, since: Any, seconds: float) -> tuple[Any, list[Moved] | None]:
         """The version."""
         return self._connection.execute("PRAGMA data_version").fetchone()[0], None
 
@@ -206,10 +216,10 @@ class PostgresqlProbe:
         """Close the connection."""
         self._connection.close()
 
-    def read(self, since: Any) -> tuple[Any, list[Moved] | None]:
+    def read(self, since: Any, seconds: float) -> tuple[Any, list[Moved] | None]:
         """The snapshot and what has changed. Raises psycopg.Error, also where the server is mute for too long."""
         self._connection.pgconn.send_query_prepared(self.NAME, [since])
-        told = self._connection.result(TIMEOUT)
+        told = self._connection.result(seconds)
         moved = []
         for row in range(told.ntuples):
             if told.get_value(row, 1) is None:  # nothing has

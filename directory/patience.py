@@ -53,6 +53,14 @@ def within(seconds: float) -> Iterator[None]:
         _time.ends = None
 
 
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Give a request of this thread its time, less what it has waited for the thread."""
+    seconds, _time.waited = SECONDS - _time.waited, 0.0
+    with within(seconds):
+        yield
+
+
 def have_waited(seconds: float) -> None:
     """Take as much from the time of this thread's next request: its caller waits since then."""
     _time.waited = seconds
@@ -71,11 +79,8 @@ class Bounded:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answer a request. Its body is complete then: nothing is read from the database later."""
-        _time.ends, _time.waited = time.monotonic() + SECONDS - _time.waited, 0.0
-        try:
+        with bounded():
             return self.app(environ, start_response)
-        finally:
-            _time.ends = None
 
 
 class Watch:

@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.workers.gthread import TConn
 
 from directory import patience
-from directory.drain import DrainingWorker
+from directory.express import ExpressWorker
 from directory.seats import Seats
 
 LINGER = 2.0  # seconds for a client to read its answer and to hang up
@@ -29,7 +29,7 @@ class Served:
         return False
 
 
-class Worker(DrainingWorker):
+class Worker(ExpressWorker):
     """Closes connections beside its other work, and counts a request's wait for a seat as part of its time.
 
     gunicorn 27.0 itself waits up to two seconds until the client of a connection that is not kept alive has hung up.

@@ -79,7 +79,7 @@ def assert_whole_on_sqlite(app: Flask) -> None:
     """SQLite tells that there was a write, and so that anything may have changed."""
     with app.app_context():
         probe = _probe(db.engine)
-    assert probe.read(None)[1] is None
+    assert probe.read(None, 1.0)[1] is None
     probe.close()
 
 

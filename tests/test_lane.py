@@ -24,7 +24,9 @@ def test_an_answer_is_given_again_without_a_statement(
 ) -> None:
     project = world.project()
     # PostgreSQL's snapshot is of all databases of a server, and other tests write to theirs meanwhile.
-    monkeypatch.setattr(Guard, "moment", lambda _self: Moment(1, Changes()))
+    moment = Moment(1, Changes())
+    monkeypatch.setattr(Guard, "moment", lambda _self: moment)
+    monkeypatch.setattr(Guard, "latest", moment)
     for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
         first = api.get(path)
         statements.clear()
@@ -75,7 +77,7 @@ def test_nobody_gets_what_was_made_for_another(world: World, api: Api) -> None:
 
 
 def test_refusals_and_private_answers_are_never_kept(app: Flask, world: World, api: Api) -> None:
-    kept = lane_of(app)._kept  # type: ignore[union-attr]
+    kept = lane_of(app).kept  # type: ignore[union-attr]
     world.project()
     for path in ("/api/projects/999", "/api/projects?page=0", "/api/nothing", "/api/auth/me", "/api/admin/users"):
         api.get(path)
@@ -126,7 +128,7 @@ def test_callers_that_wait_share_one_read(app: Flask) -> None:
     reads, go, asking = [], Event(), Barrier(10)
 
     class Slow:
-        def read(self, _since: Any) -> tuple[int, None]:
+        def read(self, _since: Any, _seconds: float) -> tuple[int, None]:
             reads.append(len(reads))
             go.wait(20)
             return len(reads), None

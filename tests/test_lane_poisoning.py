@@ -71,7 +71,7 @@ def forget(app: Flask) -> None:
     """Have the lane keep nothing."""
     lane = lane_of(app)
     assert lane is not None
-    lane._kept._answers.clear()
+    lane.kept._answers.clear()
 
 
 @pytest.fixture

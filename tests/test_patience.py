@@ -177,7 +177,7 @@ def other_writer(database: Database) -> Iterator[None]:
 def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "TIMEOUT", 0.05)
     guard, answered, marks = app.extensions["guard"], threading.Event(), []
-    monkeypatch.setattr(guard, "_read", lambda: "mark" if answered.wait(20) else None)
+    monkeypatch.setattr(guard, "_read", lambda _: "mark" if answered.wait(20) else None)
     reading = threading.Thread(target=lambda: marks.append(guard.moment()))
     reading.start()
     until(guard._turn.locked)

@@ -7,6 +7,7 @@ making began. A write of any process shows in the database's moment before it is
 is in the next answer; nothing here ages.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from werkzeug.exceptions import HTTPException
 from directory.api import operation, security
 from directory.freshness import Basis, Guard, Moment
 from directory.kept import Kept
+from directory.plain import Plain
 
 CAPACITY = 16 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards
-OVERHEAD = 1500  # bytes that an entry takes beside its body
+OVERHEAD = 800  # bytes that an entry takes beside its body
 # A request with any of these may get another answer than the next one.
 PERSONAL = ("HTTP_AUTHORIZATION", "HTTP_COOKIE", "HTTP_ORIGIN", "HTTP_IF_MATCH", "HTTP_RANGE")
 
@@ -38,30 +40,37 @@ class Answer:
 
     media_type: str
     own: Headers
-    shared: Headers
+    shared: tuple[tuple[str, str], ...]
     etag: str
     body: bytes
     route: str
 
-    def headers(self) -> Headers:
-        """The headers of the whole answer; those of its 304 are the last two parts."""
-        content = [("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
-        return [*content, *self.own, *self.shared]
+    def content(self) -> Headers:
+        """Its own headers and those of its content, which a 304 is without."""
+        return [("Content-Type", self.media_type), ("Content-Length", str(len(self.body))), *self.own]
+
+    def is_had(self, plain: Plain) -> bool:
+        """Whether the caller has the answer: weak comparison, RFC 9110 section 13.1.2."""
+        if plain.if_none_match is None:
+            return False
+        tags = (tag.strip().removeprefix("W/") for tag in plain.if_none_match.split(","))
+        return any(tag in {"*", self.etag} for tag in tags)
 
 
 class Lane:
     """Stands before the application, makes its public answers and gives them again."""
 
     def __init__(self, flask: Flask, guard: Guard, count: Count | None = None) -> None:
-        self._flask, self._app, self._guard, self._count = flask, flask.wsgi_app, guard, count
-        self._kept: Kept[Answer] = Kept(CAPACITY)
+        self._flask, self._app, self.guard, self._count = flask, flask.wsgi_app, guard, count
+        self.kept: Kept[Answer] = Kept(CAPACITY)
+        self.failed = Failed()
         self._paths = flask.url_map.bind("")
         self._reads: dict[str, Any] = {
             name: view for name, view in flask.view_functions.items() if _is_plain_read(view)
         }
         vary = ", ".join([*operation.PERSONAL, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
-        plain, secure = ([("Vary", vary), *security.public_headers(scheme)] for scheme in ("http", "https"))
-        self._shared: tuple[Headers, Headers] = (plain, secure)
+        plain, secure = ((("Vary", vary), *security.public_headers(scheme)) for scheme in ("http", "https"))
+        self._shared = plain, secure
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
@@ -70,57 +79,71 @@ class Lane:
         if any(name in environ for name in PERSONAL):
             return self._app(environ, start_response)
         began = time.perf_counter()
-        environ["HTTP_X_REQUEST_ID"] = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-        key = (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
-        # What is not there needs no moment to be found by, only one that is no later than its making.
-        moment = self._guard.moment() if key in self._kept else self._guard.known()
-        if moment is None:
+        plain = _plain(environ)
+        environ["HTTP_X_REQUEST_ID"] = plain.request_id
+        try:
+            if failed := self.failed.take():
+                raise failed
+            answer = self.find(plain)
+        except Exception as error:
+            environ[security.FAILED] = error
             return self._app(environ, start_response)
-        answer = self._kept.get(key, moment)
         if answer is None:
-            try:
-                made = self._made(environ)
-            except Exception as error:
-                environ[security.FAILED] = error
-                return self._app(environ, start_response)
-            if made is None:
-                return self._passed(environ, start_response, key, moment)
+            return self._passed(environ, start_response, plain)
+        return self._give(answer, plain, start_response, began)
+
+    def find(self, plain: Plain) -> Answer | None:
+        """An answer kept or made; None where it is the application's to give. Raises whatever the making raises."""
+        key = plain.address
+        # What is not there needs no moment to be found by, only one that is no later than its making.
+        moment = self.guard.latest if key not in self.kept else None
+        if moment is None and (moment := self.guard.moment()) is None:
+            return None
+        answer = self.kept.get(key, moment)
+        if answer is None and (made := self._made(plain)) is not None:
             answer, basis = made
             self._keep(key, moment, answer, basis)
-        return self._give(answer, environ, start_response, began)
+        return answer
 
-    def _give(self, answer: Answer, environ: Environ, start_response: StartResponse, began: float) -> Iterable[bytes]:
-        """Give an answer, under an id of this request's own; 304 where the caller has it."""
-        request_id = environ["HTTP_X_REQUEST_ID"]
-        has = _has(environ.get("HTTP_IF_NONE_MATCH"), answer.etag)
-        status, headers = (304, [*answer.own, *answer.shared]) if has else (200, answer.headers())
-        start_response("304 NOT MODIFIED" if has else "200 OK", [*headers, ("X-Request-ID", request_id)])
-        security.log_request("GET", environ["PATH_INFO"], status, began, request_id=request_id, user_id=None)
+    def note(self, answer: Answer, plain: Plain, status: int, began: float) -> None:
+        """Log and count a request; `began` is of time.perf_counter()."""
+        security.log_request("GET", plain.path, status, began, request_id=plain.request_id, user_id=None)
         if self._count is not None:
             self._count("GET", answer.route, status, time.perf_counter() - began)
+
+    def _give(self, answer: Answer, plain: Plain, start_response: StartResponse, began: float) -> Iterable[bytes]:
+        """Give an answer, under an id of this request's own; 304 where the caller has it."""
+        has = answer.is_had(plain)
+        own = answer.own if has else answer.content()
+        headers = [*own, *answer.shared, ("X-Request-ID", plain.request_id)]
+        start_response("304 NOT MODIFIED" if has else "200 OK", headers)
+        self.note(answer, plain, 304 if has else 200, began)
         return [] if has else [answer.body]
 
-    def _made(self, environ: Environ) -> tuple[Answer, Basis | None] | None:
+    def _made(self, plain: Plain) -> tuple[Answer, Basis | None] | None:
         """The answer of a route that can be asked without Flask, and its basis; None where the path has none."""
         try:
-            rule, arguments = self._paths.match(environ["PATH_INFO"], method="GET", return_rule=True)
+            rule, arguments = self._paths.match(plain.path, method="GET", return_rule=True)
         except HTTPException:
             return None
         view = self._reads.get(rule.endpoint)
         if view is None:
             return None
         with self._flask.app_context():
-            g.request_id = environ["HTTP_X_REQUEST_ID"]
-            query_string = environ.get("QUERY_STRING", "").encode("latin-1")
-            made = operation.read(view.operation, view.view, environ["PATH_INFO"], dict(arguments), query_string)
+            g.request_id = plain.request_id
+            query_string = plain.query.encode("latin-1")
+            made = operation.read(view.operation, view.view, plain.path, dict(arguments), query_string)
         etag = f'"{made.etag}"'
-        own, shared = [*made.headers.items(), ("ETag", etag)], self._shared[environ["wsgi.url_scheme"] == "https"]
-        return Answer("application/json", own, shared, etag, made.body, rule.rule), made.basis
+        own, shared = [*made.headers.items(), ("ETag", etag)], self._shared[plain.scheme == "https"]
+        # A copy, because what the encoder gives holds on to all of the buffer that it was written into.
+        body = bytes(memoryview(made.body))
+        return Answer("application/json", own, shared, etag, body, rule.rule), made.basis
 
-    def _passed(
-        self, environ: Environ, start_response: StartResponse, key: tuple[str, ...], moment: Moment
-    ) -> Iterable[bytes]:
+    def _passed(self, environ: Environ, start_response: StartResponse, plain: Plain) -> Iterable[bytes]:
         """Let the application answer, and keep the answer if it is public."""
+        moment = self.guard.latest
+        if moment is None:
+            return self._app(environ, start_response)
         given: dict[str, Any] = {}
 
         def note(status: str, headers: Headers, exc_info: Any = None) -> Any:
@@ -134,11 +157,29 @@ class Lane:
             if close := getattr(parts, "close", None):
                 close()
         if _is_public(given["status"], given["headers"]):
-            self._keep(key, moment, _answer(given["headers"], body, environ[security.ROUTE]))
+            self._keep(plain.address, moment, _answer(given["headers"], body, environ[security.ROUTE]))
         return [body]
 
     def _keep(self, key: tuple[str, ...], moment: Moment, answer: Answer, basis: Basis | None = None) -> None:
-        self._kept.put(key, moment, answer, len(answer.body) + OVERHEAD, basis)
+        self.kept.put(key, moment, answer, len(answer.body) + OVERHEAD, basis)
+
+
+class Failed(threading.local):
+    """What has gone wrong already in this thread with a request that the application is about to answer."""
+
+    error: Exception | None = None
+
+    def take(self) -> Exception | None:
+        """What it is, once."""
+        error, self.error = self.error, None
+        return error
+
+
+def _plain(environ: Environ) -> Plain:
+    """The request, under an id of its own."""
+    request_id = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+    path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
+    return Plain(environ["wsgi.url_scheme"], path, query, request_id, environ.get("HTTP_IF_NONE_MATCH"))
 
 
 def _is_plain_read(view: Any) -> bool:
@@ -158,15 +199,7 @@ def _is_public(status: str, headers: Headers) -> bool:
 def _answer(headers: Headers, body: bytes, route: str) -> Answer:
     named = {name.lower(): value for name, value in headers}
     own = [each for each in headers if each[0].lower() not in {"content-type", "content-length", "x-request-id"}]
-    return Answer(named["content-type"], own, [], named["etag"], body, route)
-
-
-def _has(if_none_match: str | None, etag: str) -> bool:
-    """Whether the caller has the answer: weak comparison, RFC 9110 section 13.1.2."""
-    if if_none_match is None:
-        return False
-    tags = (tag.strip().removeprefix("W/") for tag in if_none_match.split(","))
-    return any(tag in {"*", etag} for tag in tags)
+    return Answer(named["content-type"], own, (), named["etag"], body, route)
 
 
 def init_app(app: Flask, guard: Guard) -> None:
@@ -174,4 +207,4 @@ def init_app(app: Flask, guard: Guard) -> None:
     app.extensions |= {"guard": guard, "dashboards": Kept(DASHBOARDS)}
     if not (app.config["RATELIMIT_ENABLED"] and app.config["RATELIMIT_READ"]):
         metrics = app.extensions.get("metrics")
-        app.wsgi_app = Lane(app, guard, metrics and metrics.count)  # type: ignore[method-assign]
+        app.wsgi_app = app.extensions["lane"] = Lane(app, guard, metrics and metrics.count)  # type: ignore[method-assign]

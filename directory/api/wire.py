@@ -1,0 +1,78 @@
+"""Public answers as they go over the wire, for a server that reads plain requests itself (`directory/express.py`)."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from flask import Flask
+
+from directory import patience
+from directory.api import security
+from directory.api.lane import Answer, Lane
+from directory.freshness import Moment
+from directory.plain import Plain, recognise
+
+
+class Sent(NamedTuple):
+    """The status, the lines of the headers and the body of an answer."""
+
+    status: bytes
+    lines: bytes
+    body: bytes
+
+
+class Wire:
+    """The lane, asked in bytes. What it answers is what the lane's own WSGI says, which a test holds."""
+
+    def __init__(self, app: Flask, lane: Lane) -> None:
+        self._lane, self._hops = lane, app.config["TRUSTED_PROXIES"]
+        self.moment = lane.guard.at_once
+
+    def asked(self, head: bytes) -> Plain | None:
+        """The plain request of which this is the head; None where it is, or may be, anything else."""
+        return recognise(head, self._hops, security.request_id)
+
+    def keeps(self, plain: Plain) -> bool:
+        """Whether an answer is kept, which may not hold."""
+        return plain.address in self._lane.kept
+
+    def again(self, plain: Plain, moment: Moment, began: float) -> Sent | None:
+        """The answer that is kept, if it holds at the moment; `began` is of time.perf_counter()."""
+        answer = self._lane.kept.get(plain.address, moment)
+        return None if answer is None else self._sent(answer, plain, began)
+
+    def found(self, plain: Plain, began: float) -> Sent | None:
+        """The answer, kept or made; None where it is the application's, which is to be asked next in this thread."""
+        try:
+            with patience.bounded():
+                answer = self._lane.find(plain)
+        except Exception as error:
+            self._lane.failed.error = error
+            return None
+        return None if answer is None else self._sent(answer, plain, began)
+
+    def forget(self) -> None:
+        """The application has been asked, or cannot be."""
+        self._lane.failed.error = None
+
+    def _sent(self, answer: Answer, plain: Plain, began: float) -> Sent:
+        has = answer.is_had(plain)
+        self._lane.note(answer, plain, 304 if has else 200, began)
+        own = answer.own if has else answer.content()
+        lines = _lines((*own, ("X-Request-ID", plain.request_id))) + _shared_lines(answer.shared)
+        return Sent(b"304 NOT MODIFIED", lines, b"") if has else Sent(b"200 OK", lines, answer.body)
+
+
+def _lines(headers: Iterable[tuple[str, str]]) -> bytes:
+    """The headers as they are sent."""
+    return "".join([f"{name}: {value}\r\n" for name, value in headers]).encode("latin-1")
+
+
+_shared_lines = lru_cache(maxsize=8)(_lines)
+
+
+def init_app(app: Flask) -> None:
+    """Offer it to the server, where there is a lane."""
+    lane = app.extensions.get("lane")
+    if lane is not None:
+        app.extensions["wire"] = Wire(app, lane)

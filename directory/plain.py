@@ -1,0 +1,70 @@
+"""Recognises plain requests: those that nothing in their head can make mean something else than their first line says.
+
+What is not surely plain is no worse for it; it goes the way of all requests, by gunicorn's own parser. A test holds
+that both understand the same of whatever is recognised here.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+HEAD = re.compile(
+    rb"GET (/api/[A-Za-z0-9/_.~-]*)(?:\?([!\"$-~]*))? HTTP/1\.1\r\n((?:[A-Za-z0-9-]+: [ -~]*\r\n){1,40})\r\n"
+)
+LINE = re.compile(rb"([A-Za-z0-9-]+): ([ -~]*)\r\n")
+HOST = re.compile(rb"[A-Za-z0-9.-]+(?::[0-9]{1,5})?")
+LONGEST = 4000  # bytes of a head, which is less than any limit of the server's
+# What may get another answer than the next one, and what may change how a connection or a message is to be read.
+ELSEWHERE = {
+    b"authorization", b"cookie", b"origin", b"if-match", b"range",
+    b"content-length", b"transfer-encoding", b"te", b"trailer", b"expect", b"upgrade", b"http2-settings",
+    b"proxy-connection", b"keep-alive",
+}  # fmt: skip
+SCHEMES = {b"http": "http", b"https": "https"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """An anonymous read: where it goes, its id, and which answer it has, where it says so."""
+
+    scheme: str
+    path: str
+    query: str
+    request_id: str
+    if_none_match: str | None
+
+    @property
+    def address(self) -> tuple[str, str, str]:
+        """What it asks for."""
+        return self.scheme, self.path, self.query
+
+
+def recognise(head: bytes, hops: int, identify: Callable[[str], str]) -> Plain | None:
+    """The plain request that `head` is, behind `hops` trusted proxies; None where it may be anything else.
+
+    `identify` makes its id of the one that it names, which may be none.
+    """
+    found = HEAD.fullmatch(head) if len(head) <= LONGEST else None
+    if found is None:
+        return None
+    path, query, lines = found.groups()
+    named = [(name.lower(), value.strip()) for name, value in LINE.findall(lines)]
+    fields = dict(named)
+    if len(fields) < len(named) or not ELSEWHERE.isdisjoint(fields) or not HOST.fullmatch(fields.get(b"host", b"")):
+        return None
+    if fields.get(b"connection", b"keep-alive").lower() != b"keep-alive":
+        return None
+    scheme = _scheme(fields.get(b"x-forwarded-proto"), hops)
+    if scheme is None:
+        return None
+    has = fields.get(b"if-none-match")
+    request_id = identify(fields.get(b"x-request-id", b"").decode("ascii"))
+    place = path.decode("ascii"), (query or b"").decode("ascii")
+    return Plain(scheme, *place, request_id, None if has is None else has.decode("ascii"))
+
+
+def _scheme(forwarded: bytes | None, hops: int) -> str | None:
+    """The scheme of the address: a single trusted proxy's to say; None where it takes more to tell."""
+    if hops == 0 or (hops == 1 and forwarded is None):
+        return "http"
+    return SCHEMES.get(forwarded or b"") if hops == 1 else None

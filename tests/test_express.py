@@ -1,0 +1,333 @@
+"""Kept answers given out of the loop: the same answers, never late ones, and everything else as ever."""
+
+import json
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from directory.api.wire import Sent
+from directory.express import ExpressWorker
+from directory.extensions import db
+from directory.freshness import Changes, Moment
+from directory.plain import Plain
+from tests.conftest import ENVIRONMENT, Database, build
+from tests.factories import World
+from tests.serving import Serving, serving
+
+GET = b"GET /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
+OTHER = b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+PLAIN = Plain("http", "/api/x", "", "id", None)
+ANSWER = Sent(b"200 OK", b"A: b\r\n", b"body")
+
+
+class Wire:
+    """Recognises GET, keeps what it is told to, and says what it was asked for."""
+
+    def __init__(self) -> None:
+        self.kept: Sent | None = None
+        self.made: Sent | None = None
+        self.now: Moment | None = Moment(1, Changes())
+        self.forgotten = self.moments = 0
+
+    def asked(self, head: bytes) -> Plain | None:
+        return PLAIN if head == GET else None
+
+    def keeps(self, _plain: Plain) -> bool:
+        return self.kept is not None
+
+    def moment(self) -> Moment | None:
+        self.moments += 1
+        return self.now
+
+    def again(self, _plain: Plain, _moment: Moment, _began: float) -> Sent | None:
+        return self.kept
+
+    def found(self, _plain: Plain, _began: float) -> Sent | None:
+        return self.made
+
+    def forget(self) -> None:
+        self.forgotten += 1
+
+
+class Loop:
+    """The worker's loop without its processes and threads: what would go to a thread is in `handed`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.worker: Any = ExpressWorker.__new__(ExpressWorker)
+        self.wire, self.handed = Wire(), []
+        vars(self.worker).update(
+            alive=True, nr=0, max_requests=1000, nr_conns=0, keepalived_conns=deque(), _asked=[], _wire=self.wire,
+            poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5),
+        )  # fmt: skip
+        monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
+        monkeypatch.setattr(ExpressWorker.__mro__[2], "handle", lambda _self, conn: ("whole", conn.unread))
+
+    def client(self) -> tuple[socket.socket, Any]:
+        """A client, and its connection as it is kept alive."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        conn = SimpleNamespace(sock=ours, unread=b"", closed=False, set_timeout=lambda: None)
+        unreader = SimpleNamespace(unread=lambda head: setattr(conn, "unread", head))
+        conn.parser, conn.close = SimpleNamespace(unreader=unreader), lambda: setattr(conn, "closed", True)
+        self.worker.keepalived_conns.append(conn := Conn(vars(conn)))
+        self.worker.nr_conns += 1
+        read = lambda sock: self.worker.on_client_socket_readable(conn, sock)  # noqa: E731
+        self.worker.poller.register(ours, selectors.EVENT_READ, read)
+        return theirs, conn
+
+    def turn(self) -> None:
+        self.worker.wait_for_and_dispatch_events(1)
+
+
+class Conn(SimpleNamespace):
+    """A connection, which is itself alone."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        super().__init__(**facts)
+        self.parser = SimpleNamespace(unreader=SimpleNamespace(unread=lambda head: setattr(self, "unread", head)))
+        self.close = lambda: setattr(self, "closed", True)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@pytest.fixture
+def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
+    loop = Loop(monkeypatch)
+    yield loop
+    for conn in [*loop.worker.keepalived_conns, *loop.handed]:
+        conn.sock.close()
+    loop.worker.poller.close()
+
+
+def test_one_look_at_the_moment_is_good_for_a_whole_turn_and_no_thread_is_needed(loop: Loop) -> None:
+    loop.wire.kept = ANSWER
+    clients = [loop.client()[0] for _ in range(3)]
+    for client in clients:
+        client.sendall(GET)
+    loop.turn()
+    for client in clients:
+        with closing(client):
+            head, _, body = client.recv(9000).partition(b"\r\n\r\n")
+            lines = head.split(b"\r\n")
+            assert lines[0] == b"HTTP/1.1 200 OK"
+            assert [line.partition(b":")[0] for line in lines[1:]] == [b"Server", b"Date", b"Connection", b"A"]
+            assert body == b"body"
+    assert (loop.handed, loop.wire.moments, loop.worker.nr) == ([], 1, 3)
+    assert len(loop.worker.keepalived_conns) == 3
+
+
+@pytest.mark.parametrize("why", ["nothing is kept", "it does not hold", "there is no moment", "it is to be made"])
+def test_what_cannot_be_given_again_goes_to_a_thread(loop: Loop, why: str) -> None:
+    client, conn = loop.client()
+    loop.wire.kept = None if why in {"nothing is kept", "it is to be made"} else ANSWER
+    loop.wire.made = ANSWER if why == "it is to be made" else None
+    loop.wire.now = None if why == "there is no moment" else loop.wire.now
+    if why == "it does not hold":
+        loop.wire.again = lambda *_: None  # type: ignore[method-assign]
+    with closing(client):
+        client.sendall(GET)
+        loop.turn()
+        assert loop.handed == [conn]
+        assert not loop.worker.keepalived_conns
+        kept = loop.worker.handle(conn)
+        if loop.wire.made is None:
+            assert kept == ("whole", GET)
+            assert loop.wire.forgotten == 1
+        else:
+            assert kept is True
+            assert client.recv(9000).endswith(b"A: b\r\n\r\nbody")
+    assert "asked" not in vars(conn)
+
+
+@pytest.mark.parametrize("sent", [OTHER, GET[:20], GET + GET, b"nonsense\r\n\r\n"])
+def test_what_is_not_plain_is_as_if_it_had_not_been_read(loop: Loop, sent: bytes) -> None:
+    loop.wire.kept = ANSWER
+    client, conn = loop.client()
+    with closing(client):
+        client.sendall(sent)
+        loop.turn()
+    assert (loop.handed, conn.unread) == ([conn], sent)
+    assert loop.worker.handle(conn) == ("whole", sent)
+
+
+@pytest.mark.parametrize("why", ["it ends", "it has served its number", "there is no lane"])
+def test_a_worker_that_ends_leaves_all_to_the_threads(loop: Loop, why: str) -> None:
+    loop.wire.kept = ANSWER
+    client, conn = loop.client()
+    loop.worker.alive = why != "it ends"
+    loop.worker.nr = 999 if why == "it has served its number" else 0
+    loop.worker._wire = None if why == "there is no lane" else loop.wire
+    with closing(client):
+        client.sendall(GET)
+        loop.turn()
+        assert loop.handed == [conn]
+        assert conn.sock.recv(9000) == GET
+
+
+def test_a_client_that_takes_an_answer_slowly_is_waited_for_by_a_thread(loop: Loop) -> None:
+    body = b"x" * 5_000_000
+    loop.wire.kept = Sent(b"200 OK", b"", body)
+    client, conn = loop.client()
+    with closing(client):
+        client.sendall(GET)
+        loop.turn()
+        assert loop.handed == [conn]
+        sending = Thread(target=loop.worker.handle, args=[conn])
+        sending.start()
+        taken = b""
+        while not taken.endswith(body):
+            taken += client.recv(100_000)
+        sending.join()
+        assert taken.startswith(b"HTTP/1.1 200 OK\r\n")
+        client.close()
+        conn.rest = body
+        assert loop.worker.handle(conn) is False
+
+
+def test_a_client_that_is_gone_is_let_go(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop.wire.kept = ANSWER
+    client, conn = loop.client()
+    client.sendall(GET)
+    again = loop.wire.again
+
+    def hang_up(*given: Any) -> Any:
+        client.close()
+        return again(*given)
+
+    monkeypatch.setattr(loop.wire, "again", hang_up)
+    loop.turn()
+    assert conn.closed
+    assert (loop.worker.nr_conns, len(loop.worker.keepalived_conns)) == (0, 0)
+    loop.handed.append(conn)
+
+
+class Line:
+    """A connection to the server that is kept alive."""
+
+    def __init__(self, server: Serving) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+        self.file = self.socket.makefile("rb")
+
+    def ask(self, path: str, **headers: str) -> tuple[bytes, dict[str, str], bytes]:
+        """The status line, the headers and the body of an answer."""
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{lines}\r\n".encode())
+        status, told = self.file.readline(), {}
+        while line := self.file.readline().decode().strip():
+            name, _, value = line.partition(": ")
+            assert name not in told
+            told[name] = value
+        return status, told, self.file.read(int(told.get("Content-Length", 0)))
+
+    def close(self) -> None:
+        self.file.close()
+        self.socket.close()
+
+
+@pytest.fixture
+def world(database: Database) -> Iterator[World]:
+    app = build(database.url)
+    yield World(app)
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+@pytest.fixture
+def server(database: Database, tmp_path: Path) -> Iterator[Serving]:
+    settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "TRUSTED_PROXIES": "1", "METRICS_ENABLED": "true"}
+    with serving(settings, tmp_path / "log") as served:
+        yield served
+
+
+def test_it_says_what_the_application_says(world: World, server: Serving) -> None:
+    project = world.project(tags=["a"])
+    with closing(Line(server)) as line:
+        line.ask("/healthz")
+        for path in ("/api/projects?limit=3", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
+            answers = [line.ask(path, X_Request_ID="mine", X_Forwarded_Proto="https") for _ in range(3)]
+            answers.append(line.ask(path, X_Request_ID="mine", X_Forwarded_Proto="https", Cookie="no=lane"))
+            for _, headers, _ in answers:
+                del headers["Date"]
+                assert headers.pop("X-Request-ID") == "mine"
+            assert answers.count(answers[0]) == 4, path
+            assert "Strict-Transport-Security" in answers[0][1]
+            etag = answers[0][1]["ETag"]
+            assert line.ask(path, If_None_Match=etag)[0] == b"HTTP/1.1 304 NOT MODIFIED\r\n"
+        for path, status in (("/api/projects/999", b"404"), ("/api/projects?page=0", b"422"), ("/api/none", b"404")):
+            for _ in range(2):
+                told, headers, body = line.ask(path)
+                assert told.split()[1] == status
+                assert json.loads(body)["request_id"] == headers["X-Request-ID"]
+        counted = line.ask("/metrics")[2].decode()
+    assert 'route="/api/projects",status="200"} 4' in counted.replace('method="GET",', "")
+
+
+def test_what_another_process_was_acknowledged_is_in_the_next_answer(
+    world: World, server: Serving, database: Database
+) -> None:
+    project = world.project()
+    tokens = [world.caller(world.user()).token for _ in range(30)]
+    voter = subprocess.Popen(
+        [sys.executable, "-m", "tests.voter"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert voter.stdin is not None
+    assert voter.stdout is not None
+    voter.stdin.write(json.dumps({"url": database.url, "tokens": tokens, "project": project}))
+    voter.stdin.close()
+    acknowledged, wrong, reads = [0], [], [0]
+    reading = True
+
+    def read() -> None:
+        with closing(Line(server)) as line:
+            while reading:
+                before = acknowledged[-1]
+                for path in (f"/api/projects/{project}", "/api/projects?sort=upvotes"):
+                    body = json.loads(line.ask(path)[2])
+                    shown = body["upvotes"] if "upvotes" in body else body["items"][0]["upvotes"]
+                    reads[0] += 1
+                    if shown < before:
+                        wrong.append((path, before, shown))
+
+    readers = [Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    acknowledged.extend(int(line) for line in voter.stdout)
+    reading = False
+    for reader in readers:
+        reader.join()
+    assert voter.wait() == 0
+    voter.stdout.close()
+    assert acknowledged[-1] == 30
+    assert wrong == []
+    assert reads[0] > 30
+
+
+def test_connections_that_are_idle_are_closed_and_those_in_use_are_not(world: World, server: Serving) -> None:
+    world.project()
+    with closing(Line(server)) as busy, closing(Line(server)) as idle:
+        for line in (busy, idle):
+            for _ in range(2):
+                assert line.ask("/api/projects")[0].split()[1] == b"200"
+        give_up = time.monotonic() + 30
+        while time.monotonic() < give_up:
+            assert busy.ask("/api/projects")[0].split()[1] == b"200"
+            idle.socket.settimeout(0.5)
+            try:
+                assert idle.socket.recv(1) == b""
+                return
+            except TimeoutError:
+                continue
+    raise AssertionError("an idle connection stays")

@@ -1,0 +1,120 @@
+"""What is recognised as a plain request is understood as gunicorn and the application understand it."""
+
+import socket
+from contextlib import closing
+from typing import Any
+
+import pytest
+from gunicorn import http
+from gunicorn.config import Config
+from gunicorn.http import wsgi
+from hypothesis import given
+from hypothesis import strategies as st
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from directory.api.lane import PERSONAL
+from directory.plain import ELSEWHERE, LONGEST, Plain, recognise
+
+LIST = b"GET /api/projects?page=2 HTTP/1.1\r\n"
+HOST = b"Host: x\r\n"
+CLIENT, SERVER = ("127.0.0.1", 5), ("127.0.0.1", 80)
+
+
+def understood(head: bytes, hops: int) -> Plain | None:
+    return recognise(head, hops, lambda given: given or "fresh")
+
+
+def environ_of(head: bytes) -> dict[str, Any]:
+    """What gunicorn hands to an application. Raises what it refuses a request by."""
+    ours, theirs = socket.socketpair()
+    with closing(ours), closing(theirs):
+        theirs.sendall(head)
+        theirs.shutdown(socket.SHUT_WR)
+        config = Config()
+        config.set("secure_scheme_headers", {})  # as in gunicorn.conf.py: the application judges what a proxy says
+        request = next(http.get_parser(config, ours, CLIENT))
+        assert request is not None
+        assert request.body.read() == b""
+        assert not request.should_close()
+        return wsgi.create(request, ours, CLIENT, SERVER, config)[1]  # type: ignore[no-any-return]
+
+
+def behind(hops: int, environ: dict[str, Any]) -> dict[str, Any]:
+    """What the application sees behind as many trusted proxies."""
+    if hops:
+        list(ProxyFix(lambda _environ, _start: [], x_for=hops, x_proto=hops, x_host=hops)(environ, None))
+    return environ
+
+
+KNOWN = (
+    "Host",
+    "host",
+    "X-Forwarded-Proto",
+    "X-Forwarded-For",
+    "X-Request-ID",
+    "If-None-Match",
+    "Accept",
+    "Connection",
+)
+NAMES = (
+    st.sampled_from(KNOWN)
+    | st.from_regex(r"[A-Za-z0-9-]{1,12}", fullmatch=True)
+    | st.sampled_from(sorted(name.decode() for name in ELSEWHERE))
+)
+VALUES = st.sampled_from(
+    ["x", "http", "https", "https, http", "keep-alive", "close", "*", '"a", W/"b"', "0"]
+) | st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)
+TARGETS = st.text(st.sampled_from("abcXYZ0189/_.~-?&=%#+;:@\"'"), max_size=20)
+
+
+@given(TARGETS, st.lists(st.tuples(NAMES, VALUES), max_size=6), st.integers(0, 2))
+def test_what_is_recognised_means_the_same_to_all(target: str, headers: list[tuple[str, str]], hops: int) -> None:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in [("Host", "x"), *headers])
+    head = f"GET /api/{target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
+    plain = understood(head, hops)
+    if plain is None:
+        return
+    environ = behind(hops, environ_of(head))
+    assert plain.address == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
+    assert plain.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
+    assert plain.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
+    assert environ["REQUEST_METHOD"] == "GET"
+    assert not any(name in environ for name in PERSONAL)
+
+
+def test_what_clients_and_proxies_send_is_recognised() -> None:
+    nginx = b"X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Request-ID: abc\r\nAccept: */*\r\n"
+    found = understood(LIST + HOST + nginx + b'If-None-Match: "e"\r\n\r\n', 1)
+    assert found == Plain("https", "/api/projects", "page=2", "abc", '"e"')
+    assert understood(LIST + b"Host: a.example:8000\r\nConnection: Keep-Alive\r\n\r\n", 0) == Plain(
+        "http", "/api/projects", "page=2", "fresh", None
+    )
+    assert understood(LIST + HOST + b"X-Forwarded-Proto: https\r\n\r\n", 0).scheme == "http"  # type: ignore[union-attr]
+    assert understood(b"GET /api/projects/7 HTTP/1.1\r\nHost: x\r\n\r\n", 0).query == ""  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"", LIST + HOST, LIST + b"\r\n", LIST + HOST + HOST + b"\r\n", LIST + b"Host: \r\n\r\n",
+        LIST + b"Host: a/b\r\n\r\n", LIST + HOST + b"\r\nx", (LIST + HOST + b"\r\n") * 2,
+        LIST + HOST + b" folded: x\r\n\r\n", LIST + HOST + b"A : x\r\n\r\n", LIST + HOST + b"A_B: x\r\n\r\n",
+        LIST + HOST + b"A: \x00\r\n\r\n", LIST + HOST + b"A: \xc3\xa4\r\n\r\n", LIST + HOST + b"A: x\n\r\n",
+        LIST + HOST + b"Connection: close\r\n\r\n", LIST + HOST + b"Connection: upgrade\r\n\r\n",
+        LIST + HOST + b"A: x\r\n" * 41 + b"\r\n", LIST + HOST + b"A: " + b"x" * LONGEST + b"\r\n\r\n",
+        b"get /api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/projects HTTP/1.0\r\nHost: x\r\n\r\n",
+        b"HEAD /api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://x/api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/%70 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/a;b HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/a#b HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/a?b#c HTTP/1.1\r\nHost: x\r\n\r\n", b"GET  /api/a HTTP/1.1\r\nHost: x\r\n\r\n",
+        *(LIST + HOST + name + b": 0\r\n\r\n" for name in sorted(ELSEWHERE)),
+    ],
+)  # fmt: skip
+def test_what_may_be_anything_else_is_not_recognised(head: bytes) -> None:
+    assert understood(head, 0) is None
+
+
+@pytest.mark.parametrize(("hops", "said"), [(1, b"https, http"), (1, b""), (1, b"ftp"), (2, b"https"), (2, b"a, b")])
+def test_a_scheme_that_takes_more_to_tell_is_left_to_the_application(hops: int, said: bytes) -> None:
+    assert understood(LIST + HOST + b"X-Forwarded-Proto: " + said + b"\r\n\r\n", hops) is None
+    assert (understood(LIST + HOST + b"\r\n", hops) is None) is (hops == 2)
