@@ -10,7 +10,7 @@ from pathlib import Path
 from gunicorn.glogging import Logger
 
 from config import load
-from directory import sharing
+from directory import balance, sharing
 from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.supervisor import Supervisor
@@ -83,7 +83,8 @@ def post_fork(server, worker):
 
 
 def child_exit(server, worker):
-    """Forget what a worker that is gone had measured of itself."""
+    """Forget what a worker that is gone held, and what it had measured of itself."""
+    balance.forget(worker.age)
     if sharing.VARIABLE in os.environ:
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 

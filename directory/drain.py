@@ -2,10 +2,10 @@
 
 import socket
 
-from gunicorn.workers.gthread import ThreadWorker
+from directory.balance import BalancingWorker
 
 
-class DrainingWorker(ThreadWorker):  # type: ignore[misc]
+class DrainingWorker(BalancingWorker):
     """gunicorn's worker with threads, which lets in who is waiting when it is told to end, and then shuts the door.
 
     The kernel admits callers for as long as any process holds the listening socket. gunicorn's own worker holds it to

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from gunicorn.workers.gthread import ThreadWorker
 
 from directory.api.wire import Sent
 from directory.express import ExpressWorker
@@ -67,11 +68,12 @@ class Loop:
         self.worker: Any = ExpressWorker.__new__(ExpressWorker)
         self.wire, self.handed = Wire(), []
         vars(self.worker).update(
-            alive=True, nr=0, max_requests=1000, nr_conns=0, keepalived_conns=deque(), _asked=[], _wire=self.wire,
+            alive=True, age=1, nr=0, _owed=False, _accepting=True,
+            max_requests=1000, nr_conns=0, keepalived_conns=deque(), _asked=[], _wire=self.wire,
             poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5),
         )  # fmt: skip
         monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
-        monkeypatch.setattr(ExpressWorker.__mro__[2], "handle", lambda _self, conn: ("whole", conn.unread))
+        monkeypatch.setattr(ThreadWorker, "handle", lambda _self, conn: ("whole", conn.unread))
 
     def client(self) -> tuple[socket.socket, Any]:
         """A client, and its connection as it is kept alive."""

@@ -105,8 +105,8 @@ def test_what_a_dead_worker_measured_of_itself_is_forgotten(
     conf = load()
     (tmp_path / "gauge_livemax_41.db").touch()
     (tmp_path / "gauge_livemax_42.db").touch()
-    conf.child_exit(None, SimpleNamespace(pid=41))
+    conf.child_exit(None, SimpleNamespace(pid=41, age=1))
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
-    conf.child_exit(None, SimpleNamespace(pid=42))
+    conf.child_exit(None, SimpleNamespace(pid=42, age=2))
 
     assert [path.name for path in tmp_path.glob("gauge*")] == ["gauge_livemax_41.db"]

@@ -1,0 +1,62 @@
+"""Shares connections evenly among the server's processes."""
+
+import math
+import mmap
+import socket
+import time
+from typing import Any
+
+from gunicorn.workers.gthread import ThreadWorker
+
+SLOTS = 256  # more than there are processes at a time; each takes the place of its number
+YIELD = 0.001  # seconds for another process to take a connection
+
+# Made before there are workers, which have it in common: the connections of each and one more, 0 where there is none.
+_held = memoryview(mmap.mmap(-1, 4 * SLOTS)).cast("I")
+
+
+def forget(age: int) -> None:
+    """A worker has ended: nobody shall wait for it to take its share. `age` is the number that gunicorn gave it."""
+    _held[age % SLOTS] = 0
+
+
+class BalancingWorker(ThreadWorker):  # type: ignore[misc]
+    """Leaves a new connection to a process that has fewer, for a moment.
+
+    All processes wait at one socket, and whoever wakes first takes what comes. Of sixteen connections one process of
+    two may so get fourteen, and a proxy keeps its connections: one core works, the other rests.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._resume = 0.0  # when to look at new connections again, by time.monotonic()
+        self._owed = False  # whether it has yielded, so that the next connection is its own
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take a connection, or yield."""
+        if self.alive and not self._owed and self._is_ahead():
+            self._owed, self._resume = True, time.monotonic() + YIELD
+            self.set_accept_enabled(False)
+            return
+        self._owed = False
+        super().accept(listener)
+        self._tell()
+
+    def set_accept_enabled(self, enabled: bool) -> None:
+        """Begin or cease to take connections; not before it is time again."""
+        if not (enabled and time.monotonic() < self._resume):
+            super().set_accept_enabled(enabled)
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Do one turn of the loop."""
+        self._tell()
+        super().wait_for_and_dispatch_events(min(timeout, YIELD) if not self._accepting and self._owed else timeout)
+
+    def _tell(self) -> None:
+        _held[self.age % SLOTS] = self.nr_conns + 1
+
+    def _is_ahead(self) -> bool:
+        """Whether another has fewer connections."""
+        held = _held.tolist()
+        held[self.age % SLOTS] = 0
+        return bool(min(filter(None, held), default=math.inf) <= self.nr_conns)

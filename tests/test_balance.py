@@ -1,0 +1,67 @@
+"""Connections are shared evenly among the processes, and a process that hangs keeps nobody waiting."""
+
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ENVIRONMENT, Database
+from tests.serving import Serving, serving
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+CALLERS = 24
+
+
+@pytest.fixture
+def server(database: Database, tmp_path: Path) -> Iterator[Serving]:
+    settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "WEB_CONCURRENCY": "3", "RATELIMIT_ENABLED": "false"}
+    with serving(settings, tmp_path / "log") as served:
+        while sum(worker.num_threads() > 1 for worker in served.children()) < 3:
+            time.sleep(0.05)
+        time.sleep(1)  # from its threads to its first turn
+        yield served
+
+
+def kept_open(server: Serving, stack: ExitStack, number: int) -> None:
+    """So many callers who are answered and stay."""
+    callers = [stack.enter_context(closing(called(server))) for _ in range(number)]
+    for caller in callers:
+        assert caller.recv(15) == b"HTTP/1.1 200 OK"
+
+
+def called(server: Serving) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    connection.sendall(HEALTH)
+    return connection
+
+
+def shares(server: Serving) -> list[int]:
+    """How many connections each process has."""
+    return sorted(
+        len([c for c in worker.net_connections("tcp4") if c.raddr and c.laddr.port == server.port])
+        for worker in server.children()
+    )
+
+
+def test_every_process_gets_its_share(server: Serving) -> None:
+    with ExitStack() as stack:
+        kept_open(server, stack, CALLERS)
+        got = shares(server)
+    assert sum(got) == CALLERS
+    assert got[0] >= CALLERS / 6, got  # half of what is fair, on a machine that does other things
+
+
+def test_nobody_waits_for_a_process_that_hangs_or_has_been_killed(server: Serving) -> None:
+    hanging, killed, _ = server.children()
+    hanging.suspend()
+    try:
+        with ExitStack() as stack:
+            kept_open(server, stack, CALLERS)
+            killed.send_signal(signal.SIGKILL)
+            kept_open(server, stack, CALLERS)
+    finally:
+        hanging.resume()
