@@ -67,16 +67,15 @@ class Changes:
 
     def spared(self, basis: Basis, since: int) -> bool:
         """Whether nothing that was seen after the moment `since` changes an answer of that moment."""
-        if self._everything > since:
+        votes, moves = self._votes, self._moves
+        if self._everything > since:  # asked last: if the two were emptied meanwhile, it tells
             return False
-        votes = self._votes
         if any(votes.get(project, 0) > since for project in basis.projects):
             return False
-        return basis.low is None or basis.high is None or self._passed_by(basis.low, basis.high, since)
+        return basis.low is None or basis.high is None or self._passed_by(moves, basis.low, basis.high, since)
 
-    def _passed_by(self, low: int, high: int, since: int) -> bool:
-        """Whether no votes moved between two numbers."""
-        moves = self._moves  # grows at its end, or is replaced
+    def _passed_by(self, moves: list[tuple[int, int, int]], low: int, high: int, since: int) -> bool:
+        """Whether no votes moved between two numbers; `moves` grows at its end, or is replaced."""
         if since < self._complete_since:
             return False
         for number, lowest, highest in reversed(moves):

@@ -213,3 +213,47 @@ def test_whatever_is_written_a_kept_answer_is_what_would_be_made(
 def told(fresh: Any, kept: Any) -> bytes:
     """What was made anew; a refusal tells the id of its request."""
     return kept.data if fresh.status_code == 404 == kept.status_code else fresh.data
+
+
+class Emptied(Changes):
+    """Where something is written that may be anything, just before one of its parts is read."""
+
+    part = ""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == super().__getattribute__("part"):
+            self.part = ""
+            self.add(3, None)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("part", ["_everything", "_votes", "_moves", "_complete_since"])
+@pytest.mark.parametrize("basis", [Basis((7,)), Basis((5,), 3, 4)])
+def test_what_is_emptied_while_it_is_asked_spares_nothing_that_it_would_not_have(part: str, basis: Basis) -> None:
+    changes = Emptied()
+    changes.add(1, None)
+    changes.add(2, [Moved(7, 3, 4)])
+    changes.part = part
+    assert not changes.spared(basis, 1)
+
+
+def test_nobody_beyond_a_place_in_the_order_of_votes_is_nobody_only_until_votes_move(
+    app: Flask, world: World, api: Api
+) -> None:
+    first, second = world.project(), world.project()
+    for sort in ("upvotes", "popular"):
+        give(app, first, 3)
+        give(app, second, 1)
+        cursor = api.get(f"/api/projects?sort={sort}&limit=1").json["pagination"]["next_cursor"]
+        path = f"/api/projects?sort={sort}&limit=1&cursor={cursor}"
+        give(app, second, 9)
+        assert api.get(path).json["items"] == []
+        give(app, second, 1)
+        assert [item["id"] for item in api.get(path).json["items"]] == [second]
+
+
+def give(app: Flask, project: int, votes: int) -> None:
+    """Have a project have so many votes, behind the service's back."""
+    with app.app_context():
+        counted = text("UPDATE projects SET upvotes = :votes, hot = :votes WHERE id = :id")
+        transaction(lambda: db.session.execute(counted, {"votes": votes, "id": project}))

@@ -12,6 +12,7 @@ from flask import Flask
 from marshmallow import Schema
 
 from directory.api.dump import compiled
+from directory.api.lane import _plain
 from directory.extensions import db
 from directory.freshness import Basis, Changes, Guard, Moment
 from directory.kept import Kept
@@ -173,6 +174,42 @@ def test_the_store_keeps_to_its_capacity_and_to_what_holds() -> None:
     kept.put("c", second, "newer", 4)
     kept.put("c", first, "late", 4)
     assert (kept.get("c", second), kept.get("a", second)) == ("newer", None)
+
+
+def test_what_is_kept_just_after_a_caller_did_not_find_it_is_not_for_him(app: Flask, world: World, api: Api) -> None:
+    path = f"/api/projects/{world.project()}"
+    lane = lane_of(app)
+    assert lane is not None
+    voter = world.caller(world.user())
+    api.get("/api/projects")  # so that there is a moment, from before the vote
+
+    class Late(Kept[Any]):
+        """Where another thread keeps what it has made before a vote, once this one has looked."""
+
+        def __contains__(self, key: Any) -> bool:
+            found, moment = super().__contains__(key), lane.guard.latest
+            if moment is not None:
+                self.put(key, moment, old, 1)
+            return found
+
+    made = lane._made(_plain({"wsgi.url_scheme": "http", "PATH_INFO": path}))
+    assert made is not None
+    old = made[0]
+    voter.post(f"{path}/upvote")
+    lane.kept = Late(1000)
+    assert api.get(path).json["upvotes"] == 1
+
+
+def test_what_is_kept_of_long_addresses_is_counted_with_them(app: Flask, world: World, api: Api) -> None:
+    world.project()
+    lane = lane_of(app)
+    assert lane is not None
+    query = "q=" + "%F0%9F%A6%80" * 200
+    assert api.get(f"/api/projects?{query}").status_code == 200
+    [(key, entry)] = lane.kept._answers.items()
+    told = sum(len(value) for _, value in entry.answer.own)
+    assert told > len(query)  # the links repeat it
+    assert lane.kept._size >= len(entry.answer.body) + told + len("".join(key))  # type: ignore[arg-type]
 
 
 def test_readers_of_one_process_race_writers_of_another(app: Flask, world: World, database: Database) -> None:

@@ -95,11 +95,13 @@ class Lane:
     def find(self, plain: Plain) -> Answer | None:
         """An answer kept or made; None where it is the application's to give. Raises whatever the making raises."""
         key = plain.address
-        # What is not there needs no moment to be found by, only one that is no later than its making.
-        moment = self.guard.latest if key not in self.kept else None
+        known = key in self.kept
+        # What is not there needs no moment to be found by, only one that is no later than its making. It is not looked
+        # for again: what another thread keeps meanwhile may hold at that moment, and no more when this caller asked.
+        moment = None if known else self.guard.latest
         if moment is None and (moment := self.guard.moment()) is None:
             return None
-        answer = self.kept.get(key, moment)
+        answer = self.kept.get(key, moment) if known else None
         if answer is None and (made := self._made(plain)) is not None:
             answer, basis = made
             self._keep(key, moment, answer, basis)
@@ -161,7 +163,7 @@ class Lane:
         return [body]
 
     def _keep(self, key: tuple[str, ...], moment: Moment, answer: Answer, basis: Basis | None = None) -> None:
-        self.kept.put(key, moment, answer, len(answer.body) + OVERHEAD, basis)
+        self.kept.put(key, moment, answer, len(answer.body) + _length(key, answer) + OVERHEAD, basis)
 
 
 class Failed(threading.local):
@@ -173,6 +175,11 @@ class Failed(threading.local):
         """What it is, once."""
         error, self.error = self.error, None
         return error
+
+
+def _length(key: tuple[str, ...], answer: Answer) -> int:
+    """What the address takes, and what the answer's own headers do, which may repeat it."""
+    return sum(map(len, key)) + sum(len(value) for _, value in answer.own)
 
 
 def _plain(environ: Environ) -> Plain:

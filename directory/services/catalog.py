@@ -106,10 +106,11 @@ def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller |
 def basis(items: list[dict[str, Any]], order: str, *, by_number: bool) -> Basis | None:
     """What a public page rests on, of the projects it shows, in the order so named; None for all that there is.
 
-    A place that a cursor names lies outside of the page, so its votes do not tell who may get there.
+    A place that a cursor names lies outside of the page, so its votes do not tell who may get there; not even where
+    nobody is there yet.
     """
     ids = tuple(item["id"] for item in items)
-    if order in queries.WITHOUT_VOTES or not items:
+    if order in queries.WITHOUT_VOTES or (by_number and not items):
         return Basis(ids)
     if order != "upvotes" or not by_number:
         return None
