@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from gunicorn.http.wsgi import SERVER
 from gunicorn.workers.gthread import TConn
 
+from directory import patience
 from directory.drain import DrainingWorker
 from directory.plain import LONGEST, Plain
 
@@ -88,6 +89,7 @@ class ExpressWorker(DrainingWorker):
     def _serve_whole(self, asked: Asked) -> Any:
         """Serve a request as if it had not been read."""
         asked.conn.parser.unreader.unread(asked.head)
+        patience.have_waited(time.perf_counter() - asked.began)
         try:
             return super().handle(asked.conn)
         finally:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from gunicorn.workers.gthread import ThreadWorker
 
+from directory import patience
 from directory.api.wire import Sent
 from directory.express import ExpressWorker
 from directory.extensions import db
@@ -151,6 +152,25 @@ def test_what_cannot_be_given_again_goes_to_a_thread(loop: Loop, why: str) -> No
             assert kept is True
             assert client.recv(9000).endswith(b"A: b\r\n\r\nbody")
     assert "asked" not in vars(conn)
+
+
+def test_what_a_thread_has_tried_in_vain_is_taken_from_the_time_that_the_application_has(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, conn = loop.client()
+    with closing(client):
+        client.sendall(GET)
+        loop.turn()
+    conn.asked = conn.asked._replace(began=time.perf_counter() - 3)
+    left: list[float] = []
+
+    def handle(_self: Any, _conn: Any) -> None:
+        with patience.bounded():
+            left.append(patience.left(60))
+
+    monkeypatch.setattr(ThreadWorker, "handle", handle)
+    loop.worker.handle(conn)
+    assert left[0] <= patience.SECONDS - 3
 
 
 @pytest.mark.parametrize("sent", [OTHER, GET[:20], GET + GET, b"nonsense\r\n\r\n"])
