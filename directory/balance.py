@@ -1,5 +1,6 @@
 """Shares connections evenly among the server's processes."""
 
+import errno
 import math
 import mmap
 import socket
@@ -10,6 +11,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 SLOTS = 256  # more than there are processes at a time; each takes the place of its number
 YIELD = 0.001  # seconds for another process to take a connection
+FULL = 0.1  # seconds until there may be a file for one; gunicorn itself would end the process, with all that it serves
 
 # Made before there are workers, which have it in common: the connections of each and one more, 0 where there is none.
 _held = memoryview(mmap.mmap(-1, 4 * SLOTS)).cast("I")
@@ -39,7 +41,13 @@ class BalancingWorker(ThreadWorker):  # type: ignore[misc]
             self.set_accept_enabled(False)
             return
         self._owed = False
-        super().accept(listener)
+        try:
+            super().accept(listener)
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            self._resume = time.monotonic() + FULL
+            self.set_accept_enabled(False)
         self._tell()
 
     def set_accept_enabled(self, enabled: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import ENVIRONMENT, Database
@@ -65,3 +66,20 @@ def test_nobody_waits_for_a_process_that_hangs_or_has_been_killed(server: Servin
             kept_open(server, stack, CALLERS)
     finally:
         hanging.resume()
+
+
+def test_a_process_that_may_open_no_more_files_lives_on_and_takes_callers_again(
+    database: Database, tmp_path: Path
+) -> None:
+    settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "RATELIMIT_ENABLED": "false"}
+    with serving(settings, tmp_path / "log") as served:
+        [worker] = served.children()
+        _, most = worker.rlimit(psutil.RLIMIT_NOFILE)
+        worker.rlimit(psutil.RLIMIT_NOFILE, (worker.num_fds() + CALLERS, most))
+        with ExitStack() as stack:
+            for _ in range(2 * CALLERS):
+                stack.enter_context(closing(called(served)))
+            time.sleep(1)
+        with ExitStack() as stack:
+            kept_open(served, stack, CALLERS // 2)
+        assert served.children() == [worker]
