@@ -153,6 +153,8 @@ class Guard:
 
     def _read(self, seconds: float) -> Moment | None:
         """The moment. A new connection knows nothing of what an earlier one saw: anything may have changed."""
+        if self._probe is None and seconds < TIMEOUT:  # closed by whom one has waited for; to open one takes longer
+            return None
         try:
             if self._probe is None:
                 self._probe = _probe(self._engine)

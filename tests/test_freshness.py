@@ -106,6 +106,28 @@ def test_a_lost_connection_spoils_everything(app: Flask, world: World) -> None:
     assert not after.changes.spared(Basis(()), before.number)
 
 
+def test_who_keeps_others_waiting_opens_no_connection(app: Flask) -> None:
+    with app.app_context():
+        guard = Guard(db.engine)
+        assert guard.moment() is not None
+
+        class Turn:
+            """Had just now by somebody who lost the connection."""
+
+            def acquire(self, timeout: float) -> bool:
+                guard.close()
+                return timeout < 1
+
+            def release(self) -> None:
+                pass
+
+        with patch.object(guard, "_turn", Turn()):
+            assert guard.at_once() is None
+        assert guard._probe is None
+        assert guard.moment() is not None
+        guard.close()
+
+
 def test_the_account_of_changes_is_pruned_and_whoever_reads_late_is_told(
     app: Flask, world: World, database: Database
 ) -> None:
