@@ -4,6 +4,7 @@ One process with threads is the default: rate limits are kept in memory, and hol
 """
 
 import os
+import resource
 import sys
 from pathlib import Path
 
@@ -32,6 +33,10 @@ keepalive = 5
 # answers in a few seconds, half of all throughput was lost to starting anew.
 max_requests = 1_000_000 if workers > 1 else 0
 max_requests_jitter = max_requests // 10
+
+# A thousand connections, those that are being closed, and the databases' need more files than many systems begin with.
+_files, _most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (max(_files, 4096) if _most < 0 else min(max(_files, 4096), _most), _most))
 
 limit_request_line = 4094
 limit_request_fields = 64

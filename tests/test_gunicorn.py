@@ -1,5 +1,6 @@
 """gunicorn's configuration: what it takes from the settings, and what it closes."""
 
+import resource
 import runpy
 import sys
 from pathlib import Path
@@ -110,3 +111,13 @@ def test_what_a_dead_worker_measured_of_itself_is_forgotten(
     conf.child_exit(None, SimpleNamespace(pid=42, age=2))
 
     assert [path.name for path in tmp_path.glob("gauge*")] == ["gauge_livemax_41.db"]
+
+
+def test_it_asks_for_as_many_files_as_its_connections_need(load: Any) -> None:
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, most))
+        load()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (4096 if most < 0 else min(4096, most), most)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
