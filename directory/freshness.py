@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
 AT_ONCE = 0.2  # seconds at most, for who keeps others waiting meanwhile
 BESIDE = 0.02  # seconds for him to wait for the read of another, which may be one that finds the database mute
-REMEMBERED = 10_000  # projects whose last vote is known, and twice that many votes at most
+REMEMBERED = 2_000  # projects whose last vote is known, and twice that many votes at most
 
 
 class Moved(NamedTuple):

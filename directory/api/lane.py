@@ -21,7 +21,7 @@ from directory.freshness import Basis, Guard, Moment
 from directory.kept import Kept
 from directory.plain import Plain
 
-CAPACITY = 12 * 2**20  # bytes of answers kept by a process
+CAPACITY = 7 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 800  # bytes that an entry takes beside its body
 # A request with any of these may get another answer than the next one.
