@@ -5,6 +5,7 @@ hour; Ctrl-C ends that early, with the table so far and nothing left behind.
 """
 
 import argparse
+import signal
 import sys
 import time
 import traceback
@@ -36,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("words", nargs="*", metavar="WORD")
     parser.add_argument("--short", action="store_true")
     given = parser.parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background work begins with it ignored
     passwords.configure(8, 1, 1)  # the accounts are made by the dozen
     chosen = [one for one in scenarios() if not given.words or any(word in one.name for word in given.words)]
     rows: list[Row] = []
