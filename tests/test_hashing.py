@@ -96,3 +96,19 @@ def test_a_thread_that_hashes_leaves_the_processor_to_others() -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     seen = passwords._hashers.submit(os.getpriority, os.PRIO_PROCESS, 0).result()
     assert seen - own == (5 if sys.platform == "linux" else 0)
+
+
+@pytest.mark.parametrize(("platform", "asked"), [("linux", [(os.PRIO_PROCESS, 0, 5)]), ("darwin", [])])
+def test_who_hashes_gives_way_where_a_thread_can(
+    monkeypatch: pytest.MonkeyPatch, platform: str, asked: list[tuple[int, ...]]
+) -> None:
+    given: list[tuple[int, ...]] = []
+
+    def forbid(*priority: int) -> None:
+        given.append(priority)
+        raise PermissionError
+
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(os, "setpriority", forbid)
+    passwords._give_way()
+    assert given == asked
