@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.workers.gthread import ThreadWorker
 
 SLOTS = 256  # more than there are processes at a time; each takes the place of its number
-YIELD = 0.001  # seconds for another process to take a connection
+YIELD = 0.005  # seconds for another process to take a connection, which may have to wait for a processor first
 FULL = 0.1  # seconds until there may be a file for one; gunicorn itself would end the process, with all that it serves
 
 # Made before there are workers, which have it in common: the connections of each and one more, 0 where there is none.
