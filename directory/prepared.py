@@ -6,6 +6,7 @@ nothing else does: on PostgreSQL by libpq's prepared statements, on SQLite by th
 """
 
 from datetime import datetime
+from sys import intern
 from typing import Any
 
 import psycopg
@@ -16,7 +17,9 @@ from sqlalchemy.exc import DBAPIError
 from directory.extensions import db
 
 Row = tuple[Any, ...]
-_LOADER = "directory.loader"  # where a connection's notes hold what turns its results into values
+# Where a connection's notes hold what turns its results into values, and the names of its statements by their texts.
+_LOADER, _NAMES = "directory.loader", "directory.names"
+MOST = 100  # statements prepared on a connection: filters, orders and page sizes make thousands, which take memory
 
 
 class Prepared:
@@ -61,7 +64,7 @@ class _Plan:
     def __init__(self, statement: Select[Any] | TextClause, dialect: Dialect) -> None:
         self._dialect = dialect
         compiled: Any = statement.compile(dialect=dialect)
-        self._text = str(compiled)
+        self._text = intern(str(compiled))
         self._order: list[str] = compiled.positiontup
         self._constants = {name: value for name, value in compiled.params.items() if not compiled.binds[name].required}
         writers = {name: b.type.dialect_impl(dialect).bind_processor(dialect) for name, b in compiled.binds.items()}
@@ -116,22 +119,32 @@ class _PostgresqlPlan(_Plan):
 
     def __init__(self, statement: Select[Any] | TextClause, dialect: Any) -> None:
         super().__init__(statement, type(dialect)(paramstyle="numeric_dollar"))
-        self._name = f"directory_{id(self):x}".encode()
 
     def _ask(self, connection: Any, values: Row) -> list[Row]:
-        driver, known = connection.dbapi_connection, connection.info
+        driver, notes = connection.dbapi_connection, connection.info
         libpq = driver.pgconn
-        if self._name not in known:
-            libpq.send_prepare(self._name, self._text.encode())
-            driver.result()
-            known[self._name] = True
-        libpq.send_query_prepared(self._name, [_written(value) for value in values])
+        names = notes.get(_NAMES) or notes.setdefault(_NAMES, {})
+        if (name := names.get(self._text)) is None:
+            name = self._prepare(driver, names)
+        libpq.send_query_prepared(name, [_written(value) for value in values])
         result = driver.result()
-        loader = known.get(_LOADER) or known.setdefault(_LOADER, Transformer(driver))
+        loader = notes.get(_LOADER) or notes.setdefault(_LOADER, Transformer(driver))
         loader.set_pgresult(result)
         if self._readers is None:
             self._learn([result.ftype(n) for n in range(result.nfields)])
         return loader.load_rows(0, result.ntuples, tuple)  # type: ignore[no-any-return]
+
+    def _prepare(self, driver: Any, names: dict[str, bytes]) -> bytes:
+        """The name under which the connection has the statement now; where it has too many, it forgets them all."""
+        if len(names) >= MOST:
+            driver.pgconn.send_query(b"DEALLOCATE ALL")
+            driver.result()
+            names.clear()
+        name = b"directory_%d" % len(names)
+        driver.pgconn.send_prepare(name, self._text.encode())
+        driver.result()
+        names[self._text] = name
+        return name
 
 
 def _errors(engine: Engine) -> Any:

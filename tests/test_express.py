@@ -3,8 +3,6 @@
 import json
 import selectors
 import socket
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -26,6 +24,7 @@ from directory.plain import Plain
 from tests.conftest import ENVIRONMENT, Database, build
 from tests.factories import World
 from tests.serving import Serving, serving
+from tests.voter import voting
 
 GET = b"GET /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 OTHER = b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -302,13 +301,6 @@ def test_what_another_process_was_acknowledged_is_in_the_next_answer(
 ) -> None:
     project = world.project()
     tokens = [world.caller(world.user()).token for _ in range(30)]
-    voter = subprocess.Popen(
-        [sys.executable, "-m", "tests.voter"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert voter.stdin is not None
-    assert voter.stdout is not None
-    voter.stdin.write(json.dumps({"url": database.url, "tokens": tokens, "project": project}))
-    voter.stdin.close()
     acknowledged, wrong, reads = [0], [], [0]
     reading = True
 
@@ -324,14 +316,13 @@ def test_what_another_process_was_acknowledged_is_in_the_next_answer(
                         wrong.append((path, before, shown))
 
     readers = [Thread(target=read) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    acknowledged.extend(int(line) for line in voter.stdout)
-    reading = False
-    for reader in readers:
-        reader.join()
-    assert voter.wait() == 0
-    voter.stdout.close()
+    with voting(database.url, project, tokens) as votes:
+        for reader in readers:
+            reader.start()
+        acknowledged.extend(votes)
+        reading = False
+        for reader in readers:
+            reader.join()
     assert acknowledged[-1] == 30
     assert wrong == []
     assert reads[0] > 30

@@ -31,7 +31,15 @@ class Plans(list[tuple[str, Any]]):
 def _explained(connection: Connection, sql: str, given: Any) -> list[Any]:
     if "$1" not in sql:
         return list(connection.exec_driver_sql(sql, given).fetchall())
-    return psycopg.RawCursor(connection.connection.dbapi_connection).execute(sql, given).fetchall()
+    cursor = psycopg.RawCursor(connection.connection.dbapi_connection)
+    rows = cursor.execute(sql, given).fetchall()
+    # The plan for these values, and the one for all that PostgreSQL may keep instead.
+    cursor.execute("SET plan_cache_mode = force_generic_plan")
+    cursor.execute(sql.replace("EXPLAIN", "PREPARE kept AS", 1))
+    rows += cursor.execute(f"EXPLAIN EXECUTE kept({', '.join(['NULL'] * len(given))})").fetchall()
+    cursor.execute("DEALLOCATE kept")
+    cursor.execute("RESET plan_cache_mode")
+    return rows
 
 
 def plans(app: Flask, caller: Api, path: str) -> list[str]:

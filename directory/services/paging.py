@@ -77,8 +77,7 @@ def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:
 def windowed(query: AnySelect, sort: Sort, start: str, limit: int) -> AnySelect:
     """The statement for a window of `query`, whose keys ride along as its last columns.
 
-    The limit is part of the text, not a parameter: a plan for any limit would be a plan for a large one. One row
-    more than wanted tells whether the list goes on.
+    One row more than wanted tells whether the list goes on.
     """
     query = query.add_columns(*(key.label(f"_key_{n}") for n, key in enumerate(sort.keys)))
     if start in {"after", "before"}:
