@@ -11,7 +11,7 @@ from directory.api.credentials import caller
 from directory.api.decorators import admin_required, close_admin, require_admin
 from directory.api.dump import compiled
 from directory.api.operation import operation
-from directory.api.projects import listing, subscribers
+from directory.api.projects import listing, order, subscribers
 from directory.api.schemas.admin import (
     AuditPage,
     AuditQuery,
@@ -53,10 +53,8 @@ def queue(query: dict[str, Any]) -> Any:
         owner=None if owner == "me" else owner,
         owner_id=caller().id if owner == "me" else None,
     )
-    sort = query.get("sort")
-    if sort is None and filters.status == "pending" and filters.q is None:
-        sort = "oldest"
-    return listing(filters, sort, query)
+    waits = filters.status == "pending" and filters.q is None and query.get("sort") is None
+    return listing(filters, "oldest" if waits else order(query), query)
 
 
 @bp.put("/projects/<id:project_id>/approve")

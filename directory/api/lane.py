@@ -22,6 +22,7 @@ from directory.kept import Kept
 from directory.plain import Plain
 
 CAPACITY = 7 * 2**20  # bytes of answers kept by a process
+STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 800  # bytes that an entry takes beside its body
 # A request with any of these may get another answer than the next one.
@@ -45,11 +46,17 @@ class Answer:
     body: bytes
     route: str
 
-    def content(self) -> Headers:
-        """Its own headers and those of its content, which a 304 is without."""
-        return [("Content-Type", self.media_type), ("Content-Length", str(len(self.body))), *self.own]
+    def to(self, plain: Plain) -> tuple[int, Headers, bytes]:
+        """The status, the headers that it does not share, and the body, as a caller is to get them.
 
-    def is_had(self, plain: Plain) -> bool:
+        Who has it gets 304, without the headers of the content; and each gets the id of the request.
+        """
+        own = [*self.own, ("X-Request-ID", plain.request_id)]
+        if self._is_had(plain):
+            return 304, own, b""
+        return 200, [("Content-Type", self.media_type), ("Content-Length", str(len(self.body))), *own], self.body
+
+    def _is_had(self, plain: Plain) -> bool:
         """Whether the caller has the answer: weak comparison, RFC 9110 section 13.1.2."""
         if plain.if_none_match is None:
             return False
@@ -114,13 +121,10 @@ class Lane:
             self._count("GET", answer.route, status, time.perf_counter() - began)
 
     def _give(self, answer: Answer, plain: Plain, start_response: StartResponse, began: float) -> Iterable[bytes]:
-        """Give an answer, under an id of this request's own; 304 where the caller has it."""
-        has = answer.is_had(plain)
-        own = answer.own if has else answer.content()
-        headers = [*own, *answer.shared, ("X-Request-ID", plain.request_id)]
-        start_response("304 NOT MODIFIED" if has else "200 OK", headers)
-        self.note(answer, plain, 304 if has else 200, began)
-        return [] if has else [answer.body]
+        status, own, body = answer.to(plain)
+        start_response(STATUSES[status], [*own, *answer.shared])
+        self.note(answer, plain, status, began)
+        return [body] if body else []
 
     def _made(self, plain: Plain) -> tuple[Answer, Basis | None] | None:
         """The answer of a route that can be asked without Flask, and its basis; None where the path has none."""

@@ -22,12 +22,13 @@ def subscribers() -> list[Endpoint]:
     return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
 
 
+def order(query: dict[str, Any]) -> str:
+    """The order asked for, else best match first where there is a query, else newest first."""
+    return query.get("sort") or ("newest" if query.get("q") is None else "best")
+
+
 def _shown(page: dict[str, Any], query: dict[str, Any]) -> Basis | None:
-    return catalog.basis(page["items"], _order(query), by_number=page["pagination"]["page"] is not None)
-
-
-def _order(query: dict[str, Any]) -> str:
-    return query.get("sort") or ("best" if "q" in query else "newest")
+    return catalog.basis(page["items"], order(query), by_number=page["pagination"]["page"] is not None)
 
 
 @bp.get("")
@@ -45,13 +46,12 @@ def index(query: dict[str, Any]) -> Any:
     """
     names = ("status", "category", "tag", "owner", "q")
     filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
-    return listing(filters, query.get("sort"), query)
+    return listing(filters, order(query), query)
 
 
-def listing(filters: catalog.Filters, sort: str | None, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """A page of projects and its Link header."""
-    order = sort or ("best" if filters.q is not None else "newest")
-    window = cursors.window(query, {**filters.given(), "sort": order})
+    window = cursors.window(query, {**filters.given(), "sort": sort})
     found = catalog.page(filters, sort, window, viewer=viewer())
     total = catalog.total(filters) if found.total is None else found.total
     paging = cursors.numbered(found, window, total)

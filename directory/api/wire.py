@@ -8,7 +8,7 @@ from flask import Flask
 
 from directory import patience
 from directory.api import security
-from directory.api.lane import Answer, Lane
+from directory.api.lane import STATUSES, Answer, Lane
 from directory.freshness import Moment
 from directory.plain import Plain, recognise
 
@@ -56,11 +56,9 @@ class Wire:
         self._lane.failed.error = None
 
     def _sent(self, answer: Answer, plain: Plain, began: float) -> Sent:
-        has = answer.is_had(plain)
-        self._lane.note(answer, plain, 304 if has else 200, began)
-        own = answer.own if has else answer.content()
-        lines = _lines((*own, ("X-Request-ID", plain.request_id))) + _shared_lines(answer.shared)
-        return Sent(b"304 NOT MODIFIED", lines, b"") if has else Sent(b"200 OK", lines, answer.body)
+        status, own, body = answer.to(plain)
+        self._lane.note(answer, plain, status, began)
+        return Sent(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared), body)
 
 
 def _lines(headers: Iterable[tuple[str, str]]) -> bytes:

@@ -84,11 +84,8 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
     return {row.id: _detail(tuple(row), viewer) for row in db.session.execute(queries.several(), parameters)}
 
 
-def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller | None) -> Slice:
-    """A slice of the projects that match `filters`. Who may ask for them is `public_scope`'s to say.
-
-    `sort` None means best match first where there is a query, else newest first.
-    """
+def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) -> Slice:
+    """A slice of the projects that match `filters`. Who may ask for them is `public_scope`'s to say."""
     given = _parameters(filters)
     if given is None:
         return Slice([], None, None)
@@ -96,7 +93,7 @@ def page(filters: Filters, sort: str | None, window: Window, *, viewer: Caller |
     statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = statement.all({**given, **window.parameters(), **viewed})
-    found = cut(rows, queries.order(sort, searching=filters.q is not None, dialect=dialect), window)
+    found = cut(rows, queries.order(sort, dialect), window)
     if rows and (total := rows[0][queries.TOTAL]) is not None:
         found.total = int(total)
     found.items = [_view(row, viewer) for row in found.items]

@@ -57,18 +57,18 @@ NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
 
 
-def order(sort: str | None, *, searching: bool, dialect: str) -> Sort:
-    """The order of a list: the one asked for, else best match first where there is a query, else newest first."""
-    if sort is None and searching:
+def order(sort: str, dialect: str) -> Sort:
+    """The order of that name; "best" is the best match first, and has to have a query."""
+    if sort == "best":
         return Sort("best", (search.rank(dialect), P.upvotes, P.id), descending=True)
-    return SORTS[sort or "newest"]
+    return SORTS[sort]
 
 
 @lru_cache(maxsize=1000)
 def page(
     filters: tuple[str, ...],
     status: str | None,
-    sort: str | None,
+    sort: str,
     start: str,
     limit: int,
     signed_in: bool,
@@ -80,7 +80,7 @@ def page(
     text besides: PostgreSQL then keeps a plan that is right for all values, and planning takes longer than reading a
     page. The values of other filters are frequent or rare, and worth a plan each.
     """
-    sorted_by, conditioned = order(sort, searching="q" in filters, dialect=dialect), conditions(filters, dialect)
+    sorted_by, conditioned = order(sort, dialect), conditions(filters, dialect)
     if not _counted(filters):
         query = _viewed(signed_in).add_columns(literal(None).label("total")).where(*conditioned.values())
         return Prepared(windowed(query, sorted_by, start, limit))
