@@ -25,11 +25,12 @@ MOST = 100  # statements prepared on a connection: filters, orders and page size
 class Prepared:
     """A statement that is run with nothing but parameters ever after, and gives plain tuples.
 
-    Within a transaction of the session it runs in that; else by itself, which commits it.
+    Within a transaction of the session it runs in that; else by itself, which commits it. PostgreSQL plans it `anew`
+    each time where the best way depends on the values: on how many rows have a word, or a tag.
     """
 
-    def __init__(self, statement: Select[Any] | TextClause) -> None:
-        self.statement = statement
+    def __init__(self, statement: Select[Any] | TextClause, *, anew: bool = False) -> None:
+        self.statement, self._anew = statement, anew
         self._plans: dict[str, _Plan] = {}
 
     def all(self, parameters: dict[str, Any]) -> list[Row]:
@@ -53,7 +54,10 @@ class Prepared:
         return rows[0] if rows else None
 
     def _plan(self, dialect: Dialect) -> "_Plan":
-        plan = (_PostgresqlPlan if dialect.name == "postgresql" else _SqlitePlan)(self.statement, dialect)
+        if dialect.name == "postgresql":
+            plan: _Plan = _PostgresqlPlan(self.statement, dialect, anew=self._anew)
+        else:
+            plan = _SqlitePlan(self.statement, dialect)
         self._plans[dialect.name] = plan
         return plan
 
@@ -115,18 +119,20 @@ class _SqlitePlan(_Plan):
 
 
 class _PostgresqlPlan(_Plan):
-    """Prepared under a name of its own on each connection that it meets."""
+    """Prepared under a name of its own on each connection that it meets, unless it is planned anew."""
 
-    def __init__(self, statement: Select[Any] | TextClause, dialect: Any) -> None:
+    def __init__(self, statement: Select[Any] | TextClause, dialect: Any, *, anew: bool) -> None:
         super().__init__(statement, type(dialect)(paramstyle="numeric_dollar"))
+        self._anew = anew
 
     def _ask(self, connection: Any, values: Row) -> list[Row]:
         driver, notes = connection.dbapi_connection, connection.info
-        libpq = driver.pgconn
-        names = notes.get(_NAMES) or notes.setdefault(_NAMES, {})
-        if (name := names.get(self._text)) is None:
-            name = self._prepare(driver, names)
-        libpq.send_query_prepared(name, [_written(value) for value in values])
+        given = [_written(value) for value in values]
+        if self._anew:
+            driver.pgconn.send_query_params(self._text.encode(), given)
+        else:
+            names = notes.get(_NAMES) or notes.setdefault(_NAMES, {})
+            driver.pgconn.send_query_prepared(names.get(self._text) or self._prepare(driver, names), given)
         result = driver.result()
         loader = notes.get(_LOADER) or notes.setdefault(_LOADER, Transformer(driver))
         loader.set_pgresult(result)

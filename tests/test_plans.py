@@ -125,8 +125,10 @@ def test_one_project_and_its_total_read_no_table_whole(many: Flask, world: World
     assert len(plans(many, admin, "/api/projects")) == 1
 
 
-def test_a_search_goes_to_the_index_of_words(many: Flask, world: World) -> None:
+def test_a_search_goes_to_the_index_of_words_in_every_order(many: Flask, world: World) -> None:
     admin = world.caller(world.admin())
     world.project(title="Xylophone")
-    page = plans(many, admin, "/api/projects?q=xylophone")[0]
-    assert "ix_project_search_document" in page or "VIRTUAL TABLE INDEX" in page, page
+    for order in ("", "&sort=newest", "&sort=upvotes", "&sort=popular"):
+        for plan in plans(many, admin, f"/api/projects?q=xylophone{order}"):
+            assert "ix_project_search_document" in plan or "VIRTUAL TABLE INDEX" in plan, plan
+            _reads_no_whole(plan, order)

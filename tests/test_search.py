@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from directory.services import search
+from directory.services import catalog, search
 from tests.factories import Api, World
 
 
@@ -106,3 +106,32 @@ def test_indexing_nothing_does_nothing(context: Any) -> None:
     search.index([])
     empty = SimpleNamespace(id=1, title="!", tagline="!", tags=[], description="")
     assert search.words(empty.title) == []
+
+
+@pytest.mark.parametrize("sort", ["best", "newest", "upvotes", "popular"])
+@pytest.mark.parametrize("many", [True, False])
+def test_few_matches_and_many_are_listed_alike(world: World, api: Api, monkeypatch: Any, sort: str, many: bool) -> None:
+    """However they are found: each once, in the order, by number and by cursor, forwards and back."""
+    for n in range(12):
+        world.project(title=("Flask", "Flasks", "Other")[n % 3], description="flask", votes=n % 4)
+    world.project(title="Missing")
+    world.project(status="pending", title="Flask")
+    query = {"q": "flask", **({} if sort == "best" else {"sort": sort})}
+    monkeypatch.setattr(catalog, "FEW", 100)
+    whole = api.get("/api/projects", query_string={**query, "limit": "100"}).json
+    assert len(whole["items"]) == whole["pagination"]["total"] == 12
+    monkeypatch.setattr(catalog, "FEW", 0 if many else 100)
+
+    def shown(**where: Any) -> tuple[list[Any], dict[str, Any]]:
+        # The cookie keeps the answer from being one that is kept.
+        answer = api.get("/api/projects", query_string={**query, "limit": "5", **where}, headers={"Cookie": "no=lane"})
+        assert answer.json["pagination"]["total"] == 12
+        return answer.json["items"], answer.json["pagination"]
+
+    assert [item for page in (1, 2, 3) for item in shown(page=page)[0]] == whole["items"]
+    assert shown(page=4)[0] == []
+    first, paging = shown()
+    second, paging = shown(cursor=paging["next_cursor"])
+    third, paging = shown(cursor=paging["next_cursor"])
+    assert first + second + third == whole["items"]
+    assert shown(cursor=paging["prev_cursor"])[0] == second

@@ -18,6 +18,8 @@ from directory.services import queries, search
 from directory.services.identity import Caller
 from directory.services.paging import Slice, Window, cut
 
+FEW = 10_000  # matches of a query, which are gathered faster than a long list is looked through for them
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -90,12 +92,15 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     if given is None:
         return Slice([], None, None)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
-    statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect)
+    # The best matches are found among all of them. For other orders it matters how many there are.
+    known = total(filters) if filters.q is not None and sort != "best" else None
+    few = known is not None and known <= FEW
+    statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, few)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort, dialect), window)
-    if rows and (total := rows[0][queries.TOTAL]) is not None:
-        found.total = int(total)
+    counted = rows[0][queries.TOTAL] if rows else None
+    found.total = known if counted is None else int(counted)
     found.items = [_view(row, viewer) for row in found.items]
     return found
 

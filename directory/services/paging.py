@@ -4,11 +4,11 @@ Every order here ends in a unique key and runs one way in all its keys, so a pos
 the list is one comparison: `(a, id) < (:a, :id)`. That costs the same at any depth and neither skips nor repeats.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, bindparam, tuple_
+from sqlalchemy import Select, bindparam, literal_column, tuple_
 
 from directory.extensions import db
 
@@ -77,7 +77,8 @@ def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:
 def windowed(query: AnySelect, sort: Sort, start: str, limit: int) -> AnySelect:
     """The statement for a window of `query`, whose keys ride along as its last columns.
 
-    One row more than wanted tells whether the list goes on.
+    The limit is part of the text, not a value: a plan for any limit would be a plan for a large one. One row more than
+    wanted tells whether the list goes on.
     """
     query = query.add_columns(*(key.label(f"_key_{n}") for n, key in enumerate(sort.keys)))
     if start in {"after", "before"}:
@@ -86,9 +87,13 @@ def windowed(query: AnySelect, sort: Sort, start: str, limit: int) -> AnySelect:
         query = query.where(here < there if sort.descending == (start == "after") else here > there)
     elif start == "offset":
         query = query.offset(bindparam("_offset", type_=None))
+    return query.order_by(*directed(sort.keys, sort, start)).limit(literal_column(str(limit + 1)))
+
+
+def directed(keys: Iterable[Any], sort: Sort, start: str) -> list[Any]:
+    """Those keys in the direction in which a window of the order is read."""
     descending = sort.descending != (start == "before")
-    query = query.order_by(*(key.desc() if descending else key.asc() for key in sort.keys))
-    return query.limit(limit + 1)
+    return [key.desc() if descending else key.asc() for key in keys]
 
 
 def cut(rows: Sequence[Any], sort: Sort, window: Window) -> Slice:

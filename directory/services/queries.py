@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, func, literal, literal_co
 from directory.models import Category, Project, ProjectTag, Status, Upvote, User
 from directory.prepared import Prepared
 from directory.services import search
-from directory.services.paging import AnySelect, Sort, windowed
+from directory.services.paging import AnySelect, Sort, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 upvotes, tags = Upvote.__table__, ProjectTag.__table__
@@ -60,7 +60,7 @@ TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single pro
 def order(sort: str, dialect: str) -> Sort:
     """The order of that name; "best" is the best match first, and has to have a query."""
     if sort == "best":
-        return Sort("best", (search.rank(dialect), P.upvotes, P.id), descending=True)
+        return Sort("best", (search.matches(dialect).c.rank, P.upvotes, P.id), descending=True)
     return SORTS[sort]
 
 
@@ -73,22 +73,35 @@ def page(
     limit: int,
     signed_in: bool,
     dialect: str,
+    few: bool = False,
 ) -> Prepared:
     """A window of a list narrowed by the named filters, with the list's total beside each row, null where unknown.
 
-    Where counters tell the total, one statement gives both for less than two do. There status and limit stand in its
-    text besides: PostgreSQL then keeps a plan that is right for all values, and planning takes longer than reading a
-    page. The values of other filters are frequent or rare, and worth a plan each.
+    Where counters tell the total, one statement gives both for less than two do. `few` tells that a query's matches
+    are; they are gathered then, and the list is made of them.
     """
-    sorted_by, conditioned = order(sort, dialect), conditions(filters, dialect)
-    if not _counted(filters):
-        query = _viewed(signed_in).add_columns(literal(None).label("total")).where(*conditioned.values())
-        return Prepared(windowed(query, sorted_by, start, limit))
-    if status:
-        conditioned["status"] = P.status == literal_column(f"'{Status(status)}'")
-    total = _counters(filters, status).correlate(None).scalar_subquery()
+    sorted_by, conditioned = order(sort, dialect), conditions(filters, status, dialect)
+    if few or sort == "best":
+        del conditioned["q"]
+        return _searched(list(conditioned.values()), sorted_by, start, limit, signed_in, dialect)
+    told = _counted(filters)
+    total = _counters(filters, status).correlate(None).scalar_subquery() if told else literal(None)
     query = _viewed(signed_in).add_columns(total.label("total")).where(*conditioned.values())
-    return Prepared(windowed(query, sorted_by, start, limit).limit(literal_column(str(limit + 1))))
+    return Prepared(windowed(query, sorted_by, start, limit), anew=not told)
+
+
+def _searched(
+    conditions: list[ColumnElement[bool]], sort: Sort, start: str, limit: int, signed_in: bool, dialect: str
+) -> Prepared:
+    """A window of a query's matches: found and sorted by their keys alone, for of the best there may be many."""
+    matches = search.matches(dialect)
+    among = select(P.id).join(matches, matches.c.project_id == P.id).where(*conditions)
+    found = windowed(among, sort, start, limit).subquery("found")
+    keys = [found.c[f"_key_{n}"] for n in range(len(sort.keys))]
+    counted = select(func.count()).select_from(among.subquery("all_found")).scalar_subquery()
+    total: ColumnElement[Any] = counted if sort.name == "best" else literal(None)
+    query = _viewed(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
+    return Prepared(query.order_by(*directed(keys, sort, start)), anew=True)
 
 
 @lru_cache(maxsize=100)
@@ -96,7 +109,8 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepare
     """How many projects a list holds: a sum of counters, a row for each category, where they tell it."""
     if _counted(filters):
         return Prepared(_counters(filters, status))
-    return Prepared(select(func.count()).select_from(projects).where(*conditions(filters, dialect).values()))
+    matching = conditions(filters, status, dialect).values()
+    return Prepared(select(func.count()).select_from(projects).where(*matching), anew=True)
 
 
 def _counted(filters: tuple[str, ...]) -> bool:
@@ -127,17 +141,18 @@ def several() -> AnySelect:
     return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
 
 
-def conditions(filters: tuple[str, ...], dialect: str) -> dict[str, ColumnElement[bool]]:
+def conditions(filters: tuple[str, ...], status: str | None, dialect: str) -> dict[str, ColumnElement[bool]]:
     """The named filters as conditions.
 
-    Slugs and names are looked up in subqueries of their own: as joined tables they would keep the planner from
-    seeing that one category is one range of an index that is in the wanted order already.
+    The status stands in the text: one plan is right for each, and PostgreSQL keeps it. Slugs and names are looked up
+    in subqueries of their own: as joined tables they would keep the planner from seeing that one category is one range
+    of an index that is in the wanted order already.
     """
     category = select(categories.c.id).where(categories.c.slug == bindparam("category"))
     owner = select(users.c.id).where(users.c.username == bindparam("owner"))
     tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
     known: dict[str, Any] = {
-        "status": lambda: P.status == bindparam("status"),
+        "status": lambda: P.status == literal_column(f"'{Status(str(status))}'"),
         "category": lambda: P.category_id == category.correlate(None).scalar_subquery(),
         "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
         "owner_id": lambda: P.owner_id == bindparam("owner_id"),

@@ -9,9 +9,10 @@ by votes. Unlike bm25 or ts_rank none of it depends on other projects, so a curs
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, column, text
+from sqlalchemy import CTE, BigInteger, ColumnElement, Integer, column, text
 
 from directory.database import on_postgresql
 from directory.extensions import db
@@ -95,18 +96,40 @@ _IDS = {
     "postgresql": "SELECT project_id FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
     "sqlite": "SELECT rowid FROM project_search WHERE project_search MATCH :{name}",
 }
+_MATCHES = {
+    "postgresql": "SELECT project_id, {rank} AS rank FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
+    "sqlite": "SELECT rowid AS project_id, {rank} AS rank FROM project_search WHERE project_search MATCH :{name}",
+}
+# Of a row that is at hand PostgreSQL can tell how well it matches; to SQLite each is a search of its own.
+_IS = {
+    "postgresql": "document @@ CAST(:{name} AS tsquery)",
+    "sqlite": "rowid IN (SELECT rowid FROM project_search WHERE project_search MATCH :{name})",
+}
 _WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
 _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
 
 
 def found(dialect: str) -> ColumnElement[bool]:
-    """The condition that a project matches; its values are `expressions`."""
-    return _in(TIERS[-1], dialect)
+    """The condition that a project matches; its values are `expressions`.
+
+    The database may look at any number of projects in another order until it has found enough that do: right for
+    words that many have, and fatal for those that few do, which it cannot always tell.
+    """
+    ids = text(_IDS[dialect].format(name=_name(TIERS[-1]))).columns(column("id"))
+    project_id: ColumnElement[int] = Project.__table__.c.id
+    return project_id.in_(ids)
 
 
-def rank(dialect: str) -> ColumnElement[int]:
-    """How well a project that matches does: higher is better; its values are `expressions`."""
-    return case(*((_in(tier, dialect), len(TIERS) - n) for n, tier in enumerate(TIERS[:-1])), else_=1)
+@lru_cache
+def matches(dialect: str) -> CTE:
+    """All projects that match, as `project_id` and `rank`, higher for better; its values are `expressions`."""
+    better = (
+        f"WHEN {_IS[dialect].format(name=_name(tier))} THEN {len(TIERS) - n}" for n, tier in enumerate(TIERS[:-1])
+    )
+    rank = f"CASE {' '.join(better)} ELSE 1 END"
+    found = text(_MATCHES[dialect].format(rank=rank, name=_name(TIERS[-1])))
+    rows = found.columns(column("project_id", BigInteger), column("rank", Integer)).cte("matches")
+    return rows.prefix_with("MATERIALIZED", dialect="postgresql")  # else it may become what `found` is
 
 
 def expressions(query: str, dialect: str) -> dict[str, str] | None:
@@ -114,12 +137,6 @@ def expressions(query: str, dialect: str) -> dict[str, str] | None:
     asked = list(dict.fromkeys(words(query)))[:MAX_WORDS]
     write = {"postgresql": _tsquery, "sqlite": _match}[dialect]
     return {_name(tier): write(asked, *tier) for tier in TIERS} if asked else None
-
-
-def _in(tier: tuple[str, str], dialect: str) -> ColumnElement[bool]:
-    ids = text(_IDS[dialect].format(name=_name(tier))).columns(column("id"))
-    project_id: ColumnElement[int] = Project.__table__.c.id
-    return project_id.in_(ids)
 
 
 def _name(tier: tuple[str, str]) -> str:
