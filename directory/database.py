@@ -10,7 +10,7 @@ import random
 import select
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -18,11 +18,10 @@ from weakref import WeakKeyDictionary
 import orjson
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, InvalidatePoolError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
 
 from directory import patience
-from directory.errors import DirectoryError, Unavailable
+from directory.errors import Unavailable
 from directory.extensions import db
 
 T = TypeVar("T")
@@ -41,10 +40,6 @@ POSTGRES_SETTINGS = {
     "max_parallel_workers_per_gather": "0",  # their start takes 5 ms, of which a search needs none: see in_parallel
 }
 CONFLICTS = {"40001", "40P01", "55P03"}  # serialisation failure, deadlock, lock not available
-# Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
-UNAVAILABLE_CLASSES = {"08", "53", "57", "58", "40"}
-UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
-SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 13, 14}  # BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN
 
 
 def engine_options(url: str, *, threads: int) -> dict[str, Any]:
@@ -194,8 +189,11 @@ def in_parallel() -> Iterator[None]:
         yield
         return
     db.session.execute(text("SET max_parallel_workers_per_gather = 2"))
-    yield
-    db.session.execute(text("RESET max_parallel_workers_per_gather"))  # to what the connection began with
+    try:
+        yield
+    finally:
+        with suppress(SQLAlchemyError):  # where the connection is gone, so is its setting
+            db.session.execute(text("RESET max_parallel_workers_per_gather"))  # to what the connection began with
 
 
 def unbounded() -> None:
@@ -207,53 +205,3 @@ def unbounded() -> None:
 def on_postgresql() -> bool:
     """Whether the current application's database is PostgreSQL."""
     return db.engine.dialect.name == "postgresql"
-
-
-@contextmanager
-def refusing(**errors: DirectoryError) -> Iterator[None]:
-    """Turn the violation of a named constraint into a domain error; the transaction is lost either way.
-
-    SQLite names the columns of a broken unique constraint instead of the constraint: for `uq_t_a_b` it says
-    "t.a, t.b", so the keyword's columns are compared by that text too.
-    """
-    try:
-        yield
-    except IntegrityError as error:
-        for name, refusal in errors.items():
-            if _violates(error, name):
-                raise refusal from error
-        raise
-
-
-def _violates(error: IntegrityError, name: str) -> bool:
-    diagnosis = getattr(error.orig, "diag", None)
-    if diagnosis is not None:
-        return str(diagnosis.constraint_name) == name
-    message = str(error.orig)
-    if name.startswith("fk_"):
-        return "FOREIGN KEY" in message
-    constraint = next(c for t in db.metadata.tables.values() for c in t.constraints if c.name == name)
-    columns = ", ".join(f"{constraint.table.name}.{c}" for c in list(constraint.columns.keys()))  # type: ignore[attr-defined]
-    return message == f"UNIQUE constraint failed: {columns}"
-
-
-def state_of(error: BaseException) -> str | None:
-    """The database's own code of an error: an SQLSTATE, or SQLite's name of it."""
-    original = getattr(error, "orig", None)
-    state = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
-    return None if state is None else str(state)
-
-
-def is_unavailable(error: BaseException) -> bool:
-    """Whether a database error means out of reach, over a bound or out of room, rather than a fault of ours."""
-    if isinstance(error, PoolTimeout):
-        return True
-    if not isinstance(error, DBAPIError):
-        return False
-    code = getattr(error.orig, "sqlite_errorcode", None)
-    if code is not None:
-        return code & 0xFF in SQLITE_UNAVAILABLE
-    state = getattr(error.orig, "sqlstate", None)
-    if state is None:
-        return error.connection_invalidated or isinstance(error, OperationalError | InternalError)
-    return state in UNAVAILABLE_STATES or state[:2] in UNAVAILABLE_CLASSES

@@ -10,9 +10,10 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory import database
-from directory.database import is_unavailable, state_of, transaction, writing
+from directory.database import in_parallel, transaction, writing
 from directory.errors import Unavailable
 from directory.extensions import db
+from directory.faults import is_unavailable, state_of
 from directory.models import User
 from directory.services.identity import Caller
 from tests.conftest import Database
@@ -127,3 +128,20 @@ def test_a_caller_is_what_flask_login_asks_for(world: World) -> None:
     caller = Caller(7, "ada", "admin")
     assert (caller.get_id(), caller.is_admin, caller.is_active, caller.is_anonymous) == ("7", True, True, False)
     assert caller.is_authenticated
+
+
+def test_what_may_run_in_parallel_ends_where_it_fails(context: None) -> None:
+    if db.engine.dialect.name == "sqlite":
+        with in_parallel():  # changes nothing there
+            assert db.session.scalar(text("SELECT 1")) == 1
+        return
+    shown = text("SHOW max_parallel_workers_per_gather")
+
+    def fail() -> None:
+        with in_parallel():
+            assert db.session.scalar(shown) == "2"
+            db.session.execute(text("SELECT 1 / 0"))
+
+    with pytest.raises(DBAPIError):
+        fail()
+    assert db.session.scalar(shown) == "0"

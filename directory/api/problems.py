@@ -10,7 +10,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
 from directory.api.limits import address, retry_after
-from directory.database import is_unavailable, state_of
 from directory.errors import (
     DirectoryError,
     NotFound,
@@ -20,6 +19,7 @@ from directory.errors import (
     UnsupportedMediaType,
     WrongPassword,
 )
+from directory.faults import is_unavailable, state_of
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"

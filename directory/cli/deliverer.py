@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from flask import Flask
 
-from directory.database import is_unavailable, transaction
+from directory.database import transaction
+from directory.faults import is_unavailable
 from directory.services import claims, sender
 from directory.services.claims import Claim, Outcome
 from directory.services.schedule import Policy

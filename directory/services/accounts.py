@@ -4,7 +4,6 @@ from typing import Any
 
 from sqlalchemy import or_, select, update
 
-from directory.database import refusing
 from directory.errors import (
     AccountSuspended,
     AdminRequired,
@@ -16,6 +15,7 @@ from directory.errors import (
     WrongPassword,
 )
 from directory.extensions import UNSYNCHRONISED, db
+from directory.faults import refusing
 from directory.models import AccountStatus, Role, User
 from directory.services import audit, sessions
 from directory.services.identity import Caller

@@ -17,9 +17,10 @@ from sqlalchemy import Connection, FromClause, Row, Table, create_engine, func, 
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
-from directory.database import engine_options, is_unavailable, on_postgresql, prepare
+from directory.database import engine_options, on_postgresql, prepare
 from directory.errors import Conflict
 from directory.extensions import db
+from directory.faults import is_unavailable
 from directory.models import Project, ProjectTag, Session
 from directory.services import bulk, health, recount, search
 from directory.services.paging import AnySelect

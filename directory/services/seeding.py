@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from directory.database import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
+from directory.faults import refusing
 from directory.models import Category, Project, Status, User
 from directory.services import bulk, wholesale
 from directory.services.accounts import TAKEN

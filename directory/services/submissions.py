@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import delete as sql_delete
 from sqlalchemy import select
 
-from directory.database import refusing
 from directory.errors import Duplicate, Invalid, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
+from directory.faults import refusing
 from directory.models import Category, Project, Status, now
 from directory.services import audit, catalog, search, webhooks
 from directory.services.identity import Caller

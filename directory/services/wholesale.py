@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from directory.database import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
+from directory.faults import refusing
 from directory.models import AuditEntry, Project, Status, Upvote
 from directory.services import bulk, search
 from directory.services.links import url_key

@@ -1,0 +1,65 @@
+"""What the errors of a database mean: a rule that was broken, or a database that is out of reach or out of room."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory.errors import DirectoryError
+from directory.extensions import db
+
+# Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
+UNAVAILABLE_CLASSES = {"08", "53", "57", "58", "40"}
+UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
+SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 13, 14}  # BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN
+
+
+@contextmanager
+def refusing(**errors: DirectoryError) -> Iterator[None]:
+    """Turn the violation of a named constraint into a domain error; the transaction is lost either way.
+
+    SQLite names the columns of a broken unique constraint instead of the constraint: for `uq_t_a_b` it says
+    "t.a, t.b", so the keyword's columns are compared by that text too.
+    """
+    try:
+        yield
+    except IntegrityError as error:
+        for name, refusal in errors.items():
+            if _violates(error, name):
+                raise refusal from error
+        raise
+
+
+def _violates(error: IntegrityError, name: str) -> bool:
+    diagnosis = getattr(error.orig, "diag", None)
+    if diagnosis is not None:
+        return str(diagnosis.constraint_name) == name
+    message = str(error.orig)
+    if name.startswith("fk_"):
+        return "FOREIGN KEY" in message
+    constraint = next(c for t in db.metadata.tables.values() for c in t.constraints if c.name == name)
+    columns = ", ".join(f"{constraint.table.name}.{c}" for c in list(constraint.columns.keys()))  # type: ignore[attr-defined]
+    return message == f"UNIQUE constraint failed: {columns}"
+
+
+def state_of(error: BaseException) -> str | None:
+    """The database's own code of an error: an SQLSTATE, or SQLite's name of it."""
+    original = getattr(error, "orig", None)
+    state = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
+    return None if state is None else str(state)
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Whether a database error means out of reach, over a bound or out of room, rather than a fault of ours."""
+    if isinstance(error, PoolTimeout):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in SQLITE_UNAVAILABLE
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return error.connection_invalidated or isinstance(error, OperationalError | InternalError)
+    return state in UNAVAILABLE_STATES or state[:2] in UNAVAILABLE_CLASSES
