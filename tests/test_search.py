@@ -135,3 +135,9 @@ def test_few_matches_and_many_are_listed_alike(world: World, api: Api, monkeypat
     third, paging = shown(cursor=paging["next_cursor"])
     assert first + second + third == whole["items"]
     assert shown(cursor=paging["prev_cursor"])[0] == second
+
+
+def test_all_parts_of_a_search_name_the_same_matches(context: Any) -> None:
+    """Threads build statements at once; of one that named two, each would be refused for as long as it is kept."""
+    for dialect in ("sqlite", "postgresql"):
+        assert search.matches(dialect) is search.matches(dialect)

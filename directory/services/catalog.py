@@ -1,7 +1,8 @@
 """Reading projects: who may see which, one project, and the lists (the hot path).
 
 A page is one statement over columns, the viewer's votes for it included, and its total too wherever the counters in
-`categories` tell it; where they do not, that is a second one.
+`categories` tell it; where they do not, that is a second one. For a search it may be the first: how many match tells
+how to go about the page.
 """
 
 from dataclasses import dataclass, fields
@@ -92,15 +93,16 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     if given is None:
         return Slice([], None, None)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
-    # The best matches are found among all of them. For other orders it matters how many there are.
-    known = total(filters) if filters.q is not None and sort != "best" else None
-    few = known is not None and known <= FEW
+    known, few = None, False
+    if filters.q is not None and sort != "best":  # the best are found among all, but for others it matters how many
+        counted = queries.count(names, filters.status, dialect, FEW + 1).first(given) or (0, 0)
+        known, few = int(counted[0]), counted[1] <= FEW
     statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, few)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort, dialect), window)
-    counted = rows[0][queries.TOTAL] if rows else None
-    found.total = known if counted is None else int(counted)
+    told = rows[0][queries.TOTAL] if rows else None
+    found.total = known if told is None else int(told)
     found.items = [_view(row, viewer) for row in found.items]
     return found
 

@@ -105,12 +105,19 @@ def _searched(
 
 
 @lru_cache(maxsize=100)
-def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepared:
-    """How many projects a list holds: a sum of counters, a row for each category, where they tell it."""
+def count(filters: tuple[str, ...], status: str | None, dialect: str, most: int | None = None) -> Prepared:
+    """How many projects a list holds: a sum of counters, a row for each category, where they tell it.
+
+    With `most` also how many match the query, whatever else they are; of those no more are looked at.
+    """
     if _counted(filters):
         return Prepared(_counters(filters, status))
     matching = conditions(filters, status, dialect).values()
-    return Prepared(select(func.count()).select_from(projects).where(*matching), anew=True)
+    query: AnySelect = select(func.count()).select_from(projects).where(*matching)
+    if most is not None:
+        looked_at = search.ids(dialect).limit(literal_column(str(most))).subquery("looked_at")
+        query = query.add_columns(select(func.count()).select_from(looked_at).scalar_subquery())
+    return Prepared(query, anew=True)
 
 
 def _counted(filters: tuple[str, ...]) -> bool:

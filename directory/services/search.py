@@ -9,10 +9,9 @@ by votes. Unlike bm25 or ts_rank none of it depends on other projects, so a curs
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CTE, BigInteger, ColumnElement, Integer, column, text
+from sqlalchemy import CTE, BigInteger, ColumnElement, Integer, Select, column, select, text
 
 from directory.database import on_postgresql
 from directory.extensions import db
@@ -93,8 +92,8 @@ def _vector(project: Any) -> dict[str, str]:
 # How well a project matches, from best to worst: where all words are, and whether as whole words.
 TIERS = (("title", "words"), ("title", "beginnings"), ("brief", "beginnings"), ("anywhere", "beginnings"))
 _IDS = {
-    "postgresql": "SELECT project_id FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
-    "sqlite": "SELECT rowid FROM project_search WHERE project_search MATCH :{name}",
+    "postgresql": "SELECT project_id AS id FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
+    "sqlite": "SELECT rowid AS id FROM project_search WHERE project_search MATCH :{name}",
 }
 _MATCHES = {
     "postgresql": "SELECT project_id, {rank} AS rank FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
@@ -115,21 +114,30 @@ def found(dialect: str) -> ColumnElement[bool]:
     The database may look at any number of projects in another order until it has found enough that do: right for
     words that many have, and fatal for those that few do, which it cannot always tell.
     """
-    ids = text(_IDS[dialect].format(name=_name(TIERS[-1]))).columns(column("id"))
     project_id: ColumnElement[int] = Project.__table__.c.id
-    return project_id.in_(ids)
+    return project_id.in_(ids(dialect))
 
 
-@lru_cache
+def ids(dialect: str) -> Select[tuple[int]]:
+    """The ids of the projects that match; its values are `expressions`."""
+    rows = text(_IDS[dialect].format(name=_name(TIERS[-1]))).columns(column("id", BigInteger))
+    return select(rows.subquery("matching").c.id)
+
+
 def matches(dialect: str) -> CTE:
     """All projects that match, as `project_id` and `rank`, higher for better; its values are `expressions`."""
+    return _ALL[dialect]
+
+
+def _gathered(dialect: str) -> CTE:
     better = (
         f"WHEN {_IS[dialect].format(name=_name(tier))} THEN {len(TIERS) - n}" for n, tier in enumerate(TIERS[:-1])
     )
     rank = f"CASE {' '.join(better)} ELSE 1 END"
     found = text(_MATCHES[dialect].format(rank=rank, name=_name(TIERS[-1])))
     rows = found.columns(column("project_id", BigInteger), column("rank", Integer)).cte("matches")
-    return rows.prefix_with("MATERIALIZED", dialect="postgresql")  # else it may become what `found` is
+    # Else PostgreSQL may make of it what `found` is, and SQLite one search for each project of the list.
+    return rows.prefix_with("MATERIALIZED")
 
 
 def expressions(query: str, dialect: str) -> dict[str, str] | None:
@@ -155,3 +163,7 @@ def _tsquery(asked: list[str], where: str, how: str) -> str:
 def _match(asked: list[str], where: str, how: str) -> str:
     terms = (f'"{word}"' + ("*" if _starts(word, how) else "") for word in asked)
     return f"{_SCOPES[where]}({' AND '.join(terms)})"
+
+
+# One for each: a statement that names two of them is none.
+_ALL = {dialect: _gathered(dialect) for dialect in _MATCHES}
