@@ -64,7 +64,7 @@ def order(sort: str, dialect: str) -> Sort:
     return SORTS[sort]
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=300)  # each takes 50 KB; usual are a few dozen, but limits and filters make thousands
 def page(
     filters: tuple[str, ...],
     status: str | None,
