@@ -15,6 +15,7 @@ import psutil
 from tests.chaos.stage import ended
 
 MARK = "DIRECTORY_CHAOS"  # in the environment of whatever a scenario starts
+AGAIN = 10.0  # seconds
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -28,6 +29,7 @@ def tidied() -> Iterator[Callable[[], list[str]]]:
         try:
             yield lambda: [*_end_processes(), *_remove_folders(folder)]
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             _end_processes()
             shutil.rmtree(folder, ignore_errors=True)
             tempfile.tempdir = None
@@ -35,19 +37,25 @@ def tidied() -> Iterator[Callable[[], list[str]]]:
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """Ctrl-C and its like end the run, unless they shall be ignored; asked again it goes on with its tidying."""
+    """Ctrl-C and its like end the run, unless they shall be ignored; asked again it goes on with its tidying.
+
+    What it raises may come where it is lost (in a finaliser), or where somebody waits for long on the way out; so it
+    is raised again until the tidying begins.
+    """
     before = {one: handler for one in STOPS if (handler := signal.getsignal(one)) != signal.SIG_IGN}
 
     def stop(*_: Any) -> None:
         for one in before:
             signal.signal(one, lambda *_: None)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
         raise KeyboardInterrupt
 
-    for one in before:
+    for one in (*before, signal.SIGALRM):
         signal.signal(one, stop)
     try:
         yield
     finally:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         for one, handler in before.items():
             signal.signal(one, handler)
 

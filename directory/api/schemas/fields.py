@@ -87,7 +87,7 @@ class Link(Checked):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        document(self, format="iri", minLength=10, maxLength=URL_MAX, pattern=LINK_PATTERN)
+        document(self, format="iri", minLength=8, maxLength=URL_MAX, pattern=LINK_PATTERN)
 
     def check(self, value: str) -> str:
         """The URL."""
