@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,7 +24,7 @@ from directory.plain import Plain
 from tests.conftest import ENVIRONMENT, Database, build
 from tests.factories import World
 from tests.serving import Serving, serving
-from tests.voter import voting
+from tests.voter import race
 
 GET = b"GET /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 OTHER = b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -301,12 +301,11 @@ def test_what_another_process_was_acknowledged_is_in_the_next_answer(
 ) -> None:
     project = world.project()
     tokens = [world.caller(world.user()).token for _ in range(30)]
-    acknowledged, wrong, reads = [0], [], [0]
-    reading = True
+    wrong, reads = [], [0]
 
-    def read() -> None:
+    def read(acknowledged: list[int], ended: Event) -> None:
         with closing(Line(server)) as line:
-            while reading:
+            while not ended.is_set():
                 before = acknowledged[-1]
                 for path in (f"/api/projects/{project}", "/api/projects?sort=upvotes"):
                     body = json.loads(line.ask(path)[2])
@@ -315,14 +314,7 @@ def test_what_another_process_was_acknowledged_is_in_the_next_answer(
                     if shown < before:
                         wrong.append((path, before, shown))
 
-    readers = [Thread(target=read) for _ in range(3)]
-    with voting(database.url, project, tokens) as votes:
-        for reader in readers:
-            reader.start()
-        acknowledged.extend(votes)
-        reading = False
-        for reader in readers:
-            reader.join()
+    acknowledged = race(database.url, project, tokens, read)
     assert acknowledged[-1] == 30
     assert wrong == []
     assert reads[0] > 30

@@ -15,7 +15,7 @@ from directory.freshness import Basis, Changes, Guard, Moment
 from directory.kept import Kept
 from tests.conftest import Database, Statements
 from tests.factories import Api, World, lane_of
-from tests.voter import voting
+from tests.voter import race
 
 
 def test_an_answer_is_given_again_without_a_statement(
@@ -218,25 +218,16 @@ def test_what_is_kept_of_long_addresses_is_counted_with_them(app: Flask, world: 
 def test_readers_of_one_process_race_writers_of_another(app: Flask, world: World, database: Database) -> None:
     project = world.project()
     tokens = [world.caller(world.user()).token for _ in range(40)]
-    acknowledged = [0]
     wrong: list[Any] = []
-    reading = True
 
-    def read() -> None:
-        while reading:
+    def read(acknowledged: list[int], ended: Event) -> None:
+        while not ended.is_set():
             before = acknowledged[-1]
             shown = Api(app).get(f"/api/projects/{project}").json["upvotes"]
             if shown < before:  # what was acknowledged before the request must show
                 wrong.append((before, shown))
 
-    readers = [Thread(target=read) for _ in range(3)]
-    with voting(database.url, project, tokens) as votes:
-        for reader in readers:
-            reader.start()
-        acknowledged.extend(votes)
-        reading = False
-        for reader in readers:
-            reader.join()
+    acknowledged = race(database.url, project, tokens, read)
     assert acknowledged[-1] == 40
     assert wrong == []
 

@@ -3,24 +3,34 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from threading import Event, Thread
 
 from tests.conftest import build
 from tests.factories import Api
 
 
-@contextmanager
-def voting(url: str, project: int, tokens: list[str | None]) -> Iterator[Iterator[int]]:
-    """A process of its own that votes for the project; gives how many votes were acknowledged, each as it is."""
+def race(url: str, project: int, tokens: list[str | None], read: Callable[[list[int], Event], None]) -> list[int]:
+    """Have three threads `read` while a process of its own votes for the project.
+
+    They are given how many votes were acknowledged, one after the other, which is returned, and what is set at the end.
+    """
+    acknowledged, ended = [0], Event()
+    readers = [Thread(target=read, args=(acknowledged, ended)) for _ in range(3)]
     command = [sys.executable, "-m", "tests.voter"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as voter:
         assert voter.stdin is not None
         assert voter.stdout is not None
         voter.stdin.write(json.dumps({"url": url, "tokens": tokens, "project": project}))
         voter.stdin.close()
-        yield (int(line) for line in voter.stdout)
+        for reader in readers:
+            reader.start()
+        acknowledged.extend(int(line) for line in voter.stdout)
+        ended.set()
+        for reader in readers:
+            reader.join()
     assert voter.returncode == 0
+    return acknowledged
 
 
 def main() -> None:
