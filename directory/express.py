@@ -1,4 +1,4 @@
-"""gunicorn's worker with threads, which gives kept answers out of the thread that reads the requests."""
+"""gunicorn's worker with threads, which reads most requests itself and gives kept answers out of that very thread."""
 
 import os
 import socket
@@ -7,20 +7,20 @@ from email.utils import formatdate
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gunicorn.http.wsgi import SERVER
+from gunicorn.http.wsgi import SERVER, base_environ
 from gunicorn.workers.gthread import TConn
 
 from directory import patience
 from directory.drain import DrainingWorker
-from directory.plain import LONGEST, Plain
+from directory.plain import LONGEST, Bare, Plain
 
 
 class Asked(NamedTuple):
-    """A plain request that has been read."""
+    """A request that has been read."""
 
     conn: TConn
     head: bytes
-    plain: Plain
+    request: Plain | Bare
     began: float  # by time.perf_counter()
 
 
@@ -29,24 +29,28 @@ class ExpressWorker(DrainingWorker):
 
     A plain request to which an answer is kept needs no thread: for all of them that a turn of the loop brings, one look
     at the database's moment tells which of the answers hold. For another plain one a thread makes the answer, which
-    needs no environment, no parsing in Python and no start_response. Whatever else there is goes on as if it had not
-    been read, and so does what the lane leaves to the application. All of that cost twice what an answer does.
+    needs no environment and no start_response. To any other without a body the application answers, without gunicorn's
+    parser and its response. All of that costs twice what an answer does. Whatever else there is goes on as if it had
+    not been read, and so does what the lane leaves to the application.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._wire: Any = None
         self._asked: list[Asked] = []
+        self._base: dict[str, Any] = {}
 
     def run(self) -> None:
         """Serve. Who mounts the service below a path, or has gunicorn speak TLS or judge proxies, does without."""
         if not (self.cfg.is_ssl or self.cfg.secure_scheme_headers or os.environ.get("SCRIPT_NAME")):
             self._wire = getattr(self.wsgi, "extensions", {}).get("wire")
+        self._base = {**base_environ(self.cfg), "wsgi.multithread": True}
         super().run()
 
     def on_client_socket_readable(self, conn: TConn, client: socket.socket) -> None:
         """Take what comes over a connection that was kept alive."""
-        if self._wire is None or not self.alive or self.nr + 1 >= self.max_requests:
+        full = len(self.keepalived_conns) > self.max_keepalived  # then gunicorn closes this one when it is answered
+        if self._wire is None or not self.alive or self.nr + 1 >= self.max_requests or full:
             super().on_client_socket_readable(conn, client)
             return
         began = time.perf_counter()
@@ -54,14 +58,14 @@ class ExpressWorker(DrainingWorker):
             head = client.recv(LONGEST)
         except OSError:  # a thread will find out as well
             head = b""
-        plain = self._wire.asked(head)
-        if plain is None:
+        request = self._wire.asked(head)
+        if request is None or not isinstance(conn.server, tuple):  # a socket in the file system tells no addresses
             conn.parser.unreader.unread(head)
             super().on_client_socket_readable(conn, client)
-        elif self._wire.keeps(plain):
-            self._asked.append(Asked(conn, head, plain, began))
+        elif isinstance(request, Plain) and self._wire.keeps(request):
+            self._asked.append(Asked(conn, head, request, began))
         else:
-            self._hand_on(Asked(conn, head, plain, began))
+            self._hand_on(Asked(conn, head, request, began))
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Do one turn of the loop, and answer what it brought."""
@@ -69,7 +73,7 @@ class ExpressWorker(DrainingWorker):
         asked, self._asked = self._asked, []
         moment = self._wire.moment() if asked else None
         for each in asked:
-            sent = None if moment is None else self._wire.again(each.plain, moment, each.began)
+            sent = None if moment is None else self._wire.again(each.request, moment, each.began)
             if sent is None:
                 self._hand_on(each)
             else:
@@ -79,12 +83,23 @@ class ExpressWorker(DrainingWorker):
         """Serve a request, or what is known of one, in a thread."""
         asked, rest = vars(conn).pop("asked", None), vars(conn).pop("rest", None)
         if asked is not None:
-            found = self._wire.found(asked.plain, asked.began) if self.alive else None
-            if found is None:
+            try:
+                sent = self._answer(asked) if self.alive else None
+            except Exception as error:
+                conn.sock.setblocking(True)
+                self.handle_error(None, conn.sock, conn.client, error)
+                return False
+            if sent is None:
                 return self._serve_whole(asked)
             self.nr += 1
-            rest = b"".join(_parts(found))
+            rest = b"".join(_parts(sent))
         return super().handle(conn) if rest is None else _sent_all(conn, rest)
+
+    def _answer(self, asked: Asked) -> Any:
+        """The answer; None where it is the application's, asked in gunicorn's way."""
+        if isinstance(asked.request, Bare):
+            return self._wire.whole(asked.request, {**self._base, **_ends(asked.conn)})
+        return self._wire.found(asked.request, asked.began)
 
     def _serve_whole(self, asked: Asked) -> Any:
         """Serve a request as if it had not been read."""
@@ -124,6 +139,15 @@ class ExpressWorker(DrainingWorker):
         self.keepalived_conns.remove(conn)
         self.nr_conns -= 1
         conn.close()
+
+
+def _ends(conn: TConn) -> dict[str, Any]:
+    """What a request's environment says of the connection."""
+    (client, client_port, *_), (server, port, *_) = conn.client, conn.server
+    return {
+        "REMOTE_ADDR": client, "REMOTE_PORT": str(client_port), "SERVER_NAME": server, "SERVER_PORT": str(port),
+        "gunicorn.socket": conn.sock,
+    }  # fmt: skip
 
 
 def _sent_all(conn: TConn, rest: bytes) -> bool:

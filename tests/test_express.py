@@ -1,4 +1,4 @@
-"""Kept answers given out of the loop: the same answers, never late ones, and everything else as ever."""
+"""Kept answers given out of the loop, and requests that the worker reads itself: the same answers, never late ones."""
 
 import json
 import selectors
@@ -20,7 +20,7 @@ from directory.api.wire import Sent
 from directory.express import ExpressWorker
 from directory.extensions import db
 from directory.freshness import Changes, Moment
-from directory.plain import Plain
+from directory.plain import Bare, Plain
 from tests.conftest import ENVIRONMENT, Database, build
 from tests.factories import World
 from tests.serving import Serving, serving
@@ -28,6 +28,7 @@ from tests.voter import race
 
 GET = b"GET /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 OTHER = b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+DELETE = b"DELETE /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 PLAIN = Plain("http", "/api/x", "", "id", None)
 ANSWER = Sent(b"200 OK", b"A: b\r\n", b"body")
 
@@ -41,8 +42,12 @@ class Wire:
         self.now: Moment | None = Moment(1, Changes())
         self.forgotten = self.moments = 0
 
-    def asked(self, head: bytes) -> Plain | None:
-        return PLAIN if head == GET else None
+    def asked(self, head: bytes) -> Plain | Bare | None:
+        return {GET: PLAIN, DELETE: Bare({"what": "DELETE"})}.get(head)
+
+    def whole(self, bare: Bare, server: dict[str, Any]) -> Sent:
+        self.environ = {**server, **bare.environ}
+        return ANSWER
 
     def keeps(self, _plain: Plain) -> bool:
         return self.kept is not None
@@ -68,9 +73,9 @@ class Loop:
         self.worker: Any = ExpressWorker.__new__(ExpressWorker)
         self.wire, self.handed = Wire(), []
         vars(self.worker).update(
-            alive=True, age=1, nr=0, _owed=False, _accepting=True,
+            alive=True, age=1, nr=0, _owed=False, _accepting=True, _base={"base": True},
             max_requests=1000, nr_conns=0, keepalived_conns=deque(), _asked=[], _wire=self.wire,
-            poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5),
+            poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5), max_keepalived=50,
         )  # fmt: skip
         monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
         monkeypatch.setattr(ThreadWorker, "handle", lambda _self, conn: ("whole", conn.unread))
@@ -79,7 +84,9 @@ class Loop:
         """A client, and its connection as it is kept alive."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        conn = SimpleNamespace(sock=ours, unread=b"", closed=False, set_timeout=lambda: None)
+        conn = SimpleNamespace(
+            sock=ours, unread=b"", closed=False, set_timeout=lambda: None, client=("192.0.2.1", 5), server=("x", 80)
+        )
         unreader = SimpleNamespace(unread=lambda head: setattr(conn, "unread", head))
         conn.parser, conn.close = SimpleNamespace(unreader=unreader), lambda: setattr(conn, "closed", True)
         self.worker.keepalived_conns.append(conn := Conn(vars(conn)))
@@ -151,6 +158,43 @@ def test_what_cannot_be_given_again_goes_to_a_thread(loop: Loop, why: str) -> No
             assert kept is True
             assert client.recv(9000).endswith(b"A: b\r\n\r\nbody")
     assert "asked" not in vars(conn)
+
+
+def test_the_application_answers_in_a_thread_what_has_no_body(loop: Loop) -> None:
+    loop.wire.kept = ANSWER
+    client, conn = loop.client()
+    with closing(client):
+        client.sendall(DELETE)
+        loop.turn()
+        assert loop.handed == [conn]
+        assert loop.worker.handle(conn) is True
+        assert client.recv(9000).endswith(b"A: b\r\n\r\nbody")
+    assert loop.worker.nr == 1
+    assert loop.wire.environ == {
+        "base": True, "what": "DELETE", "gunicorn.socket": conn.sock, "REMOTE_ADDR": "192.0.2.1", "REMOTE_PORT": "5",
+        "SERVER_NAME": "x", "SERVER_PORT": "80",
+    }  # fmt: skip
+
+
+def test_a_thread_that_gets_to_it_when_the_worker_ends_goes_gunicorns_way(loop: Loop) -> None:
+    client, conn = loop.client()
+    with closing(client):
+        client.sendall(DELETE)
+        loop.turn()
+        loop.worker.alive = False
+        assert loop.worker.handle(conn) == ("whole", DELETE)
+
+
+def test_a_socket_in_the_file_system_is_left_to_gunicorn(loop: Loop) -> None:
+    loop.wire.kept = ANSWER
+    for sent in (GET, DELETE):
+        client, conn = loop.client()
+        conn.server = "/run/socket"
+        with closing(client):
+            client.sendall(sent)
+            loop.turn()
+            assert conn.unread == sent
+            assert "asked" not in vars(conn)
 
 
 def test_what_a_thread_has_tried_in_vain_is_taken_from_the_time_that_the_application_has(
@@ -241,10 +285,10 @@ class Line:
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=30)
         self.file = self.socket.makefile("rb")
 
-    def ask(self, path: str, **headers: str) -> tuple[bytes, dict[str, str], bytes]:
+    def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[bytes, dict[str, str], bytes]:
         """The status line, the headers and the body of an answer."""
         lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{lines}\r\n".encode())
+        self.socket.sendall(f"{method} {path} HTTP/1.1\r\nHost: x\r\n{lines}\r\n".encode())
         status, told = self.file.readline(), {}
         while line := self.file.readline().decode().strip():
             name, _, value = line.partition(": ")
@@ -294,6 +338,44 @@ def test_it_says_what_the_application_says(world: World, server: Serving) -> Non
                 assert json.loads(body)["request_id"] == headers["X-Request-ID"]
         counted = line.ask("/metrics")[2].decode()
     assert 'route="/api/projects",status="200"} 4' in counted.replace('method="GET",', "")
+
+
+def test_who_is_signed_in_is_told_what_gunicorn_would_have_said(world: World, server: Serving) -> None:
+    """Each request twice: as it is, and with a header that the worker leaves to gunicorn."""
+    owner, other = world.user(), world.caller(world.user())
+    mine, project = world.caller(owner).token or "", world.project(owner)
+    token = f"Bearer {other.token}"
+    asked: list[tuple[str, str, dict[str, str]]] = [
+        ("PUT", f"/api/projects/{project}/upvote", {"Authorization": token}),
+        ("PUT", f"/api/projects/{project}/upvote", {"Authorization": token, "Content-Length": "0"}),
+        ("DELETE", f"/api/projects/{project}/upvote", {"Authorization": token}),
+        ("PUT", "/api/projects/999/upvote", {"Authorization": token}),
+        ("PUT", f"/api/projects/{project}/upvote", {"Authorization": "Bearer wrong"}),
+        ("PUT", f"/api/projects/{project}/upvote", {}),
+        ("PUT", f"/api/projects/{project}/upvote", {"Cookie": "directory=x", "Sec-Fetch-Site": "cross-site"}),
+        ("PUT", f"/api/projects/{project}/upvote", {"Cookie": "directory=x", "Origin": "https://evil.example"}),
+        ("DELETE", f"/api/projects/{project}", {"Authorization": token}),
+        ("PUT", f"/api/projects/{project}", {"Authorization": token}),
+        ("POST", "/api/projects", {"Authorization": token, "Content-Type": "application/json"}),
+        ("POST", "/api/none", {"Authorization": token}),
+        ("PATCH", "/api/projects", {"Authorization": token}),
+        ("GET", "/api/auth/me", {"Authorization": token}),
+        ("GET", "/api/auth/me", {"Authorization": token, "X-Forwarded-Proto": "https"}),
+        ("GET", f"/api/projects/{project}", {"Authorization": token, "If-None-Match": "*"}),
+        ("GET", "/api/projects?page=0", {"Authorization": token}),
+    ]
+    with closing(Line(server)) as line:
+        line.ask("/healthz")
+        for method, path, headers in asked:
+            answers = [line.ask(path, method, X_Request_ID="mine", **headers, **more) for more in ({}, {"TE": ""})]
+            for _, told, _ in answers:
+                told.pop("Date")
+                assert told["X-Request-ID"] == "mine"
+            assert answers[0] == answers[1], (method, path, headers)
+        for _ in range(2):  # nothing is left of a bodiless answer that the next one could be taken for
+            gone = line.ask(f"/api/projects/{project}", "DELETE", Authorization=f"Bearer {mine}")
+            assert gone[0].split()[1] in {b"204", b"404"}
+            assert line.ask("/api/auth/me", Authorization=token)[0].split()[1] == b"200"
 
 
 def test_what_another_process_was_acknowledged_is_in_the_next_answer(

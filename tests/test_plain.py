@@ -2,25 +2,28 @@
 
 import socket
 from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from gunicorn import http
 from gunicorn.config import Config
 from gunicorn.http import wsgi
+from gunicorn.http.wsgi import base_environ
 from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory.api.lane import PERSONAL
-from directory.plain import ELSEWHERE, LONGEST, Plain, recognise
+from directory.express import _ends
+from directory.plain import LONGEST, Bare, Plain, recognise
 
 LIST = b"GET /api/projects?page=2 HTTP/1.1\r\n"
 HOST = b"Host: x\r\n"
 CLIENT, SERVER = ("127.0.0.1", 5), ("127.0.0.1", 80)
 
 
-def understood(head: bytes, hops: int) -> Plain | None:
+def understood(head: bytes, hops: int) -> Plain | Bare | None:
     return recognise(head, hops, lambda given: given or "fresh")
 
 
@@ -46,6 +49,11 @@ def behind(hops: int, environ: dict[str, Any]) -> dict[str, Any]:
     return environ
 
 
+# By name and not by what the code has, which these hold.
+READ_OTHERWISE = (
+    "Transfer-Encoding", "TE", "Trailer", "Expect", "Upgrade", "HTTP2-Settings", "Proxy-Connection", "Keep-Alive",
+)  # fmt: skip
+ANSWERED_OTHERWISE = ("Authorization", "Cookie", "Origin", "If-Match", "Range", "Content-Length")
 KNOWN = (
     "Host",
     "host",
@@ -55,11 +63,13 @@ KNOWN = (
     "If-None-Match",
     "Accept",
     "Connection",
+    "Content-Type",
+    "Sec-Fetch-Site",
 )
 NAMES = (
     st.sampled_from(KNOWN)
     | st.from_regex(r"[A-Za-z0-9-]{1,12}", fullmatch=True)
-    | st.sampled_from(sorted(name.decode() for name in ELSEWHERE))
+    | st.sampled_from(READ_OTHERWISE + ANSWERED_OTHERWISE)
 )
 VALUES = st.sampled_from(
     ["x", "http", "https", "https, http", "keep-alive", "close", "*", '"a", W/"b"', "0"]
@@ -67,19 +77,72 @@ VALUES = st.sampled_from(
 TARGETS = st.text(st.sampled_from("abcXYZ0189/_.~-?&=%#+;:@\"'"), max_size=20)
 
 
-@given(TARGETS, st.lists(st.tuples(NAMES, VALUES), max_size=6), st.integers(0, 2))
-def test_what_is_recognised_means_the_same_to_all(target: str, headers: list[tuple[str, str]], hops: int) -> None:
+METHODS = st.sampled_from(["GET", "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "QUERY"])
+HEADERS = st.lists(st.tuples(NAMES, VALUES), max_size=6)
+# What no request says, and what the service has no use for.
+SERVERS = {"wsgi.errors", "wsgi.file_wrapper", "wsgi.input", "gunicorn.socket"}
+UNUSED = {"wsgi.early_hints"}
+
+
+@given(METHODS, TARGETS, HEADERS, st.integers(0, 2))
+def test_what_is_recognised_means_the_same_to_all(
+    method: str, target: str, headers: list[tuple[str, str]], hops: int
+) -> None:
     lines = "".join(f"{name}: {value}\r\n" for name, value in [("Host", "x"), *headers])
-    head = f"GET /api/{target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
-    plain = understood(head, hops)
-    if plain is None:
+    head = f"{method} /api/{target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
+    found = understood(head, hops)
+    if found is None:
         return
-    environ = behind(hops, environ_of(head))
-    assert plain.address == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
-    assert plain.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
-    assert plain.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
+    environ = environ_of(head)
+    if isinstance(found, Bare):
+        conn = SimpleNamespace(client=CLIENT, server=SERVER, sock=None)
+        ours = {**base_environ(Config()), **_ends(conn), **found.environ}
+        assert ours.pop("wsgi.input").read() == b""
+        assert ours.keys() | {"wsgi.input"} == environ.keys() - UNUSED
+        assert {name: environ[name] for name in ours if name not in SERVERS} == {
+            name: value for name, value in ours.items() if name not in SERVERS
+        }
+        return
+    environ = behind(hops, environ)
+    assert found.address == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
+    assert found.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
+    assert found.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
     assert environ["REQUEST_METHOD"] == "GET"
     assert not any(name in environ for name in PERSONAL)
+
+
+VOTE = b"POST /api/projects/7/upvote HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize("name", ANSWERED_OTHERWISE)
+def test_what_may_be_answered_otherwise_is_the_applications(name: str) -> None:
+    assert isinstance(understood(LIST + HOST + f"{name}: 0\r\n\r\n".encode(), 0), Bare)
+
+
+def test_what_the_application_is_asked_without_a_body_is_recognised() -> None:
+    signed_in = b"Authorization: Bearer abc\r\n"
+    browser = b"Cookie: a=b; c=d\r\nOrigin: https://x\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 0\r\n"
+    for head in (
+        VOTE + b"\r\n", VOTE + signed_in + b"\r\n", VOTE + browser + b"\r\n", LIST + HOST + signed_in + b"\r\n",
+        LIST + HOST + b"If-Match: x\r\n\r\n", b"DELETE /api/projects/7 HTTP/1.1\r\nHost: x\r\n\r\n",
+    ):  # fmt: skip
+        assert isinstance(understood(head, 0), Bare), head
+        assert isinstance(understood(head, 2), Bare), head
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        *(f"{name}: 0".encode() for name in READ_OTHERWISE), b"Transfer-Encoding: chunked",
+        b"Content-Length: 1", b"Content-Length: 00",
+        b"Content-Length: +0", b"Content-Length: 0, 0", b"Content-Length: ", b"Content-Length: 0\r\nContent-Length: 0",
+        b"Authorization: a\r\nauthorization: b", b"Connection: close", b"A_B: x", b"A: \xc3\xa4",
+    ],
+)  # fmt: skip
+def test_what_may_have_a_body_or_another_meaning_is_left_to_the_server(more: bytes) -> None:
+    assert understood(VOTE + more + b"\r\n\r\n", 0) is None
+    assert understood(VOTE + b"Authorization: Bearer x\r\n" + more + b"\r\n\r\n", 0) is None
+    assert understood(VOTE + b"\r\n" + more, 0) is None
 
 
 def test_what_clients_and_proxies_send_is_recognised() -> None:
@@ -107,7 +170,7 @@ def test_what_clients_and_proxies_send_is_recognised() -> None:
         b"GET http://x/api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/%70 HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /api/a;b HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/a#b HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /api/a?b#c HTTP/1.1\r\nHost: x\r\n\r\n", b"GET  /api/a HTTP/1.1\r\nHost: x\r\n\r\n",
-        *(LIST + HOST + name + b": 0\r\n\r\n" for name in sorted(ELSEWHERE)),
+        *(LIST + HOST + f"{name}: 0\r\n\r\n".encode() for name in READ_OTHERWISE),
     ],
 )  # fmt: skip
 def test_what_may_be_anything_else_is_not_recognised(head: bytes) -> None:
@@ -116,5 +179,7 @@ def test_what_may_be_anything_else_is_not_recognised(head: bytes) -> None:
 
 @pytest.mark.parametrize(("hops", "said"), [(1, b"https, http"), (1, b""), (1, b"ftp"), (2, b"https"), (2, b"a, b")])
 def test_a_scheme_that_takes_more_to_tell_is_left_to_the_application(hops: int, said: bytes) -> None:
-    assert understood(LIST + HOST + b"X-Forwarded-Proto: " + said + b"\r\n\r\n", hops) is None
-    assert (understood(LIST + HOST + b"\r\n", hops) is None) is (hops == 2)
+    found = understood(LIST + HOST + b"X-Forwarded-Proto: " + said + b"\r\n\r\n", hops)
+    assert isinstance(found, Bare)
+    assert found.environ["HTTP_X_FORWARDED_PROTO"] == said.decode()
+    assert isinstance(understood(LIST + HOST + b"\r\n", hops), Bare if hops == 2 else Plain)

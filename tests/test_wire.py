@@ -2,6 +2,7 @@
 
 import re
 import socket
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -172,3 +173,22 @@ def test_more_headers_or_a_longer_line_than_there_may_be_are_refused(server: Ser
     assert said(server, get("/api/projects", *(f"A{n}: b" for n in range(70))))[0] == [431]
     assert said(server, get("/api/projects", f"A: {'b' * 9000}"))[0] == [431]
     assert said(server, get("/" + "a" * 5000))[0] in ([400], [414])
+
+
+def test_a_body_that_comes_in_pieces_later_is_never_taken_for_a_request(server: Serving) -> None:
+    """Over a connection that the worker itself reads from: what announces a body is not for it to read."""
+    for framing in ("Transfer-Encoding: chunked", f"Content-Length: {len(HIDDEN)}", "Expect: 100-continue"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+            answers = connection.makefile("rb")
+            connection.sendall(get("/api/projects").encode())
+            assert answers.readline().split()[1] == b"200"
+            head = f"POST /api/projects HTTP/1.1\r\n{HOST}{framing}\r\n\r\n"
+            body = f"{len(HIDDEN):x}\r\n{HIDDEN}\r\n0\r\n\r\n" if "chunked" in framing else HIDDEN
+            connection.sendall(head.encode())
+            time.sleep(0.2)
+            if "Expect" not in framing:
+                connection.sendall(body.encode())
+            connection.sendall(END.encode())
+            text = b"".join(iter(lambda: connection.recv(65_536), b"")).decode("latin-1")
+            assert "hidden" not in text
+            assert re.findall(r"HTTP/1\.1 ([2-5]\d\d) ", text)[:1] != ["200"], framing

@@ -98,6 +98,8 @@ def _read_body() -> bytes:
     Werkzeug's own bound, MAX_CONTENT_LENGTH, stays unset: it reads a chunked body up to the bound and hands
     over what it has, with no error and no sign that there was more (`LimitedStream.readall` in 3.1.9).
     """
+    if _has_none(request.environ):
+        return b""
     declared = request.content_length
     if declared is not None and declared > BODY_MAX:
         raise TooLarge
@@ -110,6 +112,13 @@ def _read_body() -> bytes:
     if len(body) < (declared or 0):
         raise MalformedJson("The body ended before its Content-Length.")
     return bytes(body)
+
+
+def _has_none(environ: dict[str, Any]) -> bool:
+    """Whether the request has no body for sure: HTTP/1 would have to announce one, RFC 9112 section 6.3."""
+    if "HTTP_TRANSFER_ENCODING" in environ or not environ["SERVER_PROTOCOL"].startswith("HTTP/1."):
+        return False
+    return bool(environ.get("CONTENT_LENGTH", "0") == "0")
 
 
 def _read_chunk(size: int) -> bytes:

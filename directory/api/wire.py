@@ -1,8 +1,8 @@
-"""Public answers as they go over the wire, for a server that reads plain requests itself (`directory/express.py`)."""
+"""Answers as they go over the wire, for a server that reads requests itself (`directory/express.py`)."""
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flask import Flask
 
@@ -10,7 +10,9 @@ from directory import patience
 from directory.api import security
 from directory.api.lane import STATUSES, Answer, Lane
 from directory.freshness import Moment
-from directory.plain import Plain, recognise
+from directory.plain import Bare, Plain, recognise
+
+BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
 
 
 class Sent(NamedTuple):
@@ -22,14 +24,14 @@ class Sent(NamedTuple):
 
 
 class Wire:
-    """The lane, asked in bytes. What it answers is what the lane's own WSGI says, which a test holds."""
+    """The lane, and the application, asked in bytes. What they answer is what their WSGI says, which a test holds."""
 
     def __init__(self, app: Flask, lane: Lane) -> None:
-        self._lane, self._hops = lane, app.config["TRUSTED_PROXIES"]
+        self._app, self._lane, self._hops = app, lane, app.config["TRUSTED_PROXIES"]
         self.moment = lane.guard.at_once
 
-    def asked(self, head: bytes) -> Plain | None:
-        """The plain request of which this is the head; None where it is, or may be, anything else."""
+    def asked(self, head: bytes) -> Plain | Bare | None:
+        """The plain or bare request of which this is the head; None where it is, or may be, anything else."""
         return recognise(head, self._hops, security.request_id)
 
     def keeps(self, plain: Plain) -> bool:
@@ -50,6 +52,30 @@ class Wire:
             self._lane.failed.error = error
             return None
         return None if answer is None else self._sent(answer, plain, began)
+
+    def whole(self, bare: Bare, server: dict[str, Any]) -> Sent:
+        """What the application answers; `server` is what the server and the connection say of themselves.
+
+        Raises what escapes the application, and ValueError for headers that could not be told from others.
+        """
+        given: list[Any] = []
+
+        def begin(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
+            given[:] = status, headers
+
+        parts = self._app({**server, **bare.environ}, begin)
+        try:
+            body = b"".join(parts)
+        finally:
+            if close := getattr(parts, "close", None):
+                close()
+        status, headers = given
+        if not status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
+            headers = [*headers, ("Content-Length", str(len(body)))]
+        lines = _lines(headers)
+        if not lines.count(b"\r") == lines.count(b"\n") == len(headers):
+            raise ValueError("a header of the answer holds the end of a line")
+        return Sent(status.encode(), lines, body)
 
     def forget(self) -> None:
         """The application has been asked, or cannot be."""
