@@ -205,3 +205,8 @@ def unbounded() -> None:
 def on_postgresql() -> bool:
     """Whether the current application's database is PostgreSQL."""
     return db.engine.dialect.name == "postgresql"
+
+
+def within_transaction() -> bool:
+    """Whether the current session is in use: what it is asked next belongs to what it has done."""
+    return db.session.registry.has() and db.session().in_transaction()

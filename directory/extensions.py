@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from flask import Flask, request
+from flask import Flask, current_app, request
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_login import LoginManager
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import MetaData
+from sqlalchemy import Engine, MetaData
 from sqlalchemy.orm import DeclarativeBase
+
+ENGINE = "directory.engine"
 
 
 class Base(DeclarativeBase):
@@ -23,6 +25,17 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+class Database(SQLAlchemy):
+    """Flask-SQLAlchemy, whose engine is asked for several times a request."""
+
+    @property
+    def engine(self) -> Engine:
+        """The current application's engine, of which there is one."""
+        known: dict[str, Any] = current_app.extensions
+        engine: Engine = known.get(ENGINE) or known.setdefault(ENGINE, super().engine)
+        return engine
 
 
 class StatelessLogin(LoginManager):  # type: ignore[misc]
@@ -60,7 +73,7 @@ class _Unbound:
         return getattr(self._app.extensions["migrate"], name)
 
 
-db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
+db = Database(model_class=Base, session_options={"expire_on_commit": False})
 migrate = LateMigrate()
 login_manager = StatelessLogin()
 limiter = Limiter(key_func=get_remote_address)

@@ -54,6 +54,22 @@ def within(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
+def until(ends: float) -> Iterator[None]:
+    """Have this thread's waits end at `ends`, by time.monotonic(), unless they end before."""
+    before = _time.ends
+    _time.ends = None if (earlier := min(ends, end())) == math.inf else earlier
+    try:
+        yield
+    finally:
+        _time.ends = before
+
+
+def end() -> float:
+    """When this thread's waits end, by time.monotonic()."""
+    return math.inf if _time.ends is None else _time.ends
+
+
+@contextmanager
 def bounded() -> Iterator[None]:
     """Give a request of this thread its time, less what it has waited for the thread."""
     seconds, _time.waited = SECONDS - _time.waited, 0.0

@@ -14,6 +14,7 @@ from psycopg.adapt import Transformer
 from sqlalchemy import Dialect, Engine, Select, TextClause
 from sqlalchemy.exc import DBAPIError
 
+from directory.database import within_transaction
 from directory.extensions import db
 
 Row = tuple[Any, ...]
@@ -37,7 +38,7 @@ class Prepared:
         """All rows. Raises what SQLAlchemy raises."""
         engine = db.engine
         plan = self._plans.get(engine.dialect.name) or self._plan(engine.dialect)
-        if db.session.registry.has() and db.session().in_transaction():
+        if within_transaction():
             return plan.run(engine, db.session.connection().connection, parameters)
         try:
             connection = engine.raw_connection()
@@ -175,10 +176,19 @@ def _written(value: Any) -> bytes | None:
     """A value in PostgreSQL's text format. Raises psycopg.DataError for a NUL, which libpq would end it at."""
     if value is None:
         return None
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    if isinstance(value, list | tuple):
+        text = f"{{{','.join(map(_quoted, value))}}}"
+    else:
+        text = value.isoformat() if isinstance(value, datetime) else str(value)
     if "\0" in text:
         raise psycopg.DataError("a text holds NUL")
     return text.encode()
+
+
+def _quoted(element: object) -> str:
+    """An element of an array."""
+    text = str(element).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 def _read(row: Row, readers: list[tuple[int, Any]]) -> Row:

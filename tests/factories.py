@@ -107,7 +107,7 @@ class World:
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():
-            transaction(lambda: voting.cast(project_id, by=by))
+            voting.cast(project_id, by=by)
 
     def stored(self, project_id: int) -> dict[str, Any]:
         """A project as it stands."""

@@ -1,7 +1,10 @@
 """gunicorn's configuration: what it takes from the settings, and what it closes."""
 
+import os
+import platform
 import resource
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -121,3 +124,35 @@ def test_it_asks_for_as_many_files_as_its_connections_need(load: Any) -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (4096 if most < 0 else min(4096, most), most)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+
+
+HEAPS = """
+import ctypes, runpy, sys, threading
+if sys.argv[1] == "as it is served":
+    runpy.run_path("gunicorn.conf.py")
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
+libc.malloc_info.argtypes, libc.fclose.argtypes = [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
+meeting = threading.Barrier(4)
+def allocate():
+    meeting.wait()
+    [libc.malloc(5000) for _ in range(100)]
+    meeting.wait()
+threads = [threading.Thread(target=allocate) for _ in range(4)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+out = libc.fopen(b"/dev/stdout", b"w")
+libc.malloc_info(0, out)
+libc.fclose(out)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="there is no such thing as an arena elsewhere")
+def test_threads_share_a_heap(tmp_path: Path) -> None:
+    heaps = {}
+    for how in ("as it comes", "as it is served"):
+        environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}"}
+        command = [sys.executable, "-c", HEAPS, how]
+        told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        heaps[how] = told.stdout.count("<heap nr=")
+    assert heaps["as it is served"] == 1 < heaps["as it comes"]

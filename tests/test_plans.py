@@ -5,9 +5,11 @@ from typing import Any
 import psycopg
 import pytest
 from flask import Flask
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, select
 
 from directory.extensions import db
+from directory.models import Session, Token, User
+from directory.services import sessions
 from tests.factories import Api, World
 
 SIZE = 3_000
@@ -123,6 +125,33 @@ def test_one_project_and_its_total_read_no_table_whole(many: Flask, world: World
             _reads_no_whole(plan, path)
     # The total comes with the page: the counters of the few categories are all that is summed.
     assert len(plans(many, admin, "/api/projects")) == 1
+
+
+def test_callers_are_looked_up_by_the_index_of_their_secrets_alone_and_together(many: Flask) -> None:
+    """Together by a plan that is right however many there are: a join of all was once a walk through all users."""
+    with many.app_context():
+        people = list(db.session.scalars(select(User.id)))
+        for n, user in enumerate(people * 10):
+            db.session.add(Token(user_id=user, name="x", token_hash=f"{n:064}"))
+            db.session.add(Session(user_id=user, user_agent="x", token_hash=f"{n:064}"))
+        db.session.commit()
+        with db.engine.connect() as connection:
+            connection.exec_driver_sql("ANALYZE")
+        hashes = [f"{n:064}" for n in (7, 8, 9)]
+        noted = Plans()
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        for proofs in (sessions._TOKENS, sessions._COOKIES):
+            alone = [proofs._one(each) for each in hashes]
+            assert None not in alone
+            if db.engine.dialect.name == "postgresql":
+                assert proofs._some(hashes) == alone
+        event.remove(db.engine, "before_cursor_execute", noted.note)
+        for plan in noted.explained():
+            for table in ("users", "tokens", "sessions"):
+                assert f"Seq Scan on {table}" not in plan, plan
+                assert f"SCAN {table}" not in plan, plan
+            assert "Merge" not in plan, plan
+            assert "Hash" not in plan, plan
 
 
 def test_a_search_goes_to_the_index_of_words_in_every_order(many: Flask, world: World) -> None:

@@ -39,12 +39,11 @@ NOTHING = Nothing()
 class Operation:
     """What a view takes and gives.
 
-    `tier` None is for probes, which no limit may fail; `transactional` is off for views that open their own
-    transaction because they hash a password first, `single` on for those that write by one statement. `basis` tells,
-    of the data and the query, what a public answer rests on; without it, on all that is in the database. For the
-    OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the answer
-    carries beyond what every answer does; `personal`, whether a public answer depends on who asks; `media_types`, of
-    what is no JSON.
+    `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
+    transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
+    the query, what a public answer rests on; without it, on all that is in the database. For the OpenAPI document
+    alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the answer carries beyond
+    what every answer does; `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
     """
 
     answer: Schema | None = None
@@ -55,7 +54,6 @@ class Operation:
     tier: str | None = "write"
     etag: bool = False
     transactional: bool = True
-    single: bool = False
     basis: Callable[[Any, dict[str, Any]], Basis | None] | None = None
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
@@ -79,7 +77,7 @@ def operation(**facts: Any) -> Callable[[View], View]:
                 taken |= _body(spec)
             if reads or not spec.transactional:
                 return respond(view(**taken), spec)
-            return transaction(lambda: respond(view(**taken), spec), single=spec.single)
+            return transaction(lambda: respond(view(**taken), spec))
 
         run.operation, run.view = spec, view  # type: ignore[attr-defined]
         return run

@@ -5,12 +5,20 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import (
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
+from directory.lookup import LookUp
 from directory.models import AccountStatus, Session, Token, User, now
-from directory.prepared import Prepared
 from directory.services.identity import Caller
 
 IDLE = timedelta(days=14)
@@ -39,46 +47,38 @@ def begin(user_id: int, *, user_agent: str) -> str:
 _WHO = (User.__table__.c.id, User.__table__.c.username, User.__table__.c.role)
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
-_BY_COOKIE = Prepared(
+_OF_COOKIES = (
     select(*_WHO, _SESSION.id, _SESSION.last_seen_at)
     .join_from(Session.__table__, User.__table__, User.__table__.c.id == _SESSION.user_id)
-    .where(
-        _SESSION.token_hash == bindparam("hash"),
-        _SESSION.last_seen_at > bindparam("idle_since"),
-        _SESSION.created_at > bindparam("oldest"),
-        _ACTIVE,
-    )
+    .where(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"), _ACTIVE)
 )
-_BY_TOKEN = Prepared(
+_OF_TOKENS = (
     select(*_WHO, _TOKEN.id, _TOKEN.last_used_at)
     .join_from(Token.__table__, User.__table__, User.__table__.c.id == _TOKEN.user_id)
-    .where(
-        _TOKEN.token_hash == bindparam("hash"),
-        or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now")),
-        _ACTIVE,
-    )
+    .where(or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now")), _ACTIVE)
 )
+
+
+_COOKIES = LookUp(_OF_COOKIES, _SESSION.token_hash, lambda: {"idle_since": now() - IDLE, "oldest": now() - LIFETIME})
+_TOKENS = LookUp(_OF_TOKENS, _TOKEN.token_hash, lambda: {"now": now()})
 
 
 def by_cookie(secret: str) -> tuple[Caller, bool] | None:
     """The caller whose live session the cookie names, and whether its last use needs writing; None if there is none."""
-    at = now()
-    given = {"hash": digest(secret), "idle_since": at - IDLE, "oldest": at - LIFETIME}
-    row = _BY_COOKIE.first(given)
+    row = _COOKIES.find(digest(secret))
     if row is None:
         return None
-    user_id, username, role, session_id, last_seen_at = row
-    return Caller(user_id, username, role, session_id=session_id), last_seen_at < at - TOUCH_EVERY
+    user_id, username, role, session_id, last_seen_at, _ = row
+    return Caller(user_id, username, role, session_id=session_id), last_seen_at < now() - TOUCH_EVERY
 
 
 def by_token(secret: str) -> tuple[Caller, bool] | None:
     """The caller whose unexpired token this is, and whether its last use needs writing; None if there is none."""
-    at = now()
-    row = _BY_TOKEN.first({"hash": digest(secret), "now": at})
+    row = _TOKENS.find(digest(secret))
     if row is None:
         return None
-    user_id, username, role, token_id, last_used_at = row
-    stale = last_used_at is None or last_used_at < at - TOUCH_EVERY
+    user_id, username, role, token_id, last_used_at, _ = row
+    stale = last_used_at is None or last_used_at < now() - TOUCH_EVERY
     return Caller(user_id, username, role, token_id=token_id), stale
 
 

@@ -7,11 +7,12 @@ On PostgreSQL the function `vote` does that in one round trip instead of six, wh
 take; on SQLite, where a statement costs no round trip, it is done from here under the write lock.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, String, bindparam, delete, insert, select, text, update
+from sqlalchemy import BigInteger, bindparam, delete, insert, select, text, update
 
-from directory.database import on_postgresql
+from directory.combined import Combined
+from directory.database import on_postgresql, transaction, writing
 from directory.errors import NotFound, NotVotable
 from directory.extensions import db
 from directory.models import Project, Status, Upvote, now
@@ -24,19 +25,29 @@ projects, upvotes = Project.__table__, Upvote.__table__
 P, U = projects.c, upvotes.c
 
 # Built once: building a statement costs more than running it.
+_AT = bindparam("at", type_=UtcDateTime())
 _VOTE = Prepared(
     text("SELECT * FROM vote(:project, :voter, :wish, :at)").bindparams(
-        bindparam("project", type_=BigInteger()),
-        bindparam("voter", type_=BigInteger()),
-        bindparam("wish", type_=String()),
-        bindparam("at", type_=UtcDateTime()),
+        bindparam("project", type_=BigInteger()), bindparam("voter", type_=BigInteger()), bindparam("wish"), _AT
     )
 )
+_VOTES = Prepared(text("SELECT * FROM votes(:projects, :voters, :wishes, :at)").bindparams(_AT))
 _PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at).where(P.id == bindparam("project"))
 _REMOVE = delete(upvotes).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _FIND = select(U.user_id).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _ADD = insert(upvotes)
 _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bindparam("n"), hot=bindparam("rank"))
+
+
+class Ballot(NamedTuple):
+    """Who wants what of a project: to `toggle`, `cast` or `withdraw` a vote."""
+
+    project_id: int
+    voter_id: int
+    wish: str
+
+
+Outcome = tuple[str, int, bool, int]  # the project's status, its owner, whether it has the vote now, and how many
 
 
 def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:
@@ -55,7 +66,7 @@ def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
 
 
 def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
-    outcome = (_on_postgresql if on_postgresql() else _on_sqlite)(project_id, by.id, wish)
+    outcome = _count(Ballot(project_id, by.id, wish))
     if outcome is None:
         raise NotFound
     status, owner_id, upvoted, n = outcome
@@ -64,12 +75,28 @@ def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
     return {"project_id": project_id, "upvoted": upvoted, "upvotes": n}
 
 
-def _on_postgresql(project_id: int, voter: int, wish: str) -> Any:
-    given = {"project": project_id, "voter": voter, "wish": wish, "at": now()}
-    return _VOTE.first(given)
+def _alone(ballot: Ballot) -> Outcome | None:
+    if not on_postgresql():
+        return transaction(lambda: _on_sqlite(ballot))
+    given = {"project": ballot.project_id, "voter": ballot.voter_id, "wish": ballot.wish, "at": now()}
+    return transaction(lambda: _VOTE.first(given), single=True)
 
 
-def _on_sqlite(project_id: int, voter: int, wish: str) -> tuple[str, int, bool, int] | None:
+def _together(ballots: list[Ballot]) -> list[Outcome | None]:
+    if not on_postgresql():
+        with writing():
+            return [_on_sqlite(ballot) for ballot in ballots]
+    projects, voters, wishes = zip(*ballots, strict=True)
+    with writing(single=True):
+        rows = _VOTES.all({"projects": projects, "voters": voters, "wishes": wishes, "at": now()})
+    outcomes: list[Outcome | None] = [None] * len(ballots)
+    for place, *outcome in rows:
+        outcomes[place - 1] = tuple(outcome)
+    return outcomes
+
+
+def _on_sqlite(ballot: Ballot) -> Outcome | None:
+    project_id, voter, wish = ballot
     project = db.session.execute(_PROJECT, {"project": project_id}).one_or_none()
     if project is None or project.status != Status.LIVE:
         return None if project is None else (project.status, project.owner_id, False, project.upvotes)
@@ -84,3 +111,6 @@ def _on_sqlite(project_id: int, voter: int, wish: str) -> tuple[str, int, bool, 
     if n != project.upvotes:
         db.session.execute(_COUNT, {"project": project_id, "n": n, "rank": hot(n, project.listed_at)})
     return project.status, project.owner_id, wanted, n
+
+
+_count = Combined(_alone, _together, repeatable=lambda ballot: ballot.wish != "toggle")

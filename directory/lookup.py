@@ -1,0 +1,48 @@
+"""Looking up a row by its key, together with others who look up theirs."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import ARRAY, ColumnElement, Select, String, bindparam, cast, func, literal_column, select, true
+
+from directory.combined import Combined
+from directory.database import on_postgresql, within_transaction
+from directory.prepared import Prepared, Row
+
+
+class LookUp:
+    """The rows of `query`, each by its `key`: for several callers in one statement, where one costs a round trip.
+
+    `parameters` makes the values of whatever else the query asks for, when it is asked.
+    """
+
+    def __init__(
+        self, query: Select[Any], key: ColumnElement[Any], parameters: Callable[[], dict[str, Any]] = dict
+    ) -> None:
+        keyed = query.add_columns(key.label("key"))
+        keys = func.unnest(cast(bindparam("keys", type_=String()), ARRAY(key.type)))
+        given = keys.table_valued("key", name="given").render_derived()
+        # One at a time, and no more than one: a join of all was planned as a walk through the whole table.
+        each = keyed.where(key == given.c.key).limit(literal_column("1")).lateral("each")
+        self.alone = Prepared(keyed.where(key == bindparam("key")))
+        self.together = Prepared(select(*each.c).select_from(given.join(each, true())))
+        self._parameters = parameters
+        self._combined = Combined(self._one, self._some, repeatable=lambda _key: True)
+
+    def find(self, key: Any) -> Row | None:
+        """The row, with its key for the last of its values; None where there is none.
+
+        Within a transaction for this caller alone: nobody else may see what it has written.
+        """
+        if on_postgresql() and not within_transaction():
+            return self._combined(key)
+        return self._one(key)
+
+    def _one(self, key: Any) -> Row | None:
+        return self.alone.first({"key": key, **self._parameters()})
+
+    def _some(self, keys: list[Any]) -> list[Row | None]:
+        if len(keys) == 1:  # by a statement that the server takes less for
+            return [self._one(keys[0])]
+        found = {row[-1]: row for row in self.together.all({"keys": keys, **self._parameters()})}
+        return [found.get(key) for key in keys]
