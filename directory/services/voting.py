@@ -4,7 +4,8 @@ The project's row is locked first, then the vote changes, then the counter by ju
 other order was measured to lose votes, to toggle without effect or to deadlock with a deletion.
 
 On PostgreSQL the function `vote` does that in one round trip instead of six, which doubles the votes a process can
-take; on SQLite, where a statement costs no round trip, it is done from here under the write lock.
+take; on SQLite, where a statement costs no round trip, it is done from here under the write lock. The votes of several
+callers that come at once are one transaction (docs/adr/0013).
 """
 
 from typing import Any, NamedTuple
@@ -86,9 +87,9 @@ def _together(ballots: list[Ballot]) -> list[Outcome | None]:
     if not on_postgresql():
         with writing():
             return [_on_sqlite(ballot) for ballot in ballots]
-    projects, voters, wishes = zip(*ballots, strict=True)
+    wanted, voters, wishes = zip(*ballots, strict=True)
     with writing(single=True):
-        rows = _VOTES.all({"projects": projects, "voters": voters, "wishes": wishes, "at": now()})
+        rows = _VOTES.all({"projects": wanted, "voters": voters, "wishes": wishes, "at": now()})
     outcomes: list[Outcome | None] = [None] * len(ballots)
     for place, *outcome in rows:
         outcomes[place - 1] = tuple(outcome)
