@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import psutil
 
+from tests import servers
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, reader, toggler
 from tests.chaos.load import Answer, Load, Step, expect, expect_good, slowest, statuses, until_good
 from tests.chaos.stage import Stage, stage
-from tests.processes import Server
 
 BOUND = 5.0  # seconds within which a request is answered, whatever the database does
 LATE = 1.0  # seconds that a busy machine may add to that
@@ -105,7 +105,7 @@ def frozen(seconds: float) -> Outcome:
             time.sleep(seconds)
             at.server.resume()
             thawed = until_good(reader(at))
-            stopped = _freeze_backends(at.server)
+            stopped = _freeze_backends(at)
             replaced = until_good(toggler(at, at.members[0], 99))
             time.sleep(seconds)
             late = held.load.since(time.monotonic() - seconds / 2)
@@ -118,11 +118,26 @@ def frozen(seconds: float) -> Outcome:
         )
 
 
-def _freeze_backends(server: Server) -> list[psutil.Process]:
-    found = [one for one in psutil.Process(server.pid).children() if "127.0.0.1" in " ".join(one.cmdline())]
-    for backend in found:
-        backend.suspend()
-    return found
+def _freeze_backends(at: Stage) -> list[psutil.Process]:
+    """Freeze the backends in use, at a moment when none has begun to write.
+
+    What one of them has locked would stay locked for as long as it is frozen, which is what `row_locked` is about.
+    """
+    assert at.server is not None
+    with servers.connect(at.url) as watching:
+        own = watching.info.backend_pid
+        for _ in range(500):
+            backends = psutil.Process(at.server.pid).children()
+            found = [one for one in backends if one.pid != own and "127.0.0.1" in " ".join(one.cmdline())]
+            for backend in found:
+                backend.suspend()
+            writing = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(%s) AND backend_xid IS NOT NULL"
+            told = watching.execute(writing, [[one.pid for one in found]]).fetchone()
+            if told == (0,):
+                return found
+            _thaw(found)
+            time.sleep(0.01)
+    raise AssertionError("there was always one that wrote")
 
 
 def _thaw(stopped: list[psutil.Process]) -> None:
