@@ -84,7 +84,7 @@ def have_waited(seconds: float) -> None:
 
 def left(seconds: float) -> float:
     """As many seconds, or what this thread's request has left."""
-    return seconds if _time.ends is None else min(seconds, max(0.0, _time.ends - time.monotonic()))
+    return min(seconds, max(0.0, end() - time.monotonic()))
 
 
 class Bounded:
@@ -189,7 +189,7 @@ class PatientConnection(psycopg.Connection[Any]):
         self.watch.suspect()
         if seconds is not None:
             self._give_up()
-        ends, cancelled = _time.ends or math.inf, False
+        ends, cancelled = end(), False
         while not poll.poll(MOMENT * 1000):
             cancelled = self._end_in_time(ends, cancelled, silent=True)
             self.watch.suspect()

@@ -17,15 +17,9 @@ from directory.database import on_postgresql
 from directory.errors import Unavailable
 from directory.extensions import db
 from tests.conftest import Database, build
+from tests.waiting import until
 
 WITHIN = 30.0
-
-
-def until(there: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + WITHIN
-    while not there() and time.monotonic() < give_up:
-        time.sleep(0.002)
-    assert there()
 
 
 class Work:
@@ -157,8 +151,7 @@ def test_an_answer_that_was_under_way_is_none_to_who_asks_the_same_now(work: Wor
     assert work.batches == [[7], [7]]
 
 
-def unsent(_app: Flask) -> list[Exception]:
-    return [DBAPIError("x", None, Exception("connection refused")), PoolTimeout(), Unavailable()]
+UNSENT = (DBAPIError("x", None, Exception("connection refused")), PoolTimeout(), Unavailable())
 
 
 @pytest.mark.usefixtures("patient")
@@ -167,7 +160,7 @@ def test_what_was_not_done_together_is_done_by_each_alone(
     app: Flask, work: Work, callers: Callers, kind: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The database refused it, or was not even asked."""
-    error = [failed(app), *unsent(app)][kind]
+    error = [failed(app), *UNSENT][kind]
     caplog.set_level("INFO", "directory.combined")
 
     def fails(items: list[int]) -> None:

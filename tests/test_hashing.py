@@ -2,8 +2,7 @@
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
@@ -15,6 +14,7 @@ from directory import patience
 from directory.api.auth import DOOR
 from directory.services import passwords
 from tests.factories import PASSWORD, Api, World
+from tests.waiting import until
 
 LOGINS = 12  # more than there are connections to the database
 WITHIN = 60.0
@@ -50,13 +50,6 @@ def busy(hashers: Hashers) -> Iterator[None]:
         over.set()
 
 
-def until(there: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + WITHIN
-    while not there() and time.monotonic() < give_up:
-        time.sleep(0.01)
-    assert there()
-
-
 def test_reads_and_writes_are_answered_while_more_wait_to_hash_than_there_are_connections(
     make_app: Any, world: World, hashers: Hashers
 ) -> None:
@@ -68,7 +61,7 @@ def test_reads_and_writes_are_answered_while_more_wait_to_hash_than_there_are_co
     with ThreadPoolExecutor(LOGINS) as pool:
         with busy(hashers):
             waiting = [pool.submit(Api(app).post, "/api/auth/login", given) for _ in range(LOGINS)]
-            until(lambda: hashers.asked == DOOR)
+            until(lambda: hashers.asked == DOOR, WITHIN)
             caller = Api(app, token)
             assert caller.get("/api/projects").status_code == 200
             assert caller.put(f"/api/projects/{project_id}/upvote").json["upvotes"] == 1
@@ -84,7 +77,7 @@ def test_who_cannot_be_let_in_within_a_request_s_time_is_told_so(
     app, given = make_app(), {"login": "nobody", "password": PASSWORD}
     with ThreadPoolExecutor(DOOR) as pool, busy(hashers):
         inside = [pool.submit(Api(app).post, "/api/auth/login", given) for _ in range(DOOR)]
-        until(lambda: hashers.asked == DOOR)
+        until(lambda: hashers.asked == DOOR, WITHIN)
         monkeypatch.setattr(patience, "SECONDS", 0.2)
         refused = Api(app).post("/api/auth/login", given)
         assert (refused.status_code, refused.json["code"]) == (503, "unavailable")

@@ -19,6 +19,7 @@ from directory.extensions import db
 from tests.chaosproxy import ChaosProxy
 from tests.conftest import Database, build
 from tests.factories import Api, World
+from tests.waiting import until
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 
@@ -41,13 +42,6 @@ def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
     app.extensions["guard"].close()
 
 
-def until(holds: Any) -> None:
-    give_up = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
-
-
 @contextmanager
 def connected(app: Flask) -> Iterator[Any]:
     with app.app_context(), db.engine.connect() as connection:
@@ -66,13 +60,13 @@ def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: W
     assert asked[1].post(path).json["code"] == "unavailable"
     assert time.monotonic() - began < 5
 
-    until(lambda: asked[0].get("/api/projects").status_code == 503)
+    until(lambda: asked[0].get("/api/projects").status_code == 503, 20)
     answers = [api.get("/api/projects") for api in asked for _ in range(50)]
     assert {answer.status_code for answer in answers} == {503}
     assert Api(behind).get("/healthz").status_code == 200
     assert Api(behind).get("/readyz").status_code == 503
     proxy.set("pass")
-    until(lambda: asked[1].post(path).status_code == 200)
+    until(lambda: asked[1].post(path).status_code == 200, 20)
     assert asked[0].get(f"/api/projects/{project}").status_code == 200
 
 
@@ -88,7 +82,7 @@ def test_a_request_has_its_time_for_all_that_it_waits_for(
         brief.setattr(patience, "SECONDS", 0.5)
         assert member.get("/api/auth/me").status_code == 503
     proxy.set("pass")
-    until(lambda: member.get("/api/auth/me").status_code == 200)
+    until(lambda: member.get("/api/auth/me").status_code == 200, 20)
 
 
 @on_postgresql
@@ -119,7 +113,7 @@ def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
         watch = connection.connection.dbapi_connection.watch
     proxy.set("refuse")
     watch.suspect()
-    until(lambda: watch.away)
+    until(lambda: watch.away, 20)
     with behind.app_context():
         for empty, raised in ((False, PoolTimeout), (True, OperationalError)):
             if empty:
@@ -127,7 +121,7 @@ def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
             with pytest.raises(raised, match="does not answer"):
                 db.engine.connect()
     proxy.set("pass")
-    until(lambda: not watch.away)
+    until(lambda: not watch.away, 20)
     with connected(behind) as connection:
         assert connection.scalar(text("SELECT 7")) == 7
 
@@ -145,9 +139,9 @@ def test_a_server_is_asked_by_one_at_a_time() -> None:
     watch.connect = connect
     for _ in range(5):
         watch.suspect()
-    until(lambda: asked)
+    until(lambda: asked, 20)
     answered.set()
-    until(lambda: watch.away)
+    until(lambda: watch.away, 20)
     assert len(asked) <= 2
 
 
@@ -180,7 +174,7 @@ def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypat
     monkeypatch.setattr(guard, "_read", lambda _: "mark" if answered.wait(20) else None)
     reading = threading.Thread(target=lambda: marks.append(guard.moment()))
     reading.start()
-    until(guard._turn.locked)
+    until(guard._turn.locked, 20)
     assert guard.moment() is None
     answered.set()
     reading.join()

@@ -7,15 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from directory.seats import Seats, aside
+from tests.waiting import until
 
 WITHIN = 30.0
-
-
-def until(there: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + WITHIN
-    while not there() and time.monotonic() < give_up:
-        time.sleep(0.005)
-    assert there()
 
 
 class Work:

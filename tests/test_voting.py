@@ -20,7 +20,7 @@ from directory.services.ranking import hot
 from directory.services.voting import Ballot
 from tests.conftest import Database
 from tests.factories import World
-from tests.test_combined import until
+from tests.waiting import until
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 WISHES = ("toggle", "cast", "withdraw")

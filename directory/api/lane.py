@@ -157,11 +157,7 @@ class Lane:
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 
         parts = self._app(environ, note)
-        try:
-            body = b"".join(parts)
-        finally:
-            if close := getattr(parts, "close", None):
-                close()
+        body = joined(parts)
         if _is_public(given["status"], given["headers"]):
             self._keep(plain.address, moment, _answer(given["headers"], body, environ[security.ROUTE]))
         return [body]
@@ -179,6 +175,15 @@ class Failed(threading.local):
         """What it is, once."""
         error, self.error = self.error, None
         return error
+
+
+def joined(parts: Iterable[bytes]) -> bytes:
+    """The whole of a body that an application gives in parts, which are closed."""
+    try:
+        return b"".join(parts)
+    finally:
+        if close := getattr(parts, "close", None):
+            close()
 
 
 def _length(key: tuple[str, ...], answer: Answer) -> int:

@@ -8,7 +8,7 @@ from flask import Flask
 
 from directory import patience
 from directory.api import security
-from directory.api.lane import STATUSES, Answer, Lane
+from directory.api.lane import STATUSES, Answer, Lane, joined
 from directory.freshness import Moment
 from directory.plain import Bare, Plain, recognise
 
@@ -63,12 +63,7 @@ class Wire:
         def begin(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             given[:] = status, headers
 
-        parts = self._app({**server, **bare.environ}, begin)
-        try:
-            body = b"".join(parts)
-        finally:
-            if close := getattr(parts, "close", None):
-                close()
+        body = joined(self._app({**server, **bare.environ}, begin))
         status, headers = given
         if not status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
             headers = [*headers, ("Content-Length", str(len(body)))]

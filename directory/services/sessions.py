@@ -5,15 +5,7 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    and_,
-    bindparam,
-    delete,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
