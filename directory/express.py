@@ -28,8 +28,9 @@ class ExpressWorker(DrainingWorker):
     """Looks into what comes over a connection that is kept alive before it hands that to a thread.
 
     A plain request to which an answer is kept needs no thread: for all of them that a turn of the loop brings, one look
-    at the database's moment tells which of the answers hold. For another plain one a thread makes the answer, which
-    needs no environment and no start_response. To any other without a body the application answers, without gunicorn's
+    at the database's moment tells which of the answers hold. Nor does one whose answer is made by a short look, which
+    again is one for all of a turn. For another plain one a thread makes the answer, which needs no environment and no
+    start_response. To any other without a body the application answers, without gunicorn's
     parser and its response. All of that costs twice what an answer does. Whatever else there is goes on as if it had
     not been read, and so does what the lane leaves to the application.
     """
@@ -62,7 +63,7 @@ class ExpressWorker(DrainingWorker):
         if request is None or not isinstance(conn.server, tuple):  # a socket in the file system tells no addresses
             conn.parser.unreader.unread(head)
             super().on_client_socket_readable(conn, client)
-        elif isinstance(request, Plain) and self._wire.keeps(request):
+        elif isinstance(request, Plain) and self._wire.is_quick(request):
             self._asked.append(Asked(conn, head, request, began))
         else:
             self._hand_on(Asked(conn, head, request, began))
@@ -71,9 +72,8 @@ class ExpressWorker(DrainingWorker):
         """Do one turn of the loop, and answer what it brought."""
         super().wait_for_and_dispatch_events(timeout)
         asked, self._asked = self._asked, []
-        moment = self._wire.moment() if asked else None
-        for each in asked:
-            sent = None if moment is None else self._wire.again(each.request, moment, each.began)
+        answers = self._wire.at_once([(each.request, each.began) for each in asked]) if asked else []
+        for each, sent in zip(asked, answers, strict=True):
             if sent is None:
                 self._hand_on(each)
             else:

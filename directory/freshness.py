@@ -7,11 +7,14 @@ has `PRAGMA data_version`, which changes on a connection whenever another commit
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Engine
+
+from directory.prepared import over
 
 TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
 AT_ONCE = 0.2  # seconds at most, for who keeps others waiting meanwhile
@@ -94,7 +97,9 @@ class Moment(NamedTuple):
 
 
 class Probe(Protocol):
-    """A connection that is asked for nothing but the mark."""
+    """A connection of the pool's making that is asked for the mark."""
+
+    connection: Any
 
     def read(self, since: Any, seconds: float) -> tuple[Any, list[Moved] | None]:
         """The present mark, and the votes that moved since another; None for them where anything may have changed."""
@@ -140,6 +145,28 @@ class Guard:
         finally:
             self._turn.release()
 
+    @contextmanager
+    def at_hand(self) -> Iterator[bool]:
+        """Have this thread's statements run over the connection that there is; gives whether there is one.
+
+        For what is answered at once: they share its turn. Raises what they raise, and the connection is closed then.
+        """
+        has_turn = self._probe is not None and self._turn.acquire(timeout=BESIDE)
+        if not has_turn:
+            yield False
+            return
+        try:
+            if self._probe is None:  # closed by whom it was waited for
+                yield False
+                return
+            with over(self._probe.connection, AT_ONCE):
+                yield True
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            self._turn.release()
+
     @property
     def latest(self) -> Moment | None:
         """The last moment that was read: what is read from the database from now on is no older."""
@@ -174,14 +201,15 @@ def _probe(engine: Engine) -> Probe:
     connection = engine.raw_connection()
     connection.detach()  # it is never given back to the pool
     probe = PostgresqlProbe if engine.dialect.name == "postgresql" else SqliteProbe
-    return probe(connection.dbapi_connection)
+    return probe(connection)
 
 
 class SqliteProbe:
     """Asks for the version that other connections' commits change."""
 
     def __init__(self, connection: Any) -> None:
-        self._connection = connection
+        self.connection, self._connection = connection, connection.dbapi_connection
+        self._connection.execute(f"PRAGMA busy_timeout={int(AT_ONCE * 1000)}")
 
     def close(self) -> None:
         """Close the connection."""
@@ -204,14 +232,14 @@ class PostgresqlProbe:
     """
 
     def __init__(self, connection: Any) -> None:
-        connection.autocommit = True
-        self._connection = connection
+        self.connection, self._connection = connection, connection.dbapi_connection
+        self._connection.autocommit = True
         # Any plan but the index's would read the rows of long ago as well.
         for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
-            connection.pgconn.send_query(setting)
-            connection.result(TIMEOUT)
-        connection.pgconn.send_prepare(self.NAME, self.QUERY)
-        connection.result(TIMEOUT)
+            self._connection.pgconn.send_query(setting)
+            self._connection.result(TIMEOUT)
+        self._connection.pgconn.send_prepare(self.NAME, self.QUERY)
+        self._connection.result(TIMEOUT)
 
     def close(self) -> None:
         """Close the connection."""

@@ -1,4 +1,4 @@
-"""Looking up a row by its key, together with others who look up theirs."""
+"""Looking up rows by their keys, several at once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +37,10 @@ class LookUp:
         if on_postgresql() and not within_transaction():
             return self._combined(key)
         return self._one(key)
+
+    def all(self, keys: list[Any]) -> list[Row | None]:
+        """The row for each key."""
+        return self._some(keys) if on_postgresql() else [self._one(key) for key in keys]
 
     def _one(self, key: Any) -> Row | None:
         return self.alone.first({"key": key, **self._parameters()})

@@ -5,6 +5,9 @@ What SQLAlchemy does around a statement each time takes 150 to 230 µs, and a dr
 nothing else does: on PostgreSQL by libpq's prepared statements, on SQLite by the driver's cursor.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from sys import intern
 from typing import Any
@@ -23,11 +26,35 @@ _LOADER, _NAMES = "directory.loader", "directory.names"
 MOST = 100  # statements prepared on a connection: filters, orders and page sizes make thousands, which take memory
 
 
+class _Hand(threading.local):
+    """The connection that this thread's statements run over, where it is given one; and the seconds they may take."""
+
+    connection: Any = None
+    seconds: float | None = None
+
+
+_hand = _Hand()
+
+
+@contextmanager
+def over(connection: Any, seconds: float) -> Iterator[None]:
+    """Have this thread's statements run over a connection of the pool's making that it has to itself, here and now.
+
+    Each is waited for no longer than `seconds` on PostgreSQL, and the connection is closed where it takes longer.
+    """
+    _hand.connection, _hand.seconds = connection, seconds
+    try:
+        yield
+    finally:
+        _hand.connection = _hand.seconds = None
+
+
 class Prepared:
     """A statement that is run with nothing but parameters ever after, and gives plain tuples.
 
-    Within a transaction of the session it runs in that; else by itself, which commits it. PostgreSQL plans it `anew`
-    each time where the best way depends on the values: on how many rows have a word, or a tag.
+    Within a transaction of the session it runs in that; else by itself, which commits it, `over` what its thread has
+    been given or a connection of the pool. PostgreSQL plans it `anew` each time where the best way depends on the
+    values: on how many rows have a word, or a tag.
     """
 
     def __init__(self, statement: Select[Any] | TextClause, *, anew: bool = False) -> None:
@@ -38,6 +65,8 @@ class Prepared:
         """All rows. Raises what SQLAlchemy raises."""
         engine = db.engine
         plan = self._plans.get(engine.dialect.name) or self._plan(engine.dialect)
+        if _hand.connection is not None:
+            return plan.run(engine, _hand.connection, parameters)
         if within_transaction():
             return plan.run(engine, db.session.connection().connection, parameters)
         try:
@@ -134,7 +163,7 @@ class _PostgresqlPlan(_Plan):
         else:
             names = notes.get(_NAMES) or notes.setdefault(_NAMES, {})
             driver.pgconn.send_query_prepared(names.get(self._text) or self._prepare(driver, names), given)
-        result = driver.result()
+        result = driver.result(_hand.seconds)
         loader = notes.get(_LOADER) or notes.setdefault(_LOADER, Transformer(driver))
         loader.set_pgresult(result)
         if self._readers is None:
@@ -145,11 +174,11 @@ class _PostgresqlPlan(_Plan):
         """The name under which the connection has the statement now; where it has too many, it forgets them all."""
         if len(names) >= MOST:
             driver.pgconn.send_query(b"DEALLOCATE ALL")
-            driver.result()
+            driver.result(_hand.seconds)
             names.clear()
         name = b"directory_%d" % len(names)
         driver.pgconn.send_prepare(name, self._text.encode())
-        driver.result()
+        driver.result(_hand.seconds)
         names[self._text] = name
         return name
 

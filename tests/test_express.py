@@ -19,7 +19,6 @@ from directory import patience
 from directory.api.wire import Sent
 from directory.express import ExpressWorker
 from directory.extensions import db
-from directory.freshness import Changes, Moment
 from directory.plain import Bare, Plain
 from tests.conftest import ENVIRONMENT, Database, build
 from tests.factories import World
@@ -34,13 +33,13 @@ ANSWER = Sent(b"200 OK", b"A: b\r\n", b"body")
 
 
 class Wire:
-    """Recognises GET, keeps what it is told to, and says what it was asked for."""
+    """Recognises GET, has at once and makes what it is told to, and says what it was asked for."""
 
     def __init__(self) -> None:
-        self.kept: Sent | None = None
+        self.had: Sent | None = None
         self.made: Sent | None = None
-        self.now: Moment | None = Moment(1, Changes())
-        self.forgotten = self.moments = 0
+        self.quick = True
+        self.forgotten = self.looks = 0
 
     def asked(self, head: bytes) -> Plain | Bare | None:
         return {GET: PLAIN, DELETE: Bare({"what": "DELETE"})}.get(head)
@@ -49,15 +48,12 @@ class Wire:
         self.environ = {**server, **bare.environ}
         return ANSWER
 
-    def keeps(self, _plain: Plain) -> bool:
-        return self.kept is not None
+    def is_quick(self, _plain: Plain) -> bool:
+        return self.quick
 
-    def moment(self) -> Moment | None:
-        self.moments += 1
-        return self.now
-
-    def again(self, _plain: Plain, _moment: Moment, _began: float) -> Sent | None:
-        return self.kept
+    def at_once(self, asked: list[tuple[Plain, float]]) -> list[Sent | None]:
+        self.looks += 1
+        return [self.had] * len(asked)
 
     def found(self, _plain: Plain, _began: float) -> Sent | None:
         return self.made
@@ -120,8 +116,8 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
     loop.worker.poller.close()
 
 
-def test_one_look_at_the_moment_is_good_for_a_whole_turn_and_no_thread_is_needed(loop: Loop) -> None:
-    loop.wire.kept = ANSWER
+def test_one_look_is_good_for_a_whole_turn_and_no_thread_is_needed(loop: Loop) -> None:
+    loop.wire.had = ANSWER
     clients = [loop.client()[0] for _ in range(3)]
     for client in clients:
         client.sendall(GET)
@@ -133,18 +129,16 @@ def test_one_look_at_the_moment_is_good_for_a_whole_turn_and_no_thread_is_needed
             assert lines[0] == b"HTTP/1.1 200 OK"
             assert [line.partition(b":")[0] for line in lines[1:]] == [b"Server", b"Date", b"Connection", b"A"]
             assert body == b"body"
-    assert (loop.handed, loop.wire.moments, loop.worker.nr) == ([], 1, 3)
+    assert (loop.handed, loop.wire.looks, loop.worker.nr) == ([], 1, 3)
     assert len(loop.worker.keepalived_conns) == 3
 
 
-@pytest.mark.parametrize("why", ["nothing is kept", "it does not hold", "there is no moment", "it is to be made"])
-def test_what_cannot_be_given_again_goes_to_a_thread(loop: Loop, why: str) -> None:
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("made", [None, ANSWER])
+def test_what_cannot_be_given_at_once_goes_to_a_thread(loop: Loop, quick: bool, made: Sent | None) -> None:
     client, conn = loop.client()
-    loop.wire.kept = None if why in {"nothing is kept", "it is to be made"} else ANSWER
-    loop.wire.made = ANSWER if why == "it is to be made" else None
-    loop.wire.now = None if why == "there is no moment" else loop.wire.now
-    if why == "it does not hold":
-        loop.wire.again = lambda *_: None  # type: ignore[method-assign]
+    loop.wire.quick, loop.wire.made = quick, made
+    loop.wire.had = None if quick else ANSWER
     with closing(client):
         client.sendall(GET)
         loop.turn()
@@ -161,7 +155,7 @@ def test_what_cannot_be_given_again_goes_to_a_thread(loop: Loop, why: str) -> No
 
 
 def test_the_application_answers_in_a_thread_what_has_no_body(loop: Loop) -> None:
-    loop.wire.kept = ANSWER
+    loop.wire.had = ANSWER
     client, conn = loop.client()
     with closing(client):
         client.sendall(DELETE)
@@ -186,7 +180,7 @@ def test_a_thread_that_gets_to_it_when_the_worker_ends_goes_gunicorns_way(loop: 
 
 
 def test_a_socket_in_the_file_system_is_left_to_gunicorn(loop: Loop) -> None:
-    loop.wire.kept = ANSWER
+    loop.wire.had = ANSWER
     for sent in (GET, DELETE):
         client, conn = loop.client()
         conn.server = "/run/socket"
@@ -218,7 +212,7 @@ def test_what_a_thread_has_tried_in_vain_is_taken_from_the_time_that_the_applica
 
 @pytest.mark.parametrize("sent", [OTHER, GET[:20], GET + GET, b"nonsense\r\n\r\n"])
 def test_what_is_not_plain_is_as_if_it_had_not_been_read(loop: Loop, sent: bytes) -> None:
-    loop.wire.kept = ANSWER
+    loop.wire.had = ANSWER
     client, conn = loop.client()
     with closing(client):
         client.sendall(sent)
@@ -229,7 +223,7 @@ def test_what_is_not_plain_is_as_if_it_had_not_been_read(loop: Loop, sent: bytes
 
 @pytest.mark.parametrize("why", ["it ends", "it has served its number", "there is no lane"])
 def test_a_worker_that_ends_leaves_all_to_the_threads(loop: Loop, why: str) -> None:
-    loop.wire.kept = ANSWER
+    loop.wire.had = ANSWER
     client, conn = loop.client()
     loop.worker.alive = why != "it ends"
     loop.worker.nr = 999 if why == "it has served its number" else 0
@@ -243,7 +237,7 @@ def test_a_worker_that_ends_leaves_all_to_the_threads(loop: Loop, why: str) -> N
 
 def test_a_client_that_takes_an_answer_slowly_is_waited_for_by_a_thread(loop: Loop) -> None:
     body = b"x" * 5_000_000
-    loop.wire.kept = Sent(b"200 OK", b"", body)
+    loop.wire.had = Sent(b"200 OK", b"", body)
     client, conn = loop.client()
     with closing(client):
         client.sendall(GET)
@@ -262,16 +256,16 @@ def test_a_client_that_takes_an_answer_slowly_is_waited_for_by_a_thread(loop: Lo
 
 
 def test_a_client_that_is_gone_is_let_go(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
-    loop.wire.kept = ANSWER
+    loop.wire.had = ANSWER
     client, conn = loop.client()
     client.sendall(GET)
-    again = loop.wire.again
+    at_once = loop.wire.at_once
 
     def hang_up(*given: Any) -> Any:
         client.close()
-        return again(*given)
+        return at_once(*given)
 
-    monkeypatch.setattr(loop.wire, "again", hang_up)
+    monkeypatch.setattr(loop.wire, "at_once", hang_up)
     loop.turn()
     assert conn.closed
     assert (loop.worker.nr_conns, len(loop.worker.keepalived_conns)) == (0, 0)

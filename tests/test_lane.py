@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 from flask import Flask
 from marshmallow import Schema
+from sqlalchemy import select, text
 
 from directory.api.dump import compiled
 from directory.api.lane import _plain
 from directory.extensions import db
 from directory.freshness import Basis, Changes, Guard, Moment
 from directory.kept import Kept
+from directory.lookup import LookUp
+from directory.models import Project
+from directory.services import queries
 from tests.conftest import Database, Statements
 from tests.factories import Api, World, lane_of
 from tests.voter import race
@@ -201,6 +205,62 @@ def test_what_is_kept_just_after_a_caller_did_not_find_it_is_not_for_him(app: Fl
     voter.post(f"{path}/upvote")
     lane.kept = Late(1000)
     assert api.get(path).json["upvotes"] == 1
+
+
+def test_several_projects_are_made_by_one_look(
+    app: Flask, world: World, statements: Statements, database: Database
+) -> None:
+    shown = [world.project(tags=["x"], votes=n) for n in range(3)]
+    hidden = world.project(status="pending")
+    lane = lane_of(app)
+    assert lane is not None
+    moment = lane.guard.moment()
+    assert moment is not None
+    asked = [*(f"/api/projects/{n}" for n in (*shown, hidden, 10**9, 10**30, shown[0])), "/api/1", "/api/projects"]
+    plains = [_plain({"wsgi.url_scheme": "http", "PATH_INFO": path}) for path in asked]
+    plains.append(_plain({"wsgi.url_scheme": "http", "PATH_INFO": asked[0], "QUERY_STRING": "page=1"}))
+    statements.clear()
+    answers = lane.find_together(plains, moment)
+    assert len(statements) == (1 if database.backend == "postgresql" else 6)
+    given = [place for place, answer in enumerate(answers) if answer is not None]
+    assert given == [0, 1, 2, 6]
+    for place in given:
+        made = lane._made(plains[place])
+        assert made is not None
+        assert answers[place] == made[0]
+        assert lane.kept.get(plains[place].address, moment) == made[0]
+        assert lane.kept._answers[plains[place].address].basis == made[1]
+
+
+def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
+    project = world.project()
+    wire, guard = app.extensions["wire"], app.extensions["guard"]
+    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
+    asked = [(plain, time.perf_counter())]
+    assert wire.at_once(asked) == [None]  # nobody has looked at the moment yet
+    guard.moment()
+    assert [sent.status for sent in wire.at_once(asked)] == [b"200 OK"]
+    lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
+    with monkeypatch.context() as broken:
+        broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
+        assert wire.at_once(asked) == [None]
+    assert guard._probe is None
+    assert wire.at_once(asked) == [None]
+    assert Api(app).get(plain.path).status_code == 200
+    guard.moment()
+    assert [sent.status for sent in wire.at_once(asked)] == [b"200 OK"]
+
+
+def test_a_look_waits_for_nobody_who_has_the_connection(app: Flask, world: World) -> None:
+    project = world.project()
+    guard = app.extensions["guard"]
+    guard.moment()
+    with guard._turn, guard.at_hand() as there:
+        assert not there
+    with guard.at_hand() as there, app.app_context():
+        assert there
+        assert queries.live().all([project])[0] is not None
+        assert not db.session.registry.has()
 
 
 def test_what_is_kept_of_long_addresses_is_counted_with_them(app: Flask, world: World, api: Api) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory import freshness, patience
 from directory.extensions import db
+from directory.plain import Plain
 from tests.chaosproxy import ChaosProxy
 from tests.conftest import Database, build
 from tests.factories import Api, World
@@ -179,6 +180,20 @@ def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypat
     answered.set()
     reading.join()
     assert marks == [guard.moment()] == ["mark"]
+
+
+@on_postgresql
+def test_who_keeps_others_waiting_waits_a_moment_for_a_mute_server(behind: Flask, proxy: ChaosProxy) -> None:
+    wire, guard = behind.extensions["wire"], behind.extensions["guard"]
+    asked = [(Plain("http", "/api/projects/1", "", "id", None), time.perf_counter())]
+    assert guard.moment() is not None
+    assert wire.at_once(asked) == [None]  # there is none
+    proxy.set("mute")
+    began = time.monotonic()
+    assert wire.at_once(asked) == [None]
+    assert time.monotonic() - began < freshness.TIMEOUT
+    assert guard._probe is None
+    proxy.set("pass")
 
 
 def test_outside_of_a_request_there_is_all_the_time() -> None:

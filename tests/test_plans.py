@@ -8,8 +8,8 @@ from flask import Flask
 from sqlalchemy import Connection, event, select
 
 from directory.extensions import db
-from directory.models import Session, Token, User
-from directory.services import sessions
+from directory.models import Project, Session, Token, User
+from directory.services import queries, sessions
 from tests.factories import Api, World
 
 SIZE = 3_000
@@ -127,7 +127,7 @@ def test_one_project_and_its_total_read_no_table_whole(many: Flask, world: World
     assert len(plans(many, admin, "/api/projects")) == 1
 
 
-def test_callers_are_looked_up_by_the_index_of_their_secrets_alone_and_together(many: Flask) -> None:
+def test_callers_and_projects_are_looked_up_by_their_keys_indexes_alone_and_together(many: Flask) -> None:
     """Together by a plan that is right however many there are: a join of all was once a walk through all users."""
     with many.app_context():
         people = list(db.session.scalars(select(User.id)))
@@ -146,8 +146,12 @@ def test_callers_are_looked_up_by_the_index_of_their_secrets_alone_and_together(
             if db.engine.dialect.name == "postgresql":
                 assert proofs._some(hashes) == alone
         event.remove(db.engine, "before_cursor_execute", noted.note)
+        live = list(db.session.scalars(select(Project.id).where(Project.status == "live").limit(3)))
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        assert [row and row[0] for row in queries.live().all([*live, 10**9])] == [*live, None]
+        event.remove(db.engine, "before_cursor_execute", noted.note)
         for plan in noted.explained():
-            for table in ("users", "tokens", "sessions"):
+            for table in ("users", "tokens", "sessions", "projects"):
                 assert f"Seq Scan on {table}" not in plan, plan
                 assert f"SCAN {table}" not in plan, plan
             assert "Merge" not in plan, plan

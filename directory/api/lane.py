@@ -9,9 +9,10 @@ is in the next answer; nothing here ages.
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Flask, g
 from werkzeug.exceptions import HTTPException
@@ -33,6 +34,14 @@ Headers = list[tuple[str, str]]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 Count = Callable[[str, str, int, float], None]  # method, route, status, seconds
+
+
+class _Route(NamedTuple):
+    """What makes the answer to a plain read."""
+
+    rule: str
+    view: Any
+    arguments: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +123,33 @@ class Lane:
             self._keep(key, moment, answer, basis)
         return answer
 
+    def find_together(self, plains: list[Plain], moment: Moment) -> list[Answer | None]:
+        """Answers that are made by one short look for all of them, after `moment`; None for each that takes more.
+
+        Raises what the look raises.
+        """
+        answers: list[Answer | None] = [None] * len(plains)
+        asked: defaultdict[Any, list[tuple[int, _Route]]] = defaultdict(list)
+        for place, plain in enumerate(plains):
+            route = self._route(plain) if self.is_quick(plain) else None
+            if route is not None and route.view.operation.together is not None:
+                asked[route.view].append((place, route))
+        for view, routes in asked.items():
+            with self._flask.app_context(), self.guard.at_hand() as there:
+                if not there:
+                    break
+                found = operation.read_together(view.operation, [route.arguments for _, route in routes])
+            for (place, route), made in zip(routes, found, strict=True):
+                if made is not None:
+                    answers[place] = answer = self._answer(made, plains[place], route)
+                    self._keep(plains[place].address, moment, answer, made.basis)
+        return answers
+
+    @staticmethod
+    def is_quick(plain: Plain) -> bool:
+        """Whether it may be answered together with others: it asks for one thing by its number and for no more."""
+        return not plain.query and "0" <= plain.path[-1] <= "9"
+
     def note(self, answer: Answer, plain: Plain, status: int, began: float) -> None:
         """Log and count a request; `began` is of time.perf_counter()."""
         security.log_request("GET", plain.path, status, began, request_id=plain.request_id, user_id=None)
@@ -128,22 +164,28 @@ class Lane:
 
     def _made(self, plain: Plain) -> tuple[Answer, Basis | None] | None:
         """The answer of a route that can be asked without Flask, and its basis; None where the path has none."""
+        route = self._route(plain)
+        if route is None:
+            return None
+        with self._flask.app_context():
+            g.request_id = plain.request_id
+            query_string, view = plain.query.encode("latin-1"), route.view
+            made = operation.read(view.operation, view.view, plain.path, route.arguments, query_string)
+        return self._answer(made, plain, route), made.basis
+
+    def _route(self, plain: Plain) -> _Route | None:
         try:
             rule, arguments = self._paths.match(plain.path, method="GET", return_rule=True)
         except HTTPException:
             return None
         view = self._reads.get(rule.endpoint)
-        if view is None:
-            return None
-        with self._flask.app_context():
-            g.request_id = plain.request_id
-            query_string = plain.query.encode("latin-1")
-            made = operation.read(view.operation, view.view, plain.path, dict(arguments), query_string)
+        return None if view is None else _Route(rule.rule, view, dict(arguments))
+
+    def _answer(self, made: operation.Made, plain: Plain, route: _Route) -> Answer:
         etag = f'"{made.etag}"'
         own, shared = [*made.headers.items(), ("ETag", etag)], self._shared[plain.scheme == "https"]
         # A copy, because what the encoder gives holds on to all of the buffer that it was written into.
-        body = bytes(memoryview(made.body))
-        return Answer("application/json", own, shared, etag, body, rule.rule), made.basis
+        return Answer("application/json", own, shared, etag, bytes(memoryview(made.body)), route.rule)
 
     def _passed(self, environ: Environ, start_response: StartResponse, plain: Plain) -> Iterable[bytes]:
         """Let the application answer, and keep the answer if it is public."""

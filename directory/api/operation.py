@@ -41,7 +41,9 @@ class Operation:
 
     `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
     transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
-    the query, what a public answer rests on; without it, on all that is in the database. For the OpenAPI document
+    the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
+    would give several anonymous callers, of the arguments in their paths: by one short look, and None to whom it would
+    raise. For the OpenAPI document
     alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the answer carries beyond
     what every answer does; `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
     """
@@ -55,6 +57,7 @@ class Operation:
     etag: bool = False
     transactional: bool = True
     basis: Callable[[Any, dict[str, Any]], Basis | None] | None = None
+    together: Callable[[list[dict[str, Any]]], list[Any]] | None = None
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
     personal: bool = False
@@ -88,10 +91,19 @@ def operation(**facts: Any) -> Callable[[View], View]:
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Made":
     """What a read gives an anonymous caller, asked of an application context alone."""
     query = _query(spec, path, query_string)
-    result = view(**arguments, **query)
+    return _public(view(**arguments, **query), query.get("query", {}), spec)
+
+
+def read_together(spec: Operation, asked: list[dict[str, Any]]) -> list["Made | None"]:
+    """What a read without a query gives several anonymous callers, by their arguments; None to whom it would raise."""
+    results = [] if spec.together is None else spec.together(asked)
+    return [None if result is None else _public(result, {}, spec) for result in results]
+
+
+def _public(result: Any, query: dict[str, Any], spec: Operation) -> "Made":
     answer = made(result, spec)
     if spec.basis is not None:
-        answer.basis = spec.basis(result[0] if isinstance(result, tuple) else result, query.get("query", {}))
+        answer.basis = spec.basis(result[0] if isinstance(result, tuple) else result, query)
     return answer
 
 

@@ -60,7 +60,10 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
 
 @bp.get("/<id:project_id>")
 @public
-@operation(answer=ProjectDetail(), tier="read", etag=True, personal=True, basis=lambda one, _: Basis((one["id"],)))
+@operation(
+    answer=ProjectDetail(), tier="read", etag=True, personal=True, basis=lambda one, _: Basis((one["id"],)),
+    together=lambda asked: catalog.public([each["project_id"] for each in asked]),
+)  # fmt: skip
 def show(project_id: int) -> Any:
     """Show a project.
 

@@ -1,5 +1,6 @@
 """Answers as they go over the wire, for a server that reads requests itself (`directory/express.py`)."""
 
+import logging
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -9,9 +10,9 @@ from flask import Flask
 from directory import patience
 from directory.api import security
 from directory.api.lane import STATUSES, Answer, Lane, joined
-from directory.freshness import Moment
 from directory.plain import Bare, Plain, recognise
 
+log = logging.getLogger(__name__)
 BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
 
 
@@ -28,20 +29,43 @@ class Wire:
 
     def __init__(self, app: Flask, lane: Lane) -> None:
         self._app, self._lane, self._hops = app, lane, app.config["TRUSTED_PROXIES"]
-        self.moment = lane.guard.at_once
 
     def asked(self, head: bytes) -> Plain | Bare | None:
         """The plain or bare request of which this is the head; None where it is, or may be, anything else."""
         return recognise(head, self._hops, security.request_id)
 
-    def keeps(self, plain: Plain) -> bool:
-        """Whether an answer is kept, which may not hold."""
-        return plain.address in self._lane.kept
+    def is_quick(self, plain: Plain) -> bool:
+        """Whether it may be answered at once: an answer is kept, which may not hold, or takes a short look to make."""
+        return plain.address in self._lane.kept or self._lane.is_quick(plain)
 
-    def again(self, plain: Plain, moment: Moment, began: float) -> Sent | None:
-        """The answer that is kept, if it holds at the moment; `began` is of time.perf_counter()."""
-        answer = self._lane.kept.get(plain.address, moment)
-        return None if answer is None else self._sent(answer, plain, began)
+    def at_once(self, asked: list[tuple[Plain, float]]) -> list[Sent | None]:
+        """The answers that can be given without a thread; None for each that cannot.
+
+        Each is asked for with when it began, of time.perf_counter(). Those that are kept take one look at the
+        database's moment, and those that are made one at what they show: all that is waited for.
+        """
+        plains = [plain for plain, _ in asked]
+        answers = self._again(plains)
+        missing = [place for place, answer in enumerate(answers) if answer is None]
+        moment = self._lane.guard.latest
+        if missing and moment is not None:
+            try:
+                made = self._lane.find_together([plains[place] for place in missing], moment)
+            except Exception as error:
+                log.info("not answered at once", extra={"reason": type(error).__name__})
+                made = []
+            for place, answer in zip(missing, made, strict=False):
+                answers[place] = answer
+        return [
+            None if answer is None else self._sent(answer, plain, began)
+            for answer, (plain, began) in zip(answers, asked, strict=True)
+        ]
+
+    def _again(self, plains: list[Plain]) -> list[Answer | None]:
+        """The answers that are kept and hold."""
+        kept = self._lane.kept
+        moment = self._lane.guard.at_once() if any(plain.address in kept for plain in plains) else None
+        return [None if moment is None else kept.get(plain.address, moment) for plain in plains]
 
     def found(self, plain: Plain, began: float) -> Sent | None:
         """The answer, kept or made; None where it is the application's, which is to be asked next in this thread."""

@@ -76,6 +76,11 @@ def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
     return _one(audience, project_id, viewer)
 
 
+def public(project_ids: list[int]) -> list[dict[str, Any] | None]:
+    """The projects by id as anybody may see them; None for each that is not live."""
+    return [None if row is None else _view(row, None) for row in queries.live().all(project_ids)]
+
+
 def stored(project_id: int) -> dict[str, Any]:
     """A project as it stands, whoever may see it, with its public fields. Raises NotFound."""
     return _one("stored", project_id, None)

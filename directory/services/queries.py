@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, literal, literal_column, or_, select
 
+from directory.lookup import LookUp
 from directory.models import Category, Project, ProjectTag, Status, Upvote, User
 from directory.prepared import Prepared
 from directory.services import search
@@ -139,6 +140,12 @@ def one(audience: str) -> Prepared:
     if audience == "member":
         query = query.where(or_(P.status == literal("live"), P.owner_id == bindparam("viewer_id")))
     return Prepared(query if audience == "stored" else query.add_columns(_queue_position().label("queue_position")))
+
+
+@lru_cache
+def live() -> LookUp:
+    """Live projects by their ids."""
+    return LookUp(_viewed(signed_in=False).where(P.status == literal_column("'live'")), P.id)
 
 
 @lru_cache
