@@ -30,15 +30,16 @@ class ExpressWorker(DrainingWorker):
     A plain request to which an answer is kept needs no thread: for all of them that a turn of the loop brings, one look
     at the database's moment tells which of the answers hold. Nor does one whose answer is made by a short look, which
     again is one for all of a turn. For another plain one a thread makes the answer, which needs no environment and no
-    start_response. To any other without a body the application answers, without gunicorn's
-    parser and its response. All of that costs twice what an answer does. Whatever else there is goes on as if it had
-    not been read, and so does what the lane leaves to the application.
+    start_response. All of that costs twice what an answer does. To any other request without a body the application
+    answers in a thread, without gunicorn's parser and its response, and is told who asks: one look for all of a turn.
+    Whatever else there is goes on as if it had not been read, and so does what the lane leaves to the application.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._wire: Any = None
         self._asked: list[Asked] = []
+        self._others: list[Asked] = []
         self._base: dict[str, Any] = {}
 
     def run(self) -> None:
@@ -63,7 +64,9 @@ class ExpressWorker(DrainingWorker):
         if request is None or not isinstance(conn.server, tuple):  # a socket in the file system tells no addresses
             conn.parser.unreader.unread(head)
             super().on_client_socket_readable(conn, client)
-        elif isinstance(request, Plain) and self._wire.is_quick(request):
+        elif isinstance(request, Bare):
+            self._others.append(Asked(conn, head, request, began))
+        elif self._wire.is_quick(request):
             self._asked.append(Asked(conn, head, request, began))
         else:
             self._hand_on(Asked(conn, head, request, began))
@@ -71,6 +74,11 @@ class ExpressWorker(DrainingWorker):
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Do one turn of the loop, and answer what it brought."""
         super().wait_for_and_dispatch_events(timeout)
+        others, self._others = self._others, []
+        if others:
+            self._wire.look_ahead([each.request for each in others])
+        for each in others:
+            self._hand_on(each)
         asked, self._asked = self._asked, []
         answers = self._wire.at_once([(each.request, each.began) for each in asked]) if asked else []
         for each, sent in zip(asked, answers, strict=True):
@@ -92,7 +100,9 @@ class ExpressWorker(DrainingWorker):
             if sent is None:
                 return self._serve_whole(asked)
             self.nr += 1
-            rest = b"".join(_parts(sent))
+            kept = _sent_all(conn, b"".join(_parts(sent)))
+            self._wire.prepare()
+            return kept
         return super().handle(conn) if rest is None else _sent_all(conn, rest)
 
     def _answer(self, asked: Asked) -> Any:

@@ -168,6 +168,11 @@ class Guard:
             self._turn.release()
 
     @property
+    def is_open(self) -> bool:
+        """Whether there is a connection, which may be lost already."""
+        return self._probe is not None
+
+    @property
     def latest(self) -> Moment | None:
         """The last moment that was read: what is read from the database from now on is no older."""
         return self._moment

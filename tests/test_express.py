@@ -39,7 +39,8 @@ class Wire:
         self.had: Sent | None = None
         self.made: Sent | None = None
         self.quick = True
-        self.forgotten = self.looks = 0
+        self.forgotten = self.looks = self.prepared = 0
+        self.ahead: list[list[Bare]] = []
 
     def asked(self, head: bytes) -> Plain | Bare | None:
         return {GET: PLAIN, DELETE: Bare({"what": "DELETE"})}.get(head)
@@ -55,11 +56,17 @@ class Wire:
         self.looks += 1
         return [self.had] * len(asked)
 
+    def look_ahead(self, bares: list[Bare]) -> None:
+        self.ahead.append(bares)
+
     def found(self, _plain: Plain, _began: float) -> Sent | None:
         return self.made
 
     def forget(self) -> None:
         self.forgotten += 1
+
+    def prepare(self) -> None:
+        self.prepared += 1
 
 
 class Loop:
@@ -70,7 +77,7 @@ class Loop:
         self.wire, self.handed = Wire(), []
         vars(self.worker).update(
             alive=True, age=1, nr=0, _owed=False, _accepting=True, _base={"base": True},
-            max_requests=1000, nr_conns=0, keepalived_conns=deque(), _asked=[], _wire=self.wire,
+            max_requests=1000, nr_conns=0, keepalived_conns=deque(), _asked=[], _others=[], _wire=self.wire,
             poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5), max_keepalived=50,
         )  # fmt: skip
         monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
@@ -151,6 +158,7 @@ def test_what_cannot_be_given_at_once_goes_to_a_thread(loop: Loop, quick: bool, 
         else:
             assert kept is True
             assert client.recv(9000).endswith(b"A: b\r\n\r\nbody")
+    assert loop.wire.prepared == (made is not None)
     assert "asked" not in vars(conn)
 
 
@@ -168,6 +176,19 @@ def test_the_application_answers_in_a_thread_what_has_no_body(loop: Loop) -> Non
         "base": True, "what": "DELETE", "gunicorn.socket": conn.sock, "REMOTE_ADDR": "192.0.2.1", "REMOTE_PORT": "5",
         "SERVER_NAME": "x", "SERVER_PORT": "80",
     }  # fmt: skip
+
+
+def test_who_asks_is_looked_up_once_for_a_turn(loop: Loop) -> None:
+    clients = [loop.client() for _ in range(3)]
+    for client, _ in clients:
+        client.sendall(DELETE)
+    loop.turn()
+    assert [len(bares) for bares in loop.wire.ahead] == [3]
+    assert loop.handed == [conn for _, conn in clients]
+    loop.turn()
+    assert len(loop.wire.ahead) == 1
+    for client, _ in clients:
+        client.close()
 
 
 def test_a_thread_that_gets_to_it_when_the_worker_ends_goes_gunicorns_way(loop: Loop) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from flask import Flask, Request, Response, current_app, g, request
 from flask_login import current_user
 from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.http import parse_cookie
 
 from directory.api.routing import hookless
 from directory.database import writing
@@ -15,6 +16,7 @@ from directory.services import sessions
 from directory.services.identity import Caller
 
 log = logging.getLogger(__name__)
+KNOWN = "directory.known"  # in a request's environment: proofs that have been looked up since it came
 COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
 
 
@@ -30,7 +32,11 @@ def init_app(app: Flask) -> None:
 
 def bearer(request: Request) -> str | None:
     """The bearer token of a request, None where it has no Authorization of that scheme."""
-    for given in request.headers.get("Authorization", "").split(","):  # a server joins repeated headers so
+    return _bearer(request.headers.get("Authorization", ""))
+
+
+def _bearer(authorization: str) -> str | None:
+    for given in authorization.split(","):  # a server joins repeated headers so
         scheme, _, token = given.strip().partition(" ")
         if scheme.lower() == "bearer":
             return token.strip()
@@ -42,16 +48,26 @@ def cookie(request: Request) -> str | None:
     return request.cookies.get(current_app.config["COOKIE_NAME"])
 
 
+def proof(environ: dict[str, Any], cookie_name: str) -> sessions.Proof | None:
+    """What `load` will look up for a request with that environment; None where it will look for nothing."""
+    token = _bearer(environ.get("HTTP_AUTHORIZATION", ""))
+    if token is not None:
+        return sessions.of_token(token)
+    secret = parse_cookie(environ["HTTP_COOKIE"]).get(cookie_name) if "HTTP_COOKIE" in environ else None
+    return sessions.of_cookie(secret) if secret else None
+
+
 def load(request: Request) -> Caller | None:
     """The caller: by the bearer token alone where there is one, else by the cookie. Raises Unauthenticated."""
+    known: sessions.Known = request.environ.get(KNOWN, sessions.NOTHING)
     token = bearer(request)
     if token is not None:
-        found = sessions.by_token(token)
+        found = sessions.by_token(token, known)
         if found is None:
             raise Unauthenticated("The bearer token is unknown, expired or revoked.")
     else:
         secret = cookie(request)
-        found = sessions.by_cookie(secret) if secret else None
+        found = sessions.by_cookie(secret, known) if secret else None
     if found is None:
         return None
     caller, stale = found

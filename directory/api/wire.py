@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 from directory import patience
-from directory.api import security
+from directory.api import credentials, security
 from directory.api.lane import STATUSES, Answer, Lane, joined
 from directory.plain import Bare, Plain, recognise
+from directory.services import sessions
 
 log = logging.getLogger(__name__)
 BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
@@ -37,6 +38,21 @@ class Wire:
     def is_quick(self, plain: Plain) -> bool:
         """Whether it may be answered at once: an answer is kept, which may not hold, or takes a short look to make."""
         return plain.address in self._lane.kept or self._lane.is_quick(plain)
+
+    def look_ahead(self, bares: list[Bare]) -> None:
+        """Look up who asks, all by one look. Whom it does not tell, the application will look for itself."""
+        cookie_name = self._app.config["COOKIE_NAME"]
+        try:
+            proofs = [each for bare in bares if (each := credentials.proof(bare.environ, cookie_name)) is not None]
+            if not proofs:
+                return
+            with self._app.app_context(), self._lane.guard.at_hand() as there:
+                known = sessions.look_up(proofs) if there else {}
+        except Exception as error:
+            log.info("not looked up ahead", extra={"reason": type(error).__name__})
+            return
+        for bare in bares:
+            bare.environ[credentials.KNOWN] = known
 
     def at_once(self, asked: list[tuple[Plain, float]]) -> list[Sent | None]:
         """The answers that can be given without a thread; None for each that cannot.
@@ -95,6 +111,11 @@ class Wire:
         if not lines.count(b"\r") == lines.count(b"\n") == len(headers):
             raise ValueError("a header of the answer holds the end of a line")
         return Sent(status.encode(), lines, body)
+
+    def prepare(self) -> None:
+        """Have the connection that looks are made over, for those that come next."""
+        if not self._lane.guard.is_open:
+            self._lane.guard.moment()
 
     def forget(self) -> None:
         """The application has been asked, or cannot be."""

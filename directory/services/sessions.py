@@ -2,8 +2,9 @@
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
@@ -11,6 +12,7 @@ from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
 from directory.lookup import LookUp
 from directory.models import AccountStatus, Session, Token, User, now
+from directory.prepared import Row
 from directory.services.identity import Caller
 
 IDLE = timedelta(days=14)
@@ -55,18 +57,52 @@ _COOKIES = LookUp(_OF_COOKIES, _SESSION.token_hash, lambda: {"idle_since": now()
 _TOKENS = LookUp(_OF_TOKENS, _TOKEN.token_hash, lambda: {"now": now()})
 
 
-def by_cookie(secret: str) -> tuple[Caller, bool] | None:
+class Proof(NamedTuple):
+    """What a caller is known by: a secret of that kind, by its digest."""
+
+    kind: LookUp
+    key: str
+
+
+Known = Mapping[Proof, Row | None]  # what was found of proofs that were looked up already, since they were sent
+NOTHING: Known = {}
+
+
+def of_cookie(secret: str) -> Proof:
+    """The proof that a cookie is."""
+    return Proof(_COOKIES, digest(secret))
+
+
+def of_token(secret: str) -> Proof:
+    """The proof that a token is."""
+    return Proof(_TOKENS, digest(secret))
+
+
+def look_up(proofs: list[Proof]) -> Known:
+    """Look several proofs up by one look for each kind."""
+    found: dict[Proof, Row | None] = {}
+    for kind in {proof.kind for proof in proofs}:
+        of_kind = [proof for proof in proofs if proof.kind is kind]
+        found |= zip(of_kind, kind.all([proof.key for proof in of_kind]), strict=True)
+    return found
+
+
+def _row(proof: Proof, known: Known) -> Row | None:
+    return known[proof] if proof in known else proof.kind.find(proof.key)
+
+
+def by_cookie(secret: str, known: Known = NOTHING) -> tuple[Caller, bool] | None:
     """The caller whose live session the cookie names, and whether its last use needs writing; None if there is none."""
-    row = _COOKIES.find(digest(secret))
+    row = _row(of_cookie(secret), known)
     if row is None:
         return None
     user_id, username, role, session_id, last_seen_at, _ = row
     return Caller(user_id, username, role, session_id=session_id), last_seen_at < now() - TOUCH_EVERY
 
 
-def by_token(secret: str) -> tuple[Caller, bool] | None:
+def by_token(secret: str, known: Known = NOTHING) -> tuple[Caller, bool] | None:
     """The caller whose unexpired token this is, and whether its last use needs writing; None if there is none."""
-    row = _TOKENS.find(digest(secret))
+    row = _row(of_token(secret), known)
     if row is None:
         return None
     user_id, username, role, token_id, last_used_at, _ = row
