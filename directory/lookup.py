@@ -5,8 +5,7 @@ from typing import Any
 
 from sqlalchemy import ARRAY, ColumnElement, Select, String, bindparam, cast, func, literal_column, select, true
 
-from directory.combined import Combined
-from directory.database import on_postgresql, within_transaction
+from directory.database import on_postgresql
 from directory.prepared import Prepared, Row
 
 
@@ -24,29 +23,17 @@ class LookUp:
         given = keys.table_valued("key", name="given").render_derived()
         # One at a time, and no more than one: a join of all was planned as a walk through the whole table.
         each = keyed.where(key == given.c.key).limit(literal_column("1")).lateral("each")
-        self.alone = Prepared(keyed.where(key == bindparam("key")))
-        self.together = Prepared(select(*each.c).select_from(given.join(each, true())))
+        self._alone = Prepared(keyed.where(key == bindparam("key")))
+        self._together = Prepared(select(*each.c).select_from(given.join(each, true())))
         self._parameters = parameters
-        self._combined = Combined(self._one, self._some, repeatable=lambda _key: True)
 
     def find(self, key: Any) -> Row | None:
-        """The row, with its key for the last of its values; None where there is none.
-
-        Within a transaction for this caller alone: nobody else may see what it has written.
-        """
-        if on_postgresql() and not within_transaction():
-            return self._combined(key)
-        return self._one(key)
+        """The row, with its key for the last of its values; None where there is none."""
+        return self._alone.first({"key": key, **self._parameters()})
 
     def all(self, keys: list[Any]) -> list[Row | None]:
         """The row for each key."""
-        return self._some(keys) if on_postgresql() else [self._one(key) for key in keys]
-
-    def _one(self, key: Any) -> Row | None:
-        return self.alone.first({"key": key, **self._parameters()})
-
-    def _some(self, keys: list[Any]) -> list[Row | None]:
-        if len(keys) == 1:  # by a statement that the server takes less for
-            return [self._one(keys[0])]
-        found = {row[-1]: row for row in self.together.all({"keys": keys, **self._parameters()})}
+        if len(keys) == 1 or not on_postgresql():  # by a statement that the server takes less for
+            return [self.find(key) for key in keys]
+        found = {row[-1]: row for row in self._together.all({"keys": keys, **self._parameters()})}
         return [found.get(key) for key in keys]

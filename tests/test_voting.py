@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import func, select, text, update
 
 from directory import patience
-from directory.database import transaction, writing
+from directory.database import transaction
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Session, Token, Upvote, User, now
@@ -167,7 +167,6 @@ def test_a_database_that_is_not_upgraded_yet_counts_votes_one_by_one(app: Flask,
         assert [record.reason for record in caplog.records if record.message == "not done together"] == ["42883"]
 
 
-@on_postgresql
 @pytest.mark.parametrize("kind", ["token", "cookie"])
 def test_callers_are_told_apart_when_they_are_looked_up_together(app: Flask, world: World, kind: str) -> None:
     users = [world.user() for _ in range(5)]
@@ -183,12 +182,12 @@ def test_callers_are_told_apart_when_they_are_looked_up_together(app: Flask, wor
         suspended = update(User).where(User.id == users[2].id).values(status=AccountStatus.SUSPENDED)
         transaction(lambda: [db.session.execute(each) for each in (ended, suspended)])
         asked = [*hashes, hashes[0], sessions.digest("nobody's"), "", 'a","b', "\\", "{}", "NULL", hashes[4]]
-        found = proofs._some(asked)
-        assert found == [proofs._one(each) for each in asked]
+        found = proofs.all(asked)
+        assert found == [proofs.find(each) for each in asked]
         assert [row and row[0] for row in found[:5]] == [users[0].id, None, None, users[3].id, users[4].id]
         assert found[5] == found[0]
         assert found[6:-1] == [None] * 6
-        assert proofs._some([hashes[1]]) == [None]
+        assert proofs.all([hashes[1]]) == [None]
 
 
 def test_a_caller_who_is_put_out_is_out_whoever_asks_beside(app: Flask, world: World, database: Database) -> None:
@@ -229,19 +228,3 @@ def test_a_vote_for_nothing_is_not_found_in_a_crowd_as_well(app: Flask, world: W
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(toggle, range(8))) == [None, True] * 4
     until(lambda: world.stored(project)["upvotes"] == 4)
-
-
-@on_postgresql
-def test_who_is_in_a_transaction_is_looked_up_for_itself_and_shows_nobody_what_it_wrote(
-    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    user = world.user()
-    together: list[Any] = []
-    monkeypatch.setattr(sessions._TOKENS, "_combined", together.append)
-    with app.app_context():
-        with writing():
-            token = sessions.issue_token("x", None, by=user)["token"]
-            assert sessions.by_token(token) is not None
-        assert together == []
-        sessions.by_token(token)
-        assert together == [sessions.digest(token)]
