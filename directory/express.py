@@ -100,10 +100,10 @@ class ExpressWorker(DrainingWorker):
             if sent is None:
                 return self._serve_whole(asked)
             self.nr += 1
-            kept = _sent_all(conn, b"".join(_parts(sent)))
+            kept = _sent_all(conn, _parts(sent))
             self._wire.prepare()
             return kept
-        return super().handle(conn) if rest is None else _sent_all(conn, rest)
+        return super().handle(conn) if rest is None else _sent_all(conn, (rest,))
 
     def _answer(self, asked: Asked) -> Any:
         """The answer; None where it is the application's, asked in gunicorn's way."""
@@ -130,9 +130,7 @@ class ExpressWorker(DrainingWorker):
         self.nr += 1
         parts = _parts(sent)
         try:
-            taken = conn.sock.sendmsg(parts)
-        except BlockingIOError:
-            taken = 0
+            taken = _taken(conn, parts)
         except OSError:
             self._lose(conn)
             return
@@ -160,11 +158,21 @@ def _ends(conn: TConn) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sent_all(conn: TConn, rest: bytes) -> bool:
-    """Whether the client took it all."""
+def _taken(conn: TConn, parts: tuple[bytes, ...]) -> int:
+    """How many bytes the client takes at once. Raises OSError where it is gone."""
     try:
-        conn.sock.setblocking(True)
-        conn.sock.sendall(rest)
+        return int(conn.sock.sendmsg(parts))
+    except BlockingIOError:
+        return 0
+
+
+def _sent_all(conn: TConn, parts: tuple[bytes, ...]) -> bool:
+    """Whether the client took it all; it is waited for."""
+    try:
+        rest = b"".join(parts)[_taken(conn, parts) :]
+        if rest:
+            conn.sock.setblocking(True)
+            conn.sock.sendall(rest)
     except OSError:
         return False
     return True
