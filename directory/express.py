@@ -12,6 +12,7 @@ from gunicorn.workers.gthread import TConn
 
 from directory import patience
 from directory.drain import DrainingWorker
+from directory.freshness import SLOW
 from directory.plain import LONGEST, Bare, Plain
 
 
@@ -74,13 +75,16 @@ class ExpressWorker(DrainingWorker):
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Do one turn of the loop, and answer what it brought."""
         super().wait_for_and_dispatch_events(timeout)
+        began = time.monotonic()
         others, self._others = self._others, []
         if others:
             self._wire.look_ahead([each.request for each in others])
         for each in others:
             self._hand_on(each)
         asked, self._asked = self._asked, []
-        answers = self._wire.at_once([(each.request, each.began) for each in asked]) if asked else []
+        answers: list[Any] = [None] * len(asked)
+        if asked and time.monotonic() < began + SLOW:
+            answers = self._wire.at_once([(each.request, each.began) for each in asked])
         for each, sent in zip(asked, answers, strict=True):
             if sent is None:
                 self._hand_on(each)
@@ -91,8 +95,10 @@ class ExpressWorker(DrainingWorker):
         """Serve a request, or what is known of one, in a thread."""
         asked, rest = vars(conn).pop("asked", None), vars(conn).pop("rest", None)
         if asked is not None:
+            waited = time.perf_counter() - asked.began
+            patience.have_waited(waited)
             try:
-                sent = self._answer(asked) if self.alive else None
+                sent = self._answer(asked, waited) if self.alive else None
             except Exception as error:
                 conn.sock.setblocking(True)
                 self.handle_error(None, conn.sock, conn.client, error)
@@ -105,10 +111,10 @@ class ExpressWorker(DrainingWorker):
             return kept
         return super().handle(conn) if rest is None else _sent_all(conn, (rest,))
 
-    def _answer(self, asked: Asked) -> Any:
+    def _answer(self, asked: Asked, waited: float) -> Any:
         """The answer; None where it is the application's, asked in gunicorn's way."""
         if isinstance(asked.request, Bare):
-            return self._wire.whole(asked.request, {**self._base, **_ends(asked.conn)})
+            return self._wire.whole(asked.request, {**self._base, **_ends(asked.conn)}, waited)
         return self._wire.found(asked.request, asked.began)
 
     def _serve_whole(self, asked: Asked) -> Any:

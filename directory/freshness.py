@@ -7,6 +7,7 @@ has `PRAGMA data_version`, which changes on a connection whenever another commit
 """
 
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Engine
 
-from directory.prepared import over
+from directory.prepared import over, unprepare
 
 TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
 AT_ONCE = 0.2  # seconds at most, for who keeps others waiting meanwhile
 BESIDE = 0.02  # seconds for him to wait for the read of another, which may be one that finds the database mute
+SLOW = 0.1  # seconds of looks after which he begins no other
+REST = 1.0  # seconds for which who keeps others waiting leaves a database alone that did not tell
 REMEMBERED = 2_000  # projects whose last vote is known, and twice that many votes at most
 
 
@@ -124,6 +127,7 @@ class Guard:
         self._mark: Any = None
         self._moment: Moment | None = None
         self._probe: Probe | None = None
+        self._rests_until = 0.0  # by time.monotonic()
 
     def moment(self) -> Moment | None:
         """Some moment after this call began; None where the database does not tell in time."""
@@ -131,7 +135,7 @@ class Guard:
 
     def at_once(self) -> Moment | None:
         """The same, where there is a connection already and it tells at once."""
-        return None if self._probe is None else self._ask(BESIDE, AT_ONCE)
+        return self._ask(BESIDE, AT_ONCE) if self._is_ready else None
 
     def _ask(self, turn: float, seconds: float) -> Moment | None:
         before = self._begun  # of these reads each began too early
@@ -149,9 +153,9 @@ class Guard:
     def at_hand(self) -> Iterator[bool]:
         """Have this thread's statements run over the connection that there is; gives whether there is one.
 
-        For what is answered at once: they share its turn. Raises what they raise, and the connection is closed then.
+        For what is answered at once: they share its turn, and the time of one look. Raises what they raise.
         """
-        has_turn = self._probe is not None and self._turn.acquire(timeout=BESIDE)
+        has_turn = self._is_ready and self._turn.acquire(timeout=BESIDE)
         if not has_turn:
             yield False
             return
@@ -161,11 +165,19 @@ class Guard:
                 return
             with over(self._probe.connection, AT_ONCE):
                 yield True
-        except BaseException:
+        except Exception as error:
+            if getattr(error, "connection_invalidated", False):
+                self.close()
+            raise
+        except BaseException:  # while it may have been waited for, so that the answer is still to come
             self.close()
             raise
         finally:
             self._turn.release()
+
+    @property
+    def _is_ready(self) -> bool:
+        return self._probe is not None and time.monotonic() >= self._rests_until
 
     @property
     def is_open(self) -> bool:
@@ -180,6 +192,7 @@ class Guard:
     def close(self) -> None:
         """Close the connection; the next call opens another."""
         probe, self._probe, self._mark = self._probe, None, None
+        self._rests_until = time.monotonic() + REST
         if probe is not None:
             probe.close()
 
@@ -239,6 +252,7 @@ class PostgresqlProbe:
     def __init__(self, connection: Any) -> None:
         self.connection, self._connection = connection, connection.dbapi_connection
         self._connection.autocommit = True
+        unprepare(connection)  # else those of its time in the pool might come to take the moment's along
         # Any plan but the index's would read the rows of long ago as well.
         for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
             self._connection.pgconn.send_query(setting)

@@ -164,12 +164,13 @@ class PatientConnection(psycopg.Connection[Any]):
         Raises psycopg.Error.
         """
         libpq, results = self.pgconn, []
+        until = math.inf if seconds is None else time.monotonic() + seconds
         while libpq.flush():
-            self._ready(select.POLLIN | select.POLLOUT, seconds)
+            self._ready(select.POLLIN | select.POLLOUT, until)
             libpq.consume_input()
         while True:
             while libpq.is_busy():
-                self._ready(select.POLLIN, seconds)
+                self._ready(select.POLLIN, until)
                 libpq.consume_input()
             if (result := libpq.get_result()) is None:
                 break
@@ -180,14 +181,17 @@ class PatientConnection(psycopg.Connection[Any]):
             raise errors.error_from_result(results[-1])
         return results[-1]
 
-    def _ready(self, wanted: int, seconds: float | None) -> None:
-        """Wait for the socket. Raises OperationalError where it takes too long."""
+    def _ready(self, wanted: int, until: float) -> None:
+        """Wait for the socket. Raises OperationalError where it takes too long, also of a server that never pauses."""
+        now = time.monotonic()
+        if now > min(until, end() + GRACE):
+            self._give_up()
         poll = select.poll()
         poll.register(self.pgconn.socket, wanted)
-        if poll.poll(left(SILENCE if seconds is None else seconds) * 1000):
+        if poll.poll(left(min(SILENCE, until - now)) * 1000):
             return
         self.watch.suspect()
-        if seconds is not None:
+        if until < math.inf:
             self._give_up()
         ends, cancelled = end(), False
         while not poll.poll(MOMENT * 1000):

@@ -6,6 +6,7 @@ nothing else does: on PostgreSQL by libpq's prepared statements, on SQLite by th
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -27,10 +28,15 @@ MOST = 100  # statements prepared on a connection: filters, orders and page size
 
 
 class _Hand(threading.local):
-    """The connection that this thread's statements run over, where it is given one; and the seconds they may take."""
+    """The connection that this thread's statements run over, where it is given one, and until when they may take."""
 
     connection: Any = None
-    seconds: float | None = None
+    ends: float | None = None  # by time.monotonic()
+
+    @property
+    def seconds(self) -> float | None:
+        """What is left of the time, where there is an end to it."""
+        return None if self.ends is None else max(0.0, self.ends - time.monotonic())
 
 
 _hand = _Hand()
@@ -40,13 +46,20 @@ _hand = _Hand()
 def over(connection: Any, seconds: float) -> Iterator[None]:
     """Have this thread's statements run over a connection of the pool's making that it has to itself, here and now.
 
-    Each is waited for no longer than `seconds` on PostgreSQL, and the connection is closed where it takes longer.
+    They all are waited for no longer than `seconds` on PostgreSQL, and the connection is closed where it takes longer.
     """
-    _hand.connection, _hand.seconds = connection, seconds
+    _hand.connection, _hand.ends = connection, time.monotonic() + seconds
     try:
         yield
     finally:
-        _hand.connection = _hand.seconds = None
+        _hand.connection = _hand.ends = None
+
+
+def unprepare(connection: Any) -> None:
+    """Have a PostgreSQL connection forget whatever was prepared on it. Raises psycopg.Error."""
+    connection.dbapi_connection.pgconn.send_query(b"DEALLOCATE ALL")
+    connection.dbapi_connection.result(_hand.seconds)
+    connection.info.pop(_NAMES, None)
 
 
 class Prepared:
@@ -161,8 +174,8 @@ class _PostgresqlPlan(_Plan):
         if self._anew:
             driver.pgconn.send_query_params(self._text.encode(), given)
         else:
-            names = notes.get(_NAMES) or notes.setdefault(_NAMES, {})
-            driver.pgconn.send_query_prepared(names.get(self._text) or self._prepare(driver, names), given)
+            name = notes.get(_NAMES, {}).get(self._text) or self._prepare(connection)
+            driver.pgconn.send_query_prepared(name, given)
         result = driver.result(_hand.seconds)
         loader = notes.get(_LOADER) or notes.setdefault(_LOADER, Transformer(driver))
         loader.set_pgresult(result)
@@ -170,15 +183,14 @@ class _PostgresqlPlan(_Plan):
             self._learn([result.ftype(n) for n in range(result.nfields)])
         return loader.load_rows(0, result.ntuples, tuple)  # type: ignore[no-any-return]
 
-    def _prepare(self, driver: Any, names: dict[str, bytes]) -> bytes:
+    def _prepare(self, connection: Any) -> bytes:
         """The name under which the connection has the statement now; where it has too many, it forgets them all."""
-        if len(names) >= MOST:
-            driver.pgconn.send_query(b"DEALLOCATE ALL")
-            driver.result(_hand.seconds)
-            names.clear()
+        if len(connection.info.get(_NAMES, {})) >= MOST:
+            unprepare(connection)
+        names = connection.info.setdefault(_NAMES, {})
         name = b"directory_%d" % len(names)
-        driver.pgconn.send_prepare(name, self._text.encode())
-        driver.result(_hand.seconds)
+        connection.dbapi_connection.pgconn.send_prepare(name, self._text.encode())
+        connection.dbapi_connection.result(_hand.seconds)
         names[self._text] = name
         return name
 

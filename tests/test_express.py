@@ -45,7 +45,7 @@ class Wire:
     def asked(self, head: bytes) -> Plain | Bare | None:
         return {GET: PLAIN, DELETE: Bare({"what": "DELETE"})}.get(head)
 
-    def whole(self, bare: Bare, server: dict[str, Any]) -> Sent:
+    def whole(self, bare: Bare, server: dict[str, Any], _waited: float) -> Sent:
         self.environ = {**server, **bare.environ}
         return ANSWER
 

@@ -1,5 +1,6 @@
 """Public answers given again: never after anything was written, by whichever process, and never to the wrong caller."""
 
+import json
 import time
 from threading import Barrier, Event, Thread
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 from flask import Flask
 from marshmallow import Schema
-from sqlalchemy import select, text
+from sqlalchemy import literal_column, select, text
 
+from directory.api import operation
 from directory.api.dump import compiled
 from directory.api.lane import _plain
 from directory.extensions import db
@@ -16,6 +18,8 @@ from directory.freshness import Basis, Changes, Guard, Moment
 from directory.kept import Kept
 from directory.lookup import LookUp
 from directory.models import Project
+from directory.plain import Bare
+from directory.prepared import MOST, Prepared
 from directory.services import queries
 from tests.conftest import Database, Statements
 from tests.factories import Api, World, lane_of
@@ -244,11 +248,58 @@ def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeyp
     with monkeypatch.context() as broken:
         broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
         assert wire.at_once(asked) == [None]
-    assert guard._probe is None
-    assert wire.at_once(asked) == [None]
-    assert Api(app).get(plain.path).status_code == 200
+    assert [sent.status for sent in wire.at_once(asked)] == [b"200 OK"]  # the connection is as good as before
+
+
+def test_a_look_that_loses_the_connection_rests_for_a_while(app: Flask, world: World, monkeypatch: Any) -> None:
+    project = world.project()
+    wire, guard = app.extensions["wire"], app.extensions["guard"]
+    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
     guard.moment()
-    assert [sent.status for sent in wire.at_once(asked)] == [b"200 OK"]
+    guard._probe.close()
+    for _ in range(2):
+        assert wire.at_once([(plain, time.perf_counter())]) == [None]
+        assert Api(app).get(plain.path).status_code == 200
+        assert guard.moment() is not None  # for threads there is a new one at once
+    monkeypatch.setattr(guard, "_rests_until", 0.0)
+    assert [sent.status for sent in wire.at_once([(plain, time.perf_counter())])] == [b"200 OK"]
+
+
+def test_a_vote_while_a_project_is_made_spoils_what_is_made(app: Flask, world: World, monkeypatch: Any) -> None:
+    project, voter = world.project(), world.caller(world.user())
+    wire, guard = app.extensions["wire"], app.extensions["guard"]
+    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
+    guard.moment()
+    read = operation.read_together
+
+    def late(*given: Any) -> Any:
+        made = read(*given)
+        voted.append(Thread(target=lambda: voter.post(f"{plain.path}/upvote")))
+        voted[0].start()
+        voted[0].join()
+        return made
+
+    voted: list[Thread] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(operation, "read_together", late)
+        shown = [json.loads(wire.at_once([(plain, 0.0)])[0].body)["upvotes"]]
+    shown += [json.loads(wire.at_once([(plain, 0.0)])[0].body)["upvotes"] for _ in range(2)]
+    assert shown == [0, 1, 1]
+
+
+def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_moments_along(app: Flask, world: World) -> None:
+    project = world.project()
+    wire, guard = app.extensions["wire"], app.extensions["guard"]
+    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
+    with app.app_context():
+        for n in range(MOST - 1):
+            Prepared(select(literal_column(str(n)))).all({})
+    for _ in range(2):
+        assert guard.moment() is not None
+        assert wire.at_once([(plain, 0.0)]) != [None]
+        wire.look_ahead([Bare({"HTTP_AUTHORIZATION": "Bearer x"})])
+        lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
+    assert guard.moment() is not None
 
 
 def test_a_look_waits_for_nobody_who_has_the_connection(app: Flask, world: World) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory import freshness, patience
 from directory.extensions import db
-from directory.plain import Plain
+from directory.plain import Bare, Plain
 from tests.chaosproxy import ChaosProxy
 from tests.conftest import Database, build
 from tests.factories import Api, World
@@ -183,16 +183,41 @@ def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypat
 
 
 @on_postgresql
-def test_who_keeps_others_waiting_waits_a_moment_for_a_mute_server(behind: Flask, proxy: ChaosProxy) -> None:
+@pytest.mark.parametrize(("mode", "pause"), [("mute", 0.0), ("trickle", 0.001), ("delay", 0.15)])
+def test_who_keeps_others_waiting_waits_a_moment(
+    behind: Flask, world: World, proxy: ChaosProxy, mode: str, pause: float
+) -> None:
+    """Whatever the server does, also where it never pauses for long, and where several questions are asked."""
     wire, guard = behind.extensions["wire"], behind.extensions["guard"]
-    asked = [(Plain("http", "/api/projects/1", "", "id", None), time.perf_counter())]
+    projects = [world.project(description="x" * 4000) for _ in range(5)]
     assert guard.moment() is not None
-    assert wire.at_once(asked) == [None]  # there is none
-    proxy.set("mute")
+    asked = [(Plain("http", f"/api/projects/{n}", "", "id", None), time.perf_counter()) for n in projects]
+    others = [Bare({"HTTP_AUTHORIZATION": "Bearer x"}), Bare({"HTTP_COOKIE": f"{behind.config['COOKIE_NAME']}=x"})]
+    looks: list[Callable[[], Any]] = [lambda: wire.at_once(asked), lambda: wire.look_ahead(others)]
+    for look in looks:
+        proxy.set("pass")
+        assert guard.moment() is not None
+        guard._rests_until = 0.0
+        proxy.set(mode, pause)
+        began = time.monotonic()
+        look()
+        assert time.monotonic() - began < freshness.TIMEOUT
+    assert not guard.is_open
+    proxy.set("pass")
+
+
+@on_postgresql
+def test_a_server_that_never_pauses_holds_nobody_for_longer_than_a_request(
+    behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = world.project(description="x" * 4000)
+    api = Api(behind)
+    assert api.get("/api/categories").status_code == 200
+    monkeypatch.setattr(patience, "SECONDS", 1.0)
+    proxy.set("trickle", 0.002)  # seconds a byte: the project takes eight
     began = time.monotonic()
-    assert wire.at_once(asked) == [None]
-    assert time.monotonic() - began < freshness.TIMEOUT
-    assert guard._probe is None
+    assert api.get(f"/api/projects/{project}").status_code == 503
+    assert time.monotonic() - began < 4.0
     proxy.set("pass")
 
 

@@ -1,6 +1,7 @@
 """Answers as they go over the wire, for a server that reads requests itself (`directory/express.py`)."""
 
 import logging
+import time
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,10 +11,12 @@ from flask import Flask
 from directory import patience
 from directory.api import credentials, security
 from directory.api.lane import STATUSES, Answer, Lane, joined
+from directory.freshness import SLOW
 from directory.plain import Bare, Plain, recognise
 from directory.services import sessions
 
 log = logging.getLogger(__name__)
+STALE = 1.0  # seconds after which it is asked again who asks: a request may wait for a thread
 BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
 
 
@@ -60,11 +63,12 @@ class Wire:
         Each is asked for with when it began, of time.perf_counter(). Those that are kept take one look at the
         database's moment, and those that are made one at what they show: all that is waited for.
         """
+        looked = time.monotonic()
         plains = [plain for plain, _ in asked]
         answers = self._again(plains)
         missing = [place for place, answer in enumerate(answers) if answer is None]
         moment = self._lane.guard.latest
-        if missing and moment is not None:
+        if missing and moment is not None and time.monotonic() < looked + SLOW:
             try:
                 made = self._lane.find_together([plains[place] for place in missing], moment)
             except Exception as error:
@@ -93,12 +97,16 @@ class Wire:
             return None
         return None if answer is None else self._sent(answer, plain, began)
 
-    def whole(self, bare: Bare, server: dict[str, Any]) -> Sent:
+    def whole(self, bare: Bare, server: dict[str, Any], waited: float = 0.0) -> Sent:
         """What the application answers; `server` is what the server and the connection say of themselves.
+
+        The request has waited for a thread for so many seconds.
 
         Raises what escapes the application, and ValueError for headers that could not be told from others.
         """
         given: list[Any] = []
+        if waited > STALE:
+            bare.environ.pop(credentials.KNOWN, None)
 
         def begin(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             given[:] = status, headers
