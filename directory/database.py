@@ -197,9 +197,13 @@ def in_parallel() -> Iterator[None]:
 
 
 def unbounded() -> None:
-    """Lift the time limits of the current transaction, for bulk work of a command."""
-    if on_postgresql():
-        db.session.execute(text("SET LOCAL statement_timeout = 0"))
+    """Lift the time limits of the current transaction, for bulk work of a command. Where there is none, one begins."""
+    if not on_postgresql():
+        return
+    if db.session.connection().connection.dbapi_connection.autocommit:  # type: ignore[union-attr]
+        db.session.rollback()
+        db.session.connection(execution_options={"isolation_level": "READ COMMITTED"})
+    db.session.execute(text("SET LOCAL statement_timeout = 0"))
 
 
 def on_postgresql() -> bool:

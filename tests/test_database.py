@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory import database
-from directory.database import in_parallel, transaction, writing
+from directory.database import in_parallel, transaction, unbounded, writing
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.faults import is_unavailable, state_of
@@ -145,3 +145,18 @@ def test_what_may_run_in_parallel_ends_where_it_fails(context: None) -> None:
     with pytest.raises(DBAPIError):
         fail()
     assert db.session.scalar(shown) == "0"
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("inside", [True, False])
+def test_bulk_work_has_all_the_time_and_what_follows_has_not(context: None, inside: bool) -> None:
+    """Outside of a transaction each statement is one by itself, and a setting for the transaction none at all."""
+
+    def limits() -> list[str]:
+        unbounded()
+        return [db.session.scalars(text("SHOW statement_timeout")).one() for _ in range(2)]
+
+    db.session.execute(select(User.id))
+    assert (transaction(limits) if inside else limits()) == ["0", "0"]
+    db.session.rollback()
+    assert db.session.scalars(text("SHOW statement_timeout")).one() == "4s"

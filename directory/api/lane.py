@@ -22,7 +22,7 @@ from directory.freshness import Basis, Guard, Moment
 from directory.kept import Kept
 from directory.plain import Plain
 
-CAPACITY = 8 * 2**20  # bytes of answers kept by a process
+CAPACITY = 7 * 2**20  # bytes of answers kept by a process
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 800  # bytes that an entry takes beside its body
