@@ -2,7 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -16,7 +17,7 @@ class Kept(Generic[T]):
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._lock = threading.Lock()
+        self._lock, self._making = threading.Lock(), threading.Lock()
         self._size = 0
         self._answers: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
 
@@ -49,6 +50,16 @@ class Kept(Generic[T]):
             self._size += entry.size - (before.size if before else 0)
             while self._size > self._capacity:
                 self._size -= self._answers.popitem(last=False)[1].size
+
+    @contextmanager
+    def turn(self, seconds: float) -> Iterator[None]:
+        """Make an answer while nobody else makes one; who has waited for so long does it beside them."""
+        has_turn = self._making.acquire(timeout=seconds)
+        try:
+            yield
+        finally:
+            if has_turn:
+                self._making.release()
 
 
 @dataclass(slots=True)

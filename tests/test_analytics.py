@@ -1,15 +1,21 @@
 """The dashboard: every figure from real rows."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 from typing import Any
 
 import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from directory import patience
 from directory.database import transaction
 from directory.extensions import db
+from directory.freshness import Changes, Guard, Moment
 from directory.models import Project, Upvote, User
+from directory.services import analytics
 from tests.factories import Api, World
 
 
@@ -100,3 +106,35 @@ def test_a_day_is_a_utc_day_and_the_window_ends_today(app: Flask, world: World, 
 def test_days_are_from_one_to_a_year(admin: Api, days: str) -> None:
     assert admin.get(f"/api/admin/analytics?days={days}").status_code == 422
     assert len(dashboard(admin, "?days=365")["series"]) == 365
+
+
+def test_of_many_who_ask_one_sums_up(app: Flask, world: World, admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    guard: Guard = app.extensions["guard"]
+    moment = Moment(1, Changes())
+    monkeypatch.setattr(guard, "moment", lambda: moment)
+    summed, asking, make = [], Barrier(6), analytics.dashboard
+
+    def slow(days: int) -> Any:
+        summed.append(days)
+        time.sleep(0.3)  # for the others to come
+        return make(days)
+
+    def ask() -> Any:
+        asking.wait(20)
+        return dashboard(admin)
+
+    monkeypatch.setattr(analytics, "dashboard", slow)
+    with ThreadPoolExecutor(6) as pool:
+        told = [each.result(30) for each in [pool.submit(ask) for _ in range(6)]]
+    assert len(summed) == 1
+    assert told.count(told[0]) == 6
+    moment = Moment(2, Changes())
+    assert dashboard(admin) != told[0]
+    assert len(summed) == 2
+
+
+def test_who_has_waited_for_others_long_enough_sums_up_beside_them(app: Flask, admin: Api) -> None:
+    with app.extensions["dashboards"].turn(0):
+        began = time.monotonic()
+        assert dashboard(admin)["totals"]["users"]["total"] == 1
+        assert time.monotonic() - began >= patience.SECONDS / 3
