@@ -33,7 +33,7 @@ class LookUp:
 
     def all(self, keys: list[Any]) -> list[Row | None]:
         """The row for each key."""
-        if len(keys) == 1 or not on_postgresql():  # by a statement that the server takes less for
+        if len(keys) == 1 or not on_postgresql():  # one takes the server less so; SQLite has no lateral joins
             return [self.find(key) for key in keys]
         found = {row[-1]: row for row in self._together.all({"keys": keys, **self._parameters()})}
         return [found.get(key) for key in keys]

@@ -18,12 +18,16 @@ from directory.freshness import Basis, Changes, Guard, Moment
 from directory.kept import Kept
 from directory.lookup import LookUp
 from directory.models import Project
-from directory.plain import Bare
+from directory.plain import Bare, Plain
 from directory.prepared import MOST, Prepared
 from directory.services import queries
 from tests.conftest import Database, Statements
 from tests.factories import Api, World, lane_of
 from tests.voter import race
+
+
+def plain_of(path: str, query: str = "") -> Plain:
+    return _plain({"wsgi.url_scheme": "http", "PATH_INFO": path, "QUERY_STRING": query})
 
 
 def test_an_answer_is_given_again_without_a_statement(
@@ -203,7 +207,7 @@ def test_what_is_kept_just_after_a_caller_did_not_find_it_is_not_for_him(app: Fl
                 self.put(key, moment, old, 1)
             return found
 
-    made = lane._made(_plain({"wsgi.url_scheme": "http", "PATH_INFO": path}))
+    made = lane._made(plain_of(path))
     assert made is not None
     old = made[0]
     voter.post(f"{path}/upvote")
@@ -221,8 +225,7 @@ def test_several_projects_are_made_by_one_look(
     moment = lane.guard.moment()
     assert moment is not None
     asked = [*(f"/api/projects/{n}" for n in (*shown, hidden, 10**9, 10**30, shown[0])), "/api/1", "/api/projects"]
-    plains = [_plain({"wsgi.url_scheme": "http", "PATH_INFO": path}) for path in asked]
-    plains.append(_plain({"wsgi.url_scheme": "http", "PATH_INFO": asked[0], "QUERY_STRING": "page=1"}))
+    plains = [*map(plain_of, asked), plain_of(asked[0], "page=1")]
     statements.clear()
     answers = lane.find_together(plains, moment)
     assert len(statements) == (1 if database.backend == "postgresql" else 6)
@@ -239,7 +242,7 @@ def test_several_projects_are_made_by_one_look(
 def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
     project = world.project()
     wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
+    plain = plain_of(f"/api/projects/{project}")
     asked = [(plain, time.perf_counter())]
     assert wire.at_once(asked) == [None]  # nobody has looked at the moment yet
     guard.moment()
@@ -254,7 +257,7 @@ def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeyp
 def test_a_look_that_loses_the_connection_rests_for_a_while(app: Flask, world: World, monkeypatch: Any) -> None:
     project = world.project()
     wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
+    plain = plain_of(f"/api/projects/{project}")
     guard.moment()
     guard._probe.close()
     for _ in range(2):
@@ -268,7 +271,7 @@ def test_a_look_that_loses_the_connection_rests_for_a_while(app: Flask, world: W
 def test_a_vote_while_a_project_is_made_spoils_what_is_made(app: Flask, world: World, monkeypatch: Any) -> None:
     project, voter = world.project(), world.caller(world.user())
     wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
+    plain = plain_of(f"/api/projects/{project}")
     guard.moment()
     read = operation.read_together
 
@@ -290,7 +293,7 @@ def test_a_vote_while_a_project_is_made_spoils_what_is_made(app: Flask, world: W
 def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_moments_along(app: Flask, world: World) -> None:
     project = world.project()
     wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = _plain({"wsgi.url_scheme": "http", "PATH_INFO": f"/api/projects/{project}"})
+    plain = plain_of(f"/api/projects/{project}")
     with app.app_context():
         for n in range(MOST - 1):
             Prepared(select(literal_column(str(n)))).all({})

@@ -43,9 +43,9 @@ class Operation:
     transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
     the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
     would give several anonymous callers, of the arguments in their paths: by one short look, and None to whom it would
-    raise. For the OpenAPI document
-    alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the answer carries beyond
-    what every answer does; `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
+    raise. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`,
+    what the answer carries beyond what every answer does; `personal`, whether a public answer depends on who asks;
+    `media_types`, of what is no JSON.
     """
 
     answer: Schema | None = None
