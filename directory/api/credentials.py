@@ -49,26 +49,26 @@ def cookie(request: Request) -> str | None:
 
 
 def proof(environ: dict[str, Any], cookie_name: str) -> sessions.Proof | None:
-    """What `load` will look up for a request with that environment; None where it will look for nothing."""
-    token = _bearer(environ.get("HTTP_AUTHORIZATION", ""))
+    """What `load` will look up for a request that Flask has not seen yet; None where it will look for nothing."""
+    secret = parse_cookie(environ["HTTP_COOKIE"]).get(cookie_name) if "HTTP_COOKIE" in environ else None
+    return _proof(_bearer(environ.get("HTTP_AUTHORIZATION", "")), secret)
+
+
+def _proof(token: str | None, secret: str | None) -> sessions.Proof | None:
+    """What tells who calls: the bearer token alone where there is one, else the session cookie's secret."""
     if token is not None:
         return sessions.of_token(token)
-    secret = parse_cookie(environ["HTTP_COOKIE"]).get(cookie_name) if "HTTP_COOKIE" in environ else None
     return sessions.of_cookie(secret) if secret else None
 
 
 def load(request: Request) -> Caller | None:
-    """The caller: by the bearer token alone where there is one, else by the cookie. Raises Unauthenticated."""
-    known: sessions.Known = request.environ.get(KNOWN, sessions.NOTHING)
+    """The caller; None for an anonymous one, or whose session is over. Raises Unauthenticated for a bad token."""
     token = bearer(request)
-    if token is not None:
-        found = sessions.by_token(token, known)
-        if found is None:
-            raise Unauthenticated("The bearer token is unknown, expired or revoked.")
-    else:
-        secret = cookie(request)
-        found = sessions.by_cookie(secret, known) if secret else None
+    proof = _proof(token, cookie(request) if token is None else None)
+    found = None if proof is None else sessions.who(proof, request.environ.get(KNOWN, sessions.NOTHING))
     if found is None:
+        if token is not None:
+            raise Unauthenticated("The bearer token is unknown, expired or revoked.")
         return None
     caller, stale = found
     if stale:

@@ -87,27 +87,16 @@ def look_up(proofs: list[Proof]) -> Known:
     return found
 
 
-def _row(proof: Proof, known: Known) -> Row | None:
-    return known[proof] if proof in known else proof.kind.find(proof.key)
-
-
-def by_cookie(secret: str, known: Known = NOTHING) -> tuple[Caller, bool] | None:
-    """The caller whose live session the cookie names, and whether its last use needs writing; None if there is none."""
-    row = _row(of_cookie(secret), known)
+def who(proof: Proof, known: Known = NOTHING) -> tuple[Caller, bool] | None:
+    """The caller whom a live session or token names, and whether its last use needs writing; None if there is none."""
+    row = known[proof] if proof in known else proof.kind.find(proof.key)
     if row is None:
         return None
-    user_id, username, role, session_id, last_seen_at, _ = row
-    return Caller(user_id, username, role, session_id=session_id), last_seen_at < now() - TOUCH_EVERY
-
-
-def by_token(secret: str, known: Known = NOTHING) -> tuple[Caller, bool] | None:
-    """The caller whose unexpired token this is, and whether its last use needs writing; None if there is none."""
-    row = _row(of_token(secret), known)
-    if row is None:
-        return None
-    user_id, username, role, token_id, last_used_at, _ = row
-    stale = last_used_at is None or last_used_at < now() - TOUCH_EVERY
-    return Caller(user_id, username, role, token_id=token_id), stale
+    user_id, username, role, proof_id, used_at, _ = row
+    stale = used_at is None or used_at < now() - TOUCH_EVERY
+    if proof.kind is _COOKIES:
+        return Caller(user_id, username, role, session_id=proof_id), stale
+    return Caller(user_id, username, role, token_id=proof_id), stale
 
 
 def touch(caller: Caller) -> None:
