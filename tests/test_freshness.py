@@ -10,7 +10,8 @@ from sqlalchemy import text
 
 from directory.database import transaction
 from directory.extensions import db
-from directory.freshness import REMEMBERED, Basis, Changes, Guard, Moved, _probe
+from directory.freshness import REMEMBERED, Basis, Changes, Guard
+from directory.marks import Moved, probe
 from directory.models import Project
 from tests.conftest import Database
 from tests.factories import Api, World, lane_of
@@ -78,9 +79,9 @@ def test_every_column_of_a_project_is_noted(app: Flask, database: Database) -> N
 def assert_whole_on_sqlite(app: Flask) -> None:
     """SQLite tells that there was a write, and so that anything may have changed."""
     with app.app_context():
-        probe = _probe(db.engine)
-    assert probe.read(None, 1.0)[1] is None
-    probe.close()
+        seen = probe(db.engine)
+    assert seen.read(None, 1.0)[1] is None
+    seen.close()
 
 
 def test_what_no_answer_shows_spoils_none(app: Flask, world: World, api: Api, database: Database) -> None:
