@@ -6,10 +6,9 @@ that both understand the same of whatever is recognised here.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 HEAD = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/api/[A-Za-z0-9/_.~-]*)(?:\?([!\"$-~]*))? HTTP/1\.1\r\n"
@@ -28,8 +27,7 @@ PERSONAL = {b"authorization", b"cookie", b"origin", b"if-match", b"range", b"con
 SCHEMES = {b"http": "http", b"https": "https"}
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(NamedTuple):
     """An anonymous read: where it goes, its id, and which answer it has, where it says so."""
 
     scheme: str
@@ -44,8 +42,7 @@ class Plain:
         return self.scheme, self.path, self.query
 
 
-@dataclass(frozen=True, slots=True)
-class Bare:
+class Bare(NamedTuple):
     """Any other request without a body: what WSGI has of its head, as gunicorn would say it."""
 
     environ: dict[str, Any]

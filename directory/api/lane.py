@@ -11,66 +11,27 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import Flask, g
-from werkzeug.exceptions import HTTPException
 
 from directory.api import operation, security
+from directory.api.answer import STATUSES, Answer, Headers, given, joined
+from directory.api.reads import ReadById, Reads
 from directory.freshness import Basis, Guard, Moment
 from directory.kept import Kept
 from directory.plain import Plain
 
 CAPACITY = 7 * 2**20  # bytes of answers kept by a process
-STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 800  # bytes that an entry takes beside its body
 # A request with any of these may get another answer than the next one.
 PERSONAL = ("HTTP_AUTHORIZATION", "HTTP_COOKIE", "HTTP_ORIGIN", "HTTP_IF_MATCH", "HTTP_RANGE")
 
 Environ = dict[str, Any]
-Headers = list[tuple[str, str]]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 Count = Callable[[str, str, int, float], None]  # method, route, status, seconds
-
-
-class _Route(NamedTuple):
-    """What makes the answer to a plain read."""
-
-    rule: str
-    view: Any
-    arguments: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A public answer. Of its headers, all but the request's id, it holds what others have too only by reference."""
-
-    media_type: str
-    own: Headers
-    shared: tuple[tuple[str, str], ...]
-    etag: str
-    body: bytes
-    route: str
-
-    def to(self, plain: Plain) -> tuple[int, Headers, bytes]:
-        """The status, the headers that it does not share, and the body, as a caller is to get them.
-
-        Who has it gets 304, without the headers of the content; and each gets the id of the request.
-        """
-        own = [*self.own, ("X-Request-ID", plain.request_id)]
-        if self._is_had(plain):
-            return 304, own, b""
-        return 200, [("Content-Type", self.media_type), ("Content-Length", str(len(self.body))), *own], self.body
-
-    def _is_had(self, plain: Plain) -> bool:
-        """Whether the caller has the answer: weak comparison, RFC 9110 section 13.1.2."""
-        if plain.if_none_match is None:
-            return False
-        tags = (tag.strip().removeprefix("W/") for tag in plain.if_none_match.split(","))
-        return any(tag in {"*", self.etag} for tag in tags)
 
 
 class Lane:
@@ -80,10 +41,7 @@ class Lane:
         self._flask, self._app, self.guard, self._count = flask, flask.wsgi_app, guard, count
         self.kept: Kept[Answer] = Kept(CAPACITY)
         self.failed = Failed()
-        self._paths = flask.url_map.bind("")
-        self._reads: dict[str, Any] = {
-            name: view for name, view in flask.view_functions.items() if _is_plain_read(view)
-        }
+        self._reads = Reads(flask)
         vary = ", ".join([*operation.PERSONAL, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
         plain, secure = ((("Vary", vary), *security.public_headers(scheme)) for scheme in ("http", "https"))
         self._shared = plain, secure
@@ -129,26 +87,24 @@ class Lane:
         Raises what the look raises.
         """
         answers: list[Answer | None] = [None] * len(plains)
-        asked: defaultdict[Any, list[tuple[int, _Route]]] = defaultdict(list)
+        asked: defaultdict[Any, list[tuple[int, ReadById]]] = defaultdict(list)
         for place, plain in enumerate(plains):
-            route = self._route(plain) if self.is_quick(plain) else None
-            if route is not None and route.view.operation.together is not None:
-                asked[route.view].append((place, route))
-        for view, routes in asked.items():
+            if (read := self._reads.by_id(plain)) is not None:
+                asked[read.view].append((place, read))
+        for view, reads in asked.items():
             with self._flask.app_context(), self.guard.at_hand() as there:
                 if not there:
                     break
-                found = operation.read_together(view.operation, [route.arguments for _, route in routes])
-            for (place, route), made in zip(routes, found, strict=True):
+                found = operation.read_together(view.operation, [read.id for _, read in reads])
+            for (place, read), made in zip(reads, found, strict=True):
                 if made is not None:
-                    answers[place] = answer = self._answer(made, plains[place], route)
+                    answers[place] = answer = self._answer(made, plains[place], read.rule)
                     self._keep(plains[place].address, moment, answer, made.basis)
         return answers
 
-    @staticmethod
-    def is_quick(plain: Plain) -> bool:
-        """Whether it may be answered together with others: it asks for one thing by its number and for no more."""
-        return not plain.query and "0" <= plain.path[-1] <= "9"
+    def is_quick(self, plain: Plain) -> bool:
+        """Whether it may be answered at once: an answer is kept, which may not hold, or takes a short look to make."""
+        return plain.address in self.kept or self._reads.by_id(plain) is not None
 
     def note(self, answer: Answer, plain: Plain, status: int, began: float) -> None:
         """Log and count a request; `began` is of time.perf_counter()."""
@@ -164,44 +120,36 @@ class Lane:
 
     def _made(self, plain: Plain) -> tuple[Answer, Basis | None] | None:
         """The answer of a route that can be asked without Flask, and its basis; None where the path has none."""
-        route = self._route(plain)
-        if route is None:
+        read = self._reads.find(plain)
+        if read is None:
             return None
         with self._flask.app_context():
             g.request_id = plain.request_id
-            query_string, view = plain.query.encode("latin-1"), route.view
-            made = operation.read(view.operation, view.view, plain.path, route.arguments, query_string)
-        return self._answer(made, plain, route), made.basis
+            query_string, view = plain.query.encode("latin-1"), read.view
+            made = operation.read(view.operation, view.view, plain.path, read.arguments, query_string)
+        return self._answer(made, plain, read.rule), made.basis
 
-    def _route(self, plain: Plain) -> _Route | None:
-        try:
-            rule, arguments = self._paths.match(plain.path, method="GET", return_rule=True)
-        except HTTPException:
-            return None
-        view = self._reads.get(rule.endpoint)
-        return None if view is None else _Route(rule.rule, view, dict(arguments))
-
-    def _answer(self, made: operation.Made, plain: Plain, route: _Route) -> Answer:
+    def _answer(self, made: operation.Made, plain: Plain, route: str) -> Answer:
         etag = f'"{made.etag}"'
         own, shared = [*made.headers.items(), ("ETag", etag)], self._shared[plain.scheme == "https"]
         # A copy, because what the encoder gives holds on to all of the buffer that it was written into.
-        return Answer("application/json", own, shared, etag, bytes(memoryview(made.body)), route.rule)
+        return Answer("application/json", own, shared, etag, bytes(memoryview(made.body)), route)
 
     def _passed(self, environ: Environ, start_response: StartResponse, plain: Plain) -> Iterable[bytes]:
         """Let the application answer, and keep the answer if it is public."""
         moment = self.guard.latest
         if moment is None:
             return self._app(environ, start_response)
-        given: dict[str, Any] = {}
+        head: list[Any] = []
 
         def note(status: str, headers: Headers, exc_info: Any = None) -> Any:
-            given.update(status=status, headers=headers)
+            head[:] = status, headers
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 
-        parts = self._app(environ, note)
-        body = joined(parts)
-        if _is_public(given["status"], given["headers"]):
-            self._keep(plain.address, moment, _answer(given["headers"], body, environ[security.ROUTE]))
+        body = joined(self._app(environ, note))
+        status, headers = head
+        if (answer := given(status, headers, body, environ[security.ROUTE])) is not None:
+            self._keep(plain.address, moment, answer)
         return [body]
 
     def _keep(self, key: tuple[str, ...], moment: Moment, answer: Answer, basis: Basis | None = None) -> None:
@@ -219,15 +167,6 @@ class Failed(threading.local):
         return error
 
 
-def joined(parts: Iterable[bytes]) -> bytes:
-    """The whole of a body that an application gives in parts, which are closed."""
-    try:
-        return b"".join(parts)
-    finally:
-        if close := getattr(parts, "close", None):
-            close()
-
-
 def _length(key: tuple[str, ...], answer: Answer) -> int:
     """What the address takes, and what the answer's own headers do, which may repeat it."""
     return sum(map(len, key)) + sum(len(value) for _, value in answer.own)
@@ -238,26 +177,6 @@ def _plain(environ: Environ) -> Plain:
     request_id = security.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     return Plain(environ["wsgi.url_scheme"], path, query, request_id, environ.get("HTTP_IF_NONE_MATCH"))
-
-
-def _is_plain_read(view: Any) -> bool:
-    """Whether anyone may call it, and all that it answers are data with an ETag."""
-    spec = getattr(view, "operation", None)
-    return view.access == "public" and spec is not None and spec.answer is not None and spec.etag
-
-
-def _is_public(status: str, headers: Headers) -> bool:
-    """Whether everybody would get the answer: a 200 that says that it is public, with an ETag and no cookie."""
-    named = {name.lower(): value for name, value in headers}
-    if not status.startswith("200 ") or "set-cookie" in named or "etag" not in named:
-        return False
-    return named.get("cache-control", "").startswith("public")
-
-
-def _answer(headers: Headers, body: bytes, route: str) -> Answer:
-    named = {name.lower(): value for name, value in headers}
-    own = [each for each in headers if each[0].lower() not in {"content-type", "content-length", "x-request-id"}]
-    return Answer(named["content-type"], own, (), named["etag"], body, route)
 
 
 def init_app(app: Flask, guard: Guard) -> None:

@@ -42,10 +42,10 @@ class Operation:
     `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
     transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
     the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
-    would give several anonymous callers, of the arguments in their paths: by one short look, and None to whom it would
-    raise. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`,
-    what the answer carries beyond what every answer does; `personal`, whether a public answer depends on who asks;
-    `media_types`, of what is no JSON.
+    would give several anonymous callers, by the ids that their paths end with: by one short look, and None to whom it
+    would raise. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may;
+    `headers`, what the answer carries beyond what every answer does; `personal`, whether a public answer depends on who
+    asks; `media_types`, of what is no JSON.
     """
 
     answer: Schema | None = None
@@ -57,7 +57,7 @@ class Operation:
     etag: bool = False
     transactional: bool = True
     basis: Callable[[Any, dict[str, Any]], Basis | None] | None = None
-    together: Callable[[list[dict[str, Any]]], list[Any]] | None = None
+    together: Callable[[list[int]], list[Any]] | None = None
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
     personal: bool = False
@@ -94,9 +94,9 @@ def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], quer
     return _public(view(**arguments, **query), query.get("query", {}), spec)
 
 
-def read_together(spec: Operation, asked: list[dict[str, Any]]) -> list["Made | None"]:
-    """What a read without a query gives several anonymous callers, by their arguments; None to whom it would raise."""
-    results = [] if spec.together is None else spec.together(asked)
+def read_together(spec: Operation, ids: list[int]) -> list["Made | None"]:
+    """What a read of one thing gives several anonymous callers, by its ids; None to whom it would raise."""
+    results = [] if spec.together is None else spec.together(ids)
     return [None if result is None else _public(result, {}, spec) for result in results]
 
 

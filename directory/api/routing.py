@@ -1,5 +1,6 @@
 """How paths map to routes: which ids there can be, and that every route says who may call it."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,10 +30,13 @@ def _numbers_to(highest: int) -> str:
     return f"(?:{'|'.join([shorter, *below, digits])})"
 
 
+ID = re.compile(_numbers_to(HIGHEST_ID))
+
+
 class IdConverter(BaseConverter):
     """A positive whole number of 63 bits; anything else is no path of ours, on any method."""
 
-    regex = _numbers_to(HIGHEST_ID)
+    regex = ID.pattern
 
     def to_python(self, value: str) -> int:
         """The id."""

@@ -10,7 +10,8 @@ from flask import Flask
 
 from directory import patience
 from directory.api import credentials, security
-from directory.api.lane import STATUSES, Answer, Lane, joined
+from directory.api.answer import STATUSES, Answer, joined
+from directory.api.lane import Lane
 from directory.freshness import SLOW
 from directory.plain import Bare, Plain, recognise
 from directory.services import sessions
@@ -39,8 +40,8 @@ class Wire:
         return recognise(head, self._hops, security.request_id)
 
     def is_quick(self, plain: Plain) -> bool:
-        """Whether it may be answered at once: an answer is kept, which may not hold, or takes a short look to make."""
-        return plain.address in self._lane.kept or self._lane.is_quick(plain)
+        """Whether it may be answered at once."""
+        return self._lane.is_quick(plain)
 
     def look_ahead(self, bares: list[Bare]) -> None:
         """Look up who asks, all by one look. Whom it does not tell, the application will look for itself."""
