@@ -1,10 +1,15 @@
 """What the fields of bodies and headers take, where it is easily got wrong."""
 
+from datetime import UTC, datetime
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from marshmallow import ValidationError
 
 from directory.api.schemas.accounts import Email
 from directory.api.schemas.admin import DecisionsInput
+from directory.services.webhooks import timestamp
 
 TAKEN = ["a@b.cd", "A.b+c@Sub.Example.ORG", "o'neill@a-b.example", "1@1.1", "a@xn--bcher-kva.example"]
 REFUSED = [
@@ -60,3 +65,14 @@ def test_an_if_match_that_names_no_version_lets_nothing_through(world, tag):
     answer = world.caller(owner).delete(f"/api/projects/{project_id}", headers={"If-Match": tag})
     assert (answer.status_code, answer.json["code"]) == (412, "precondition_failed")
     assert world.row(project_id) is not None
+
+
+@given(
+    st.datetimes(timezones=st.just(UTC))
+    | st.datetimes(timezones=st.just(UTC)).map(lambda at: at.replace(microsecond=0))
+)
+def test_an_instant_is_written_with_microseconds_also_where_they_are_none(instant):
+    written = timestamp(instant)
+    assert len(written) == len("2001-02-03T04:05:06.000000Z")
+    assert written == f"{instant.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    assert datetime.fromisoformat(written) == instant

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
+
 from directory.extensions import db
 from directory.models import Delivery, now
 from directory.services import catalog
@@ -101,4 +103,5 @@ def _json(value: Any) -> Any:
 
 def timestamp(instant: datetime) -> str:
     """An instant, which must be in UTC as all of ours are, in RFC 3339 with Z and microseconds."""
-    return instant.isoformat(timespec="microseconds")[:-6] + "Z"
+    written = orjson.dumps(instant, option=orjson.OPT_UTC_Z)[1:-1].decode()
+    return written if instant.microsecond else f"{written[:-1]}.000000Z"
