@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
+    parser.add_argument("--alone", action="store_true", help="without the ceilings: where only growth is asked for")
     parser.add_argument("--ops", nargs="+", default=[*OPERATIONS, *GROWING], choices=[*OPERATIONS, *GROWING])
     parser.add_argument(
         "--database", help="a PostgreSQL that runs already, as postgresql+psycopg://…; its bench_N are used"
@@ -61,8 +63,13 @@ def main() -> None:
         if not given.sqlite:
             postgres = Running(given.database) if given.database else durable(stack)
             redis = stack.enter_context(servers.redis(own=True))
-        for size in given.sizes:
-            results += run_size(size, given, postgres, redis)
+        directories = [fill(size, given, postgres, redis) for size in given.sizes]
+        # A round is of all sizes: the machine's own pace changes too much to measure one long after another.
+        for round_ in range(1, given.rounds + 1):
+            for directory in directories:
+                for name in ("ours", *([] if given.alone else OTHERS)):
+                    results += serve(name, directory, round_, given, postgres)
+                flask(directory.environment, "recount", "--check")
     (given.out / "results.json").write_text(json.dumps(results, indent=1))
     (given.out / "table.md").write_text(text := table(results) + growth(results))
     (given.out / "cost.svg").write_text(plot(results))
@@ -92,8 +99,17 @@ class Running:
         self.pid = int(row[0].split()[0])
 
 
-def run_size(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> list[dict[str, Any]]:
-    """All rounds at one size."""
+@dataclass(frozen=True)
+class Filled:
+    """A directory to be served: its size, its settings, and what can be asked of it."""
+
+    size: int
+    environment: dict[str, str]
+    subjects: Subjects
+
+
+def fill(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> Filled:
+    """The directory of a size."""
     if postgres is None:
         url = f"sqlite:///{given.out / f'bench_{size}.db'}"
         (given.out / f"bench_{size}.db").unlink(missing_ok=True)
@@ -110,27 +126,13 @@ def run_size(size: int, given: argparse.Namespace, postgres: Any, redis: Any) ->
     flask(environment, "db", "upgrade")
     if not given.database:
         flask(environment, "seed", "--projects", str(size))
-    subjects = prepare(url, environment)
+    return Filled(size, environment, prepare(url, environment))
+
+
+def serve(name: str, directory: Filled, round_: int, given: Any, postgres: Any) -> list[dict[str, Any]]:
+    """One server's part of a round, over one directory."""
+    size, environment, subjects = directory.size, directory.environment, directory.subjects
     base = f"http://127.0.0.1:{environment['PORT']}"
-    results = []
-    for round_ in range(1, given.rounds + 1):
-        for name in ("ours", *OTHERS):
-            results += serve(name, environment, base, size, round_, subjects, given, postgres)
-        flask(environment, "recount", "--check")
-    return results
-
-
-def serve(
-    name: str,
-    environment: dict[str, str],
-    base: str,
-    size: int,
-    round_: int,
-    subjects: Subjects,
-    given: Any,
-    postgres: Any,
-) -> list[dict[str, Any]]:
-    """One server's part of a round."""
     gunicorn = [sys.executable, "-m", "gunicorn"]
     if name == "ours":
         command = [*gunicorn, "-c", "gunicorn.conf.py", "wsgi:app"]

@@ -47,26 +47,30 @@ def _line(op: str, server: str, mine: Rows, rows: Rows) -> str:
 
 
 def growth(rows: Rows) -> str:
-    """What a request costs at each size, in CPU microseconds of server and database, and as a multiple of the first.
+    """What a request costs at each size, in CPU microseconds of server and database: medians of all rounds.
 
-    Of what is timed one by one the median time instead.
+    Of what is timed one by one, its median time instead. As a multiple of the first, the median of the rounds' own
+    multiples, and the least and the greatest.
     """
     sizes = sorted({row["size"] for row in rows})
     if len(sizes) < 2:
         return ""
-    lines = ["", "### Growth", "", "| operation | " + " | ".join(f"{size:,}" for size in sizes) + " | last to first |"]
+    lines = ["", "### Growth", "", "| operation | " + " | ".join(f"{size:,}" for size in sizes)]
+    lines[-1] += " | last to first (min-max) |"
     lines.append("|---" * (len(sizes) + 2) + "|")
     for op in dict.fromkeys(row["op"] for row in rows):
-        costs = [_cost([r for r in rows if (r["server"], r["op"], r["size"]) == ("ours", op, size)]) for size in sizes]
-        shown = (f"{cost:,.0f} us" if unit == "us" else f"{cost:,.1f} ms" for cost, unit in costs)
-        lines.append(f"| {op} | {' | '.join(shown)} | {costs[-1][0] / costs[0][0]:.2f} |")
+        mine = [row for row in rows if (row["server"], row["op"]) == ("ours", op)]
+        costs = [[_cost(row) for row in mine if row["size"] == size] for size in sizes]
+        multiples = [last / first for first, last in zip(costs[0], costs[-1], strict=True)]
+        spread = f"{statistics.median(multiples):.2f} ({min(multiples):.2f}-{max(multiples):.2f})"
+        unit = "us" if "server_us" in mine[0] else "ms"
+        shown = (f"{statistics.median(each):,.{0 if unit == 'us' else 1}f} {unit}" for each in costs)
+        lines.append(f"| {op} | {' | '.join(shown)} | {spread} |")
     return "\n".join(lines) + "\n"
 
 
-def _cost(rows: Rows) -> tuple[float, str]:
-    if "server_us" not in rows[0]:
-        return statistics.median(row["p50_ms"] for row in rows), "ms"
-    return statistics.median(row["server_us"] + row.get("database_us", 0) for row in rows), "us"
+def _cost(row: dict[str, Any]) -> float:
+    return float(row["server_us"] + row.get("database_us", 0) if "server_us" in row else row["p50_ms"])
 
 
 def _like(op: str) -> str:
