@@ -37,7 +37,7 @@ class Probe(Protocol):
 
 
 def probe(engine: Engine) -> Probe:
-    """A new one. Raises what the driver raises."""
+    """A new probe. Raises what the driver raises."""
     connection = engine.raw_connection()
     connection.detach()  # it is never given back to the pool
     kind = PostgresqlProbe if engine.dialect.name == "postgresql" else SqliteProbe

@@ -239,6 +239,31 @@ def test_several_projects_are_made_by_one_look(
         assert lane.kept._answers[plains[place].address].basis == made[1]
 
 
+def test_what_is_kept_and_what_a_short_look_makes_needs_no_thread(app: Flask, world: World, api: Api) -> None:
+    project, wire = world.project(), app.extensions["wire"]
+    assert wire.is_quick(plain_of(f"/api/projects/{project}"))
+    others = [plain_of("/api/projects"), plain_of("/api/projects", "page=1"), plain_of("/api/categories")]
+    unanswered = [plain_of(f"/api/projects/{project}", "a=1"), plain_of("/api/projects/0"), plain_of("/api/nothing")]
+    assert not any(map(wire.is_quick, [*others, *unanswered]))
+    for plain in [*others, *unanswered]:
+        api.get(plain.path, query_string=plain.query)
+    assert all(map(wire.is_quick, others))
+    assert not any(map(wire.is_quick, unanswered))
+
+
+def test_what_fails_before_the_route_is_known_is_told_as_any_failure(
+    app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.get("/api/categories")  # so that there is a moment
+
+    def fail(*_: Any) -> None:
+        raise OSError("no session")
+
+    monkeypatch.setattr(app.session_interface, "open_session", fail)
+    answer = api.get("/api/nothing")
+    assert (answer.status_code, answer.json["code"]) == (500, "internal")
+
+
 def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
     project = world.project()
     wire, guard = app.extensions["wire"], app.extensions["guard"]

@@ -52,8 +52,18 @@ def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(ap
     assert reads.by_id(plain_of("/api/projects/1", "page=1")) is None
 
 
-@pytest.mark.parametrize("rule", ["/api/things", "/api/things/<int:number>", "/api/<slug:kind>/<id:number>"])
-def test_what_is_not_one_thing_by_its_id_cannot_be_read_together(make_app: Any, rule: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "rule"),
+    [
+        ("GET", "/api/things"),
+        ("GET", "/api/things/<int:number>"),
+        ("GET", "/api/things/<id:number>.json"),
+        ("GET", "/api/things/<id:number>-<id:other>"),
+        ("GET", "/api/<slug:kind>/<id:number>"),
+        ("POST", "/api/things/<id:number>"),
+    ],
+)
+def test_what_is_not_one_thing_by_its_id_cannot_be_read_together(make_app: Any, method: str, rule: str) -> None:
     app = make_app()
 
     @public
@@ -61,6 +71,6 @@ def test_what_is_not_one_thing_by_its_id_cannot_be_read_together(make_app: Any, 
     def thing(**_arguments: Any) -> None:
         """Nothing."""
 
-    app.add_url_rule(rule, "thing", thing)
+    app.add_url_rule(rule, "thing", thing, methods=[method])
     with pytest.raises(RuntimeError, match="cannot be read together"):
         Reads(app)

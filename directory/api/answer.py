@@ -38,7 +38,7 @@ class Answer(NamedTuple):
         return any(tag in {"*", self.etag} for tag in tags)
 
 
-def given(status: str, headers: Headers, body: bytes, route: str) -> Answer | None:
+def public_answer(status: str, headers: Headers, body: bytes, route: str) -> Answer | None:
     """The answer that an application gave; None unless everybody would get it.
 
     That is a 200 that says that it is public, with an ETag and no cookie.

@@ -50,8 +50,9 @@ def cookie(request: Request) -> str | None:
 
 def proof(environ: dict[str, Any], cookie_name: str) -> sessions.Proof | None:
     """What `load` will look up for a request that Flask has not seen yet; None where it will look for nothing."""
-    secret = parse_cookie(environ["HTTP_COOKIE"]).get(cookie_name) if "HTTP_COOKIE" in environ else None
-    return _proof(_bearer(environ.get("HTTP_AUTHORIZATION", "")), secret)
+    token = _bearer(environ.get("HTTP_AUTHORIZATION", ""))
+    given = environ.get("HTTP_COOKIE") if token is None else None
+    return _proof(token, parse_cookie(given).get(cookie_name) if given else None)
 
 
 def _proof(token: str | None, secret: str | None) -> sessions.Proof | None:
@@ -64,8 +65,8 @@ def _proof(token: str | None, secret: str | None) -> sessions.Proof | None:
 def load(request: Request) -> Caller | None:
     """The caller; None for an anonymous one, or whose session is over. Raises Unauthenticated for a bad token."""
     token = bearer(request)
-    proof = _proof(token, cookie(request) if token is None else None)
-    found = None if proof is None else sessions.who(proof, request.environ.get(KNOWN, sessions.NOTHING))
+    shown = _proof(token, cookie(request) if token is None else None)
+    found = None if shown is None else sessions.who(shown, request.environ.get(KNOWN, sessions.NOTHING))
     if found is None:
         if token is not None:
             raise Unauthenticated("The bearer token is unknown, expired or revoked.")

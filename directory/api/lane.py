@@ -16,7 +16,7 @@ from typing import Any
 from flask import Flask, g
 
 from directory.api import operation, security
-from directory.api.answer import STATUSES, Answer, Headers, given, joined
+from directory.api.answer import STATUSES, Answer, Headers, joined, public_answer
 from directory.api.reads import ReadById, Reads
 from directory.freshness import Basis, Guard, Moment
 from directory.kept import Kept
@@ -148,7 +148,7 @@ class Lane:
 
         body = joined(self._app(environ, note))
         status, headers = head
-        if (answer := given(status, headers, body, environ[security.ROUTE])) is not None:
+        if (answer := public_answer(status, headers, body, environ.get(security.ROUTE, "none"))) is not None:
             self._keep(plain.address, moment, answer)
         return [body]
 

@@ -95,7 +95,7 @@ def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], quer
 
 
 def read_together(spec: Operation, ids: list[int]) -> list["Made | None"]:
-    """What a read of one thing gives several anonymous callers, by its ids; None to whom it would raise."""
+    """What a read of one thing gives several anonymous callers, by their ids; None to whom it would raise."""
     results = [] if spec.together is None else spec.together(ids)
     return [None if result is None else _public(result, {}, spec) for result in results]
 

@@ -87,7 +87,7 @@ def look_up(proofs: list[Proof]) -> Known:
     return found
 
 
-def who(proof: Proof, known: Known = NOTHING) -> tuple[Caller, bool] | None:
+def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
     """The caller whom a live session or token names, and whether its last use needs writing; None if there is none."""
     row = known[proof] if proof in known else proof.kind.find(proof.key)
     if row is None:
