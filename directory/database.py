@@ -2,7 +2,7 @@
 
 Reads run in a plain transaction. A write runs in `transaction`, which on SQLite takes the write lock at its start
 (a read that turns into a write fails at once there, whatever the busy timeout) and on either database rolls back and
-runs the work again when it lost against another transaction.
+runs the work again when it lost against another transaction. In read-only mode no request begins one.
 """
 
 import logging
@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import orjson
+from flask import current_app, has_request_context
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
 
 from directory import patience
-from directory.errors import Unavailable
+from directory.errors import ReadOnly, Unavailable
 from directory.extensions import db
 
 T = TypeVar("T")
@@ -137,8 +138,9 @@ def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
     """One write transaction of the current session: committed at the end, rolled back by any exception.
 
     Without `wait` it fails at once where it would wait for another writer: for what may be left undone.
-    Raises Unavailable where another writer of this process takes too long.
+    Raises ReadOnly, and Unavailable where another writer of this process takes too long.
     """
+    require_writable()
     if db.session.registry.has():
         db.session.rollback()  # ends what was read before
     if single and on_postgresql():
@@ -152,6 +154,16 @@ def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
     except BaseException:
         db.session.rollback()
         raise
+
+
+def require_writable() -> None:
+    """Raise ReadOnly where a request would write in read-only mode.
+
+    Commands may write all the same: one of them moves the data for which the service is in that mode. So it is no
+    setting of the connections.
+    """
+    if has_request_context() and current_app.config["READ_ONLY"]:
+        raise ReadOnly
 
 
 @contextmanager

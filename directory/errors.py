@@ -23,7 +23,8 @@ DirectoryError
 │   └── CategoryInUse       category_in_use
 ├── PreconditionFailed      precondition_failed     If-Match named another version
 ├── RateLimited             rate_limited            carries retry_after
-└── Unavailable             unavailable             the database does not answer within its bounds
+├── Unavailable             unavailable             the database does not answer within its bounds
+└── ReadOnly                read_only               the service takes no writes, as its operator wants it
 """
 
 from typing import Any
@@ -215,3 +216,11 @@ class Unavailable(DirectoryError):
     code = "unavailable"
     default = "The service cannot reach its database in time. Try again shortly."
     retry_after = 2
+
+
+class ReadOnly(DirectoryError):
+    """The service is set to take no writes."""
+
+    code = "read_only"
+    default = "The service takes no writes at present. Reads go on."
+    retry_after = 60  # it is for minutes, and those who come back every other second would be refused for nothing

@@ -37,6 +37,7 @@ STATUSES = {
     "rate_limited": 429,
     "internal": 500,
     "unavailable": 503,
+    "read_only": 503,
 }
 
 

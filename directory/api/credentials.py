@@ -1,6 +1,7 @@
 """Who calls: the session cookie or the bearer token of a request, as Flask-Login's request loader."""
 
 import logging
+from contextlib import suppress
 from typing import Any
 
 from flask import Flask, Request, Response, current_app, g, request
@@ -10,7 +11,7 @@ from werkzeug.http import parse_cookie
 
 from directory.api.routing import hookless
 from directory.database import writing
-from directory.errors import Unauthenticated, Unavailable
+from directory.errors import ReadOnly, Unauthenticated, Unavailable
 from directory.extensions import login_manager
 from directory.services import sessions
 from directory.services.identity import Caller
@@ -78,9 +79,9 @@ def load(request: Request) -> Caller | None:
 
 
 def _touch(caller: Caller) -> None:
-    """Record the use. A busy or read-only database is no reason to refuse a request."""
+    """Record the use, but in read-only mode. A busy or read-only database is no reason to refuse a request."""
     try:
-        with writing(wait=False):
+        with suppress(ReadOnly), writing(wait=False):
             sessions.touch(caller)
     except (SQLAlchemyError, Unavailable) as error:
         log.info("last use not recorded", extra={"reason": type(error).__name__})

@@ -114,6 +114,12 @@ KINDS = {
         "Unavailable",
         "The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds.",
     ),
+    "read_only": Kind(
+        503,
+        "Read-only",
+        "The service takes no writes at present, signing in included, while its data are being moved or saved. Reads "
+        "go on. Nothing was done; try again after Retry-After seconds.",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""What every request and response goes through: its id, the cross-site rule, CORS, security headers, its log line."""
+"""What every request and response goes through: its id, read-only mode, cross-site rule, CORS, headers, log line."""
 
 import logging
 import re
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, current_app, g, request
 
 from directory.api.credentials import bearer, cookie, known
+from directory.database import require_writable
 from directory.errors import CrossSiteRequest
 
 log = logging.getLogger("directory.access")
@@ -38,6 +39,7 @@ def init_app(app: Flask) -> None:
     """Put the hooks around every request, unknown paths included."""
     app.before_request(_begin)
     app.before_request(_preflight)
+    app.before_request(_refuse_in_read_only_mode)
     app.before_request(_refuse_cross_site)
     app.after_request(_finish)
     app.wsgi_app = Sealed(app.wsgi_app)  # type: ignore[method-assign]
@@ -104,12 +106,23 @@ def _preflight() -> Response | None:
     return response
 
 
+def _writes() -> bool:
+    """Whether the request is for a route that writes."""
+    return request.method not in SAFE_METHODS and request.routing_exception is None
+
+
+def _refuse_in_read_only_mode() -> None:
+    """Refuse every write in read-only mode, whoever asks, before the database is asked or a password hashed."""
+    if _writes():
+        require_writable()
+
+
 def _refuse_cross_site() -> None:
     """Refuse a write that another site's page caused, by Fetch Metadata and, where that is absent, by Origin.
 
     A bearer token proves itself: no page can add it to a request, so such a request is judged by it alone.
     """
-    if request.method in SAFE_METHODS or request.routing_exception is not None or bearer(request) is not None:
+    if not _writes() or bearer(request) is not None:
         return
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if site is not None:

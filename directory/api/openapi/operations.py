@@ -18,7 +18,7 @@ from directory.errors import PreconditionFailed
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG
 
 EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")
-WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_media_type")
+WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_media_type", "read_only")
 BY_ACCESS = {"public": (), "member": (), "owner": ("not_owner", "not_found"), "admin": ("admin_required",)}
 ANY_CREDENTIALS: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]
 
