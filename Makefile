@@ -39,11 +39,12 @@ run: .venv/.run ## Serve on http://127.0.0.1:8000, with demo projects where the 
 test: .venv/.test ## Run the whole suite
 	@$(PYTEST) $(PYTEST_ARGS)
 
-check: .venv/.test ## Style, types, imports, and the suite with its coverage: what a change must pass
+check: .venv/.test ## Style, types, imports, known faults, and the suite with its coverage: what a change must pass
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python .ci/audit.py
 	@$(PYTEST) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
@@ -75,7 +76,7 @@ trial: ## Install what is pinned into a folder of its own, as production does, a
 	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/flask" db upgrade 2>/dev/null; \
 	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/gunicorn" -c gunicorn.conf.py --check-config
 
-audit: .venv/.test ## Look up what is pinned in the Python Packaging Advisory Database (needs pypi.org)
+audit: .venv/.test ## As check does, look what is pinned up among known vulnerabilities, and fail where that cannot be done
 	@$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
 
 clean: ## Remove what the tools leave behind; .venv and instance stay
