@@ -4,20 +4,23 @@ import os
 import re
 import subprocess
 import sys
+import time
 from datetime import timedelta
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 from sqlalchemy import update
 
-from directory.api import metrics
+from directory.api import lane, metrics
 from directory.database import transaction
 from directory.extensions import db, limiter
 from directory.models import Delivery, now
 from tests.factories import Api, World
 from tests.outbox import endpoint, put
 
-# One process of several: it makes as many requests as it is told, and prints what a scrape of it says.
+# One process of several: it makes as many requests and faults as it is told, and prints what a scrape of it says.
 PROCESS = """
 import sys
 from tests.conftest import build
@@ -25,6 +28,8 @@ from tests.factories import Api
 api = Api(build(sys.argv[1], METRICS_ENABLED="true"))
 for _ in range(int(sys.argv[2])):
     api.get("/healthz")
+for _ in range(int(sys.argv[3])):
+    api.app.extensions["metrics"].count("GET", "none", 500, 5.1)
 print(api.get("/metrics").text)
 """
 
@@ -79,6 +84,30 @@ def test_requests_are_counted_by_method_route_and_status(api, world, scrape):
     assert requests(found, method="POST", route="/api/projects", status="401") == 1
     assert found["directory_request_seconds_count", ("method", "GET"), ("route", route)] == 3
     assert found["directory_request_seconds_sum", ("method", "GET"), ("route", route)] > 0
+
+
+def test_the_first_fault_is_an_increase(app, api, scrape, monkeypatch):
+    before = scrape()
+
+    def fail(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr(metrics, "page", fail)
+    assert api.get("/metrics").status_code == 500
+    monkeypatch.undo()
+    assert (before["directory_faults_total",], scrape()["directory_faults_total",]) == (0, 1)
+
+
+@pytest.mark.parametrize(("counts", "path"), [(metrics, "/healthz"), (lane, "/api/categories")])
+def test_the_first_answer_that_took_too_long_is_an_increase(api, scrape, monkeypatch, counts, path):
+    before = scrape()
+    clock = count(time.perf_counter() + 6, 6)
+    monkeypatch.setattr(counts, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    assert api.get(path).status_code == 200
+    monkeypatch.undo()
+    after = scrape()
+    assert (before["directory_late_total",], after["directory_late_total",]) == (0, 1)
+    assert after["directory_faults_total",] == 0
 
 
 def test_an_answer_that_is_given_again_is_counted_too(api, scrape):
@@ -174,10 +203,12 @@ def test_a_limiter_that_lost_its_storage_shows(scrape, monkeypatch, away):
 
 def test_several_processes_answer_as_one(database, tmp_path):
     environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
-    first, second = (samples(run(PROCESS, database.url, count, env=environ)) for count in ("2", "3"))
+    first, second = (samples(run(PROCESS, database.url, *counts, env=environ)) for counts in (("2", "0"), ("3", "1")))
     assert requests(first, method="GET", route="/healthz", status="200") == 2
     assert requests(second, method="GET", route="/healthz", status="200") == 5
     assert second["directory_submissions_total",] == 0
+    for name in ("directory_faults_total", "directory_late_total"):
+        assert (first[name,], second[name,]) == (0, 1)
 
 
 def run(program, *arguments, env=None):

@@ -59,6 +59,24 @@ def test_an_alert_names_only_metrics_and_labels_that_there_are(scraped: dict[str
             assert set(re.findall(r"(\w+)\s*[=!]", selector)) <= scraped[name], rule["alert"]
 
 
+def test_what_an_alert_reads_is_there_from_the_start_or_the_page_says_that_it_is_not(make_app: Any) -> None:
+    fresh = [
+        (sample.name, set(sample.labels.items()))
+        for family in parse(Api(make_app(METRICS_ENABLED="true")).get("/metrics").text)
+        for sample in family.samples
+    ]
+
+    def there(name: str, selector: str) -> bool:
+        wanted = set(re.findall(r'(\w+)="([^"]*)"', selector))
+        return any(name == found and wanted <= labels for found, labels in fresh)
+
+    read = {rule["alert"]: re.findall(r"\b(directory_\w+)(?:\{([^}]*)\})?", rule["expr"]) for rule in RULES}
+    begins_later = {alert for alert, series in read.items() if not all(there(*each) for each in series)}
+    told = PAGE.partition("By contrast")[2].partition("read series that begin")[0]
+    assert begins_later == set(words(told))
+    assert {"DirectoryFault", "DirectoryPromiseOfFiveSecondsBroken"} <= read.keys() - begins_later
+
+
 def test_a_route_or_a_state_that_an_alert_selects_is_one(make_app: Any) -> None:
     routes = {rule.rule for rule in make_app().url_map.iter_rules()}
     expressions = " ".join(rule["expr"] for rule in RULES)

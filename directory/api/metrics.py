@@ -51,6 +51,9 @@ class Metrics:
         self.votes = Counter(
             "directory_votes", "Votes acknowledged, by what they left behind.", ("vote",), registry=self.registry
         )
+        # Without labels, so that they are there at 0: the first count of a series that appears with it is no increase.
+        self.faults = Counter("directory_faults", "Requests answered with 500.", registry=self.registry)
+        self.late = Counter("directory_late", "Requests that took longer than 5 s.", registry=self.registry)
         self.fallback = Gauge(
             "directory_ratelimit_fallback",
             "1 while Redis is out of reach and a process counts rate limits by itself.",
@@ -62,6 +65,10 @@ class Metrics:
         """Count a request. Labels are ours alone: a client's own paths and methods would make ever new series."""
         self.requests.labels(method if method in METHODS else "other", route, status).inc()
         self.seconds.labels(method if method in METHODS else "other", route).observe(seconds)
+        if status == 500:
+            self.faults.inc()
+        if seconds > BUCKETS[-1]:
+            self.late.inc()
 
     def page(self) -> Response:
         """All metrics in the text format: this process's, or of all that share the folder; and the database's."""
