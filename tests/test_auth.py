@@ -1,5 +1,7 @@
 """Registering, signing in and out, and changing one's account, over HTTP."""
 
+import re
+
 import pytest
 
 from directory.database import transaction
@@ -139,6 +141,23 @@ def test_a_wrong_login_costs_one_hash_whether_or_not_the_account_exists(world, a
         api.post("/api/auth/login", {"login": login, "password": "not the password"})
     assert len(verified) == len(logins)
     assert {stored.rpartition("$")[0].rpartition("$")[0] for stored in verified} == {"$argon2id$v=19$m=8,t=1,p=1"}
+
+
+def test_what_is_left_for_guesses_does_not_tell_whose_an_address_is(make_app, world):
+    api = Api(make_app(RATELIMIT_ENABLED="true", RATELIMIT_AUTH="8 per hour"))
+    world.user("ada")
+
+    def states(login, password="a wrong password"):
+        answer = api.post("/api/auth/login", {"login": login, "password": password})
+        assert answer.headers["RateLimit-Policy"].count("q=") == answer.headers["RateLimit"].count("r=")
+        return answer.status_code, dict(re.findall(r'"(\w+)-3600s";r=(\d+)', answer.headers["RateLimit"]))
+
+    assert [states(login) for login in ("ada", " ada", "ada@example.org", "nobody@example.org")] == [
+        (401, {"auth": str(left)}) for left in (7, 6, 5, 4)
+    ]
+    assert states("ada", PASSWORD) == (200, {"auth": "3"})
+    # Who is refused has to know for how long.
+    assert states("ada@example.org", PASSWORD) == (429, {"auth": "2", "account": "0"})
 
 
 def test_a_suspension_is_told_only_after_the_right_password(world, api):

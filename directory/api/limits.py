@@ -173,16 +173,20 @@ def spend(tier: str) -> None:
         spent[tier] = _standings(tier)
 
 
-def spend_on_account(account_id: int | None, login: str = "") -> None:
+def spend_on_account(account_id: int | None, login: str | None = None) -> None:
     """Count a guess at an account's password from this address, or at that of a login that nobody has.
 
     The key is written to Redis and, once the limit is used up, to the log; but what nobody has for a login may be a
-    password that was typed into the wrong field. Raises RateLimitExceeded.
+    password that was typed into the wrong field. Who gives a login has not proved to have the account: the headers tell
+    him how its limit stands only when it refuses him. Raises RateLimitExceeded.
     """
     g.account_id = account_id
     # The mark keeps a login such as "7" from being counted as the account of that number.
-    g.account = str(account_id) if account_id else f"?{_masked(login.lower())}"
+    g.account = str(account_id) if account_id else f"?{_masked((login or '').lower())}"
     spend("account")
+    if login is not None:
+        # A guess by username and one by e-mail address would leave one less each, and tell that they are one account's.
+        g.spent.pop("account", None)
 
 
 def _masked(text: str) -> str:

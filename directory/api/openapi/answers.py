@@ -44,7 +44,7 @@ HEADERS: dict[str, dict[str, Any]] = {
     "Allow": {"description": "The methods that the path takes.", "required": True, "schema": TEXT},
     "RateLimit": {
         "description": "What is left of each limit that the request was counted against (IETF draft): `r` requests "
-        "for `t` seconds.",
+        "for `t` seconds. A login is told of an account's own limit only when that refuses it.",
         "schema": TEXT,
     },
     "RateLimit-Policy": {"description": "Those limits: `q` requests in `w` seconds.", "schema": TEXT},
