@@ -99,10 +99,8 @@ def migrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param == "sqlite":
         yield SqliteDatabase(tmp_path_factory.mktemp("sqlite"))
         return
-    try:
+    with servers.or_skip():
         servers.url_of(servers.DATABASE)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     database = PostgresqlDatabase(os.environ.get("PYTEST_XDIST_WORKER", "main"))
     yield database
     database.drop()

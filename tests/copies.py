@@ -19,10 +19,8 @@ def emptied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     if request.param == "sqlite":
         yield SqliteDatabase(tmp_path_factory.mktemp("target"))
         return
-    try:
+    with servers.or_skip():
         servers.url_of(servers.DATABASE)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     target = PostgresqlDatabase("target")
     yield target
     target.drop()

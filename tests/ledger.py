@@ -5,8 +5,9 @@ may have been done or not). When the faults are over, `check` names everything t
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator
+import time
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -24,6 +25,8 @@ EDGES = {
     "project.deleted": {(s, None) for s in ("pending", "live", "rejected")},
 }
 DECISIONS = {"approve": "project.approved", "reject": "project.rejected", "unpublish": "project.unpublished"}
+# What a project is after it; of an edit its caller is told, and one that was not answered may send it to review.
+STATES = {"submit": "pending", "approve": "live", "reject": "rejected", "unpublish": "pending", "edit": "pending"}
 
 
 class Ledger:
@@ -34,16 +37,22 @@ class Ledger:
         self._file = path.open("a")
         self._turn = Lock()
 
-    def note(self, op: str, status: int | None, **args: Any) -> None:
-        """Add a line: toggle, cast, withdraw (user, project), submit, delete, approve, reject, unpublish (project)."""
+    def note(self, op: str, status: int | None, *, began: float | None = None, **args: Any) -> None:
+        """Add a line: toggle, cast, withdraw (user, project), submit, edit, delete, approve, reject, unpublish.
+
+        The last six are of a project. A submission and an edit have a `title`, an edit also the `state` that its
+        caller was told of. `began` is when it was asked, by time.monotonic(); without it nothing else was meanwhile.
+        """
         reply = "unknown" if status is None or status >= 500 else status
         with self._turn:
-            self._file.write(json.dumps({"op": op, **args, "reply": reply}) + "\n")
+            ended = time.monotonic()
+            line = {"op": op, **args, "reply": reply, "began": ended if began is None else began, "ended": ended}
+            self._file.write(json.dumps(line) + "\n")
             self._file.flush()
 
     def acknowledged(self) -> int:
         """How many writes were done, as their callers were told."""
-        return sum(entry["reply"] in {200, 201, 204} for entry in entries(self.path))
+        return sum(_good(entry) for entry in entries(self.path))
 
     def close(self) -> None:
         self._file.close()
@@ -65,6 +74,7 @@ def check(path: Path, url: str, *, late: bool = False) -> list[str]:
         return [
             *_counts(connection), *_edges(connection), *_outbox(connection), *_admins(connection),
             *_votes(connection, noted, late), *_projects(connection, noted), *_decisions(connection, noted),
+            *_states(connection, noted, late), *_titles(connection, noted, late),
         ]  # fmt: skip
 
 
@@ -106,10 +116,16 @@ def _outbox(connection: Connection) -> Iterator[str]:
 
 
 def _admins(connection: Connection) -> Iterator[str]:
-    """Somebody administers."""
+    """Somebody administers, and whoever was demoted or suspended has changed nobody else since."""
     query = "SELECT count(*) FROM users WHERE role = 'admin' AND status = 'active'"
     if _rows(connection, query) == [(0,)]:
         yield "there is no active administrator"
+    log = "SELECT actor_id, user_id, action, to_state FROM audit_entries WHERE action LIKE 'user.%changed' ORDER BY id"
+    lost: dict[int, set[str]] = defaultdict(set)
+    for actor, user, action, target in _rows(connection, log):
+        if lost[actor] and actor != user:
+            yield f"user {actor} made user {user} {target} after having lost that power"
+        (lost[user].discard if target in {"admin", "active"} else lost[user].add)(action)
 
 
 def _votes(connection: Connection, entries: list[dict[str, Any]], late: bool) -> Iterator[str]:
@@ -148,10 +164,56 @@ def _projects(connection: Connection, entries: list[dict[str, Any]]) -> Iterator
 
 
 def _decisions(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[str]:
-    """What was acknowledged as decided is in the audit log."""
-    query = "SELECT DISTINCT action, project_id FROM audit_entries"
-    done = set(_rows(connection, query))
+    """What was acknowledged as decided is in the audit log, each unpublishing by a line of its own.
+
+    To approve (or reject) what is approved already is acknowledged too, and changes nothing.
+    """
+    log = Counter(_rows(connection, "SELECT action, project_id FROM audit_entries"))
+    told = Counter((entry["op"], entry["project"]) for entry in entries if entry["op"] in DECISIONS and _good(entry))
+    for (op, project), times in told.items():
+        happened = log[DECISIONS[op], project]
+        if not happened:
+            yield f"project {project}: {op} was acknowledged and never happened"
+        elif op == "unpublish" and happened < times:
+            yield f"project {project}: {op} was acknowledged {times} times and happened {happened} times"
+
+
+def _states(connection: Connection, entries: list[dict[str, Any]], late: bool) -> Iterator[str]:
+    """A project is what the last of the decisions about it (or edits of it) has made of it."""
+    stored = dict(_rows(connection, "SELECT id, status FROM projects"))
+    for project, noted in _by_project(entries, STATES).items():
+        allowed = {entry.get("state") or STATES[entry["op"]] for entry in _last(noted, late)}
+        if project in stored and stored[project] not in allowed:
+            told = " or ".join(sorted(allowed))
+            yield f"project {project} is {stored[project]}, by what was acknowledged {told}"
+
+
+def _titles(connection: Connection, entries: list[dict[str, Any]], late: bool) -> Iterator[str]:
+    """A project has the title that it was given last."""
+    stored = dict(_rows(connection, "SELECT id, title FROM projects"))
+    titled = [entry for entry in entries if "title" in entry]
+    for project, noted in _by_project(titled, {"submit", "edit"}).items():
+        allowed = {entry["title"] for entry in _last(noted, late)}
+        if project in stored and stored[project] not in allowed:
+            told = " or ".join(sorted(allowed))
+            yield f"project {project} is called {stored[project]}, by what was acknowledged {told}"
+
+
+def _by_project(entries: list[dict[str, Any]], ops: Container[str]) -> dict[int, list[dict[str, Any]]]:
+    """What was done, or may have been, to each project of which something was acknowledged."""
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for entry in entries:
-        wanted = (DECISIONS.get(entry["op"]), entry.get("project"))
-        if wanted[0] and entry["reply"] == 200 and wanted not in done:
-            yield f"project {entry['project']}: {entry['op']} was acknowledged and never happened"
+        if entry["op"] in ops and entry["reply"] in {200, 201, "unknown"} and entry["project"] is not None:
+            found[entry["project"]].append(entry)
+    return {project: noted for project, noted in found.items() if any(_good(entry) for entry in noted)}
+
+
+def _last(noted: list[dict[str, Any]], late: bool) -> list[dict[str, Any]]:
+    """Those that may have been done last: no other was acknowledged that was asked only after their answer."""
+    settled = max(entry["began"] for entry in noted if _good(entry))
+    return [entry for entry in noted if entry["ended"] >= settled or (late and not _good(entry))]
+
+
+def _good(entry: dict[str, Any]) -> bool:
+    """Whether its caller was told that it was done."""
+    return entry["reply"] in {200, 201, 204}

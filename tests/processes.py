@@ -33,7 +33,11 @@ rm -rf "$1"
 
 
 class ServerMissing(Exception):
-    """No server of that kind can run here; the message says why."""
+    """No server of that kind can run here; the message says why. A test may skip for it: `servers.or_skip`."""
+
+
+class ServerFailed(Exception):
+    """A server that can run here did not start, or did not come back. Nobody skips a test for that."""
 
 
 class Named:
@@ -74,7 +78,7 @@ class Server(Named):
         return self._process.pid
 
     def start(self) -> None:
-        """Return once it answers. Raises ServerMissing with the end of its log where it does not."""
+        """Return once it answers. Raises ServerFailed with the end of its log where it does not."""
         if self._process is None:
             self._process = self._folder.spawn(self._command)
             self._tell_guard(str(self.pid))
@@ -117,7 +121,7 @@ class Server(Named):
             if self._process is None or self._process.poll() is not None or time.monotonic() > give_up:
                 reason = f"{self._command[0]} did not start: {self._folder.log_end()}"
                 self.stop(signal.SIGKILL)
-                raise ServerMissing(reason)
+                raise ServerFailed(reason)
             time.sleep(0.02)
 
     def _answers(self) -> bool:
@@ -153,25 +157,25 @@ class Folder:
         self._give(self.path)
 
     def spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
-        """Start a program here as the folder's user, its output in the log. Raises ServerMissing."""
+        """Start a program here as the folder's user, its output in the log. Raises ServerMissing where it may not."""
         # A session of its own, else Ctrl-C at a terminal would end the server before the tests that use it.
         options: dict[str, Any] = {"cwd": self.path, "env": ENVIRON, "start_new_session": True, **self._user}
         with (self.path / "log").open("ab") as log:
             try:
                 return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **options)
-            except OSError as error:
+            except (FileNotFoundError, PermissionError) as error:
                 raise ServerMissing(f"{command[0]} cannot be run: {error}") from error
 
     def run(self, *command: object) -> None:
-        """Run a program here to its end. Raises ServerMissing where it fails."""
+        """Run a program here to its end. Raises ServerMissing where it may not be run, ServerFailed where it fails."""
         if self.spawn([str(part) for part in command]).wait() != 0:
-            raise ServerMissing(f"{command[0]} failed: {self.log_end()}")
+            raise ServerFailed(f"{command[0]} failed: {self.log_end()}")
 
     def readable(self, programs: Path) -> Path:
         """The folder of programs, or its twin in a copy of the package where the user may not read it."""
         try:
             self.run(programs / "initdb", "--version")
-        except ServerMissing:
+        except (ServerMissing, ServerFailed):  # the second where it may be run, but not read its libraries
             return self._copy(programs)
         return programs
 

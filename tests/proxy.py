@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import re
 import socket
 import ssl
@@ -12,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.processes import Folder, Server, ServerMissing, free_port
-from tests.servers import nginx_program
+from tests.processes import Folder, Server, free_port
+from tests.servers import nginx_program, or_skip
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ROOT / "deploy" / "nginx.conf"
@@ -42,12 +41,8 @@ http {
 @pytest.fixture(scope="session")
 def nginx_there() -> None:
     """Skips where there is no nginx; where there is one, it has to start."""
-    try:
+    with or_skip():
         nginx_program()
-    except ServerMissing as missing:
-        if os.environ.get("REQUIRE_SERVERS") == "1":
-            raise
-        pytest.skip(str(missing))
 
 
 class Nginx:

@@ -13,10 +13,12 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
+import pytest
 from psycopg import sql
 from sqlalchemy.engine import make_url
 
@@ -38,11 +40,28 @@ def start_servers() -> None:
             _share(variable, start)
 
 
+def required() -> bool:
+    """Whether every kind of server has to be there, as in CI: then its absence is a failure."""
+    return os.environ.get("REQUIRE_SERVERS") == "1"
+
+
+@contextmanager
+def or_skip() -> Iterator[None]:
+    """Skips the test where the block finds no server of a kind here; where servers are required, it fails."""
+    # A server that is here and does not start is a ServerFailed, which passes: what it broke would look skipped.
+    try:
+        yield
+    except ServerMissing as missing:
+        if required():
+            raise
+        pytest.skip(str(missing))
+
+
 def _share(variable: str, start: Callable[[], Named]) -> None:
     try:
         server = start()
     except ServerMissing as missing:
-        if os.environ.get("REQUIRE_SERVERS") == "1":
+        if required():
             raise
         os.environ[f"{variable}_MISSING"] = str(missing)
     else:
@@ -68,7 +87,7 @@ def url_of(variable: str) -> str:
 
 
 def postgresql(version: str = "", *, own: bool = False) -> Named:
-    """A PostgreSQL (of that major version) that trusts everybody on loopback. Raises ServerMissing."""
+    """A PostgreSQL (of that major version) that trusts everybody on loopback. Raises ServerMissing, ServerFailed."""
     if (url := os.environ.get(DATABASE)) and not own:
         return Named(url)
     programs = _postgres_programs(version or os.environ.get("TEST_POSTGRES", ""))
@@ -110,7 +129,7 @@ def _postgres_server(programs: Path, folder: Folder) -> Server:
 
 
 def redis(*, own: bool = False) -> Named:
-    """A Redis that keeps nothing on disk. Raises ServerMissing."""
+    """A Redis that keeps nothing on disk. Raises ServerMissing, ServerFailed."""
     if (url := os.environ.get(REDIS)) and not own:
         return Named(url)
     program, port = _redis_program(), free_port()

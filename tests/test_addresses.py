@@ -114,11 +114,10 @@ def test_the_memory_lets_one_thread_in_at_a_time(monkeypatch):
 @pytest.fixture
 def redis():
     """A Redis of this test's own."""
-    try:
-        with servers.redis(own=True) as server:
-            yield server
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
+    with servers.or_skip():
+        server = servers.redis(own=True)
+    with server:
+        yield server
 
 
 @pytest.mark.redis

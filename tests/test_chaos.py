@@ -17,17 +17,15 @@ from tests import chaos
 from tests.chaos import Outcome, Scenario, scenarios
 from tests.chaos.__main__ import INTERRUPTED, main
 from tests.chaos.stage import ended
-from tests.servers import ServerMissing
+from tests.servers import or_skip
 from tests.serving import ROOT, WITHIN
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
 def test_what_is_promised_holds(scenario: Scenario) -> None:
-    try:
+    with or_skip():
         outcome = scenario.play(**scenario.short)
-    except ServerMissing as missing:
-        pytest.skip(str(missing))
     assert outcome.done
     assert outcome.seen
 

@@ -44,10 +44,8 @@ def storage(request: pytest.FixtureRequest) -> Any:
     if request.param == "memory":
         yield ProcessMemory()
         return
-    try:
+    with servers.or_skip():
         url = servers.url_of(servers.REDIS)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     made = Redis(url)
     yield made
     made.storage.close()

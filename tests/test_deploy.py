@@ -98,10 +98,8 @@ def test_the_page_names_no_command_and_no_file_that_is_not_there(app: Flask) -> 
 
 @pytest.fixture
 def filled() -> Iterator[PostgresqlDatabase]:
-    try:
+    with servers.or_skip():
         servers.url_of(servers.DATABASE)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     database = PostgresqlDatabase("page")
     yield database
     database.drop()

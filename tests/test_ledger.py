@@ -1,6 +1,7 @@
 """The ledger's checker finds a wrong database out: each kind of damage is done to a right one, and is named."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class History:
     def submit(self, url: str) -> int:
         given = {"title": "One", "tagline": "One", "url": url, "category": "tools"}
         answer = self.by.post("/api/projects", given)
-        self.ledger.note("submit", answer.status_code, project=answer.json["id"])
+        self.ledger.note("submit", answer.status_code, project=answer.json["id"], title=given["title"])
         return int(answer.json["id"])
 
     def decide(self, word: str, project: int) -> None:
@@ -43,15 +44,20 @@ class History:
         answer = self.by.post(f"/api/projects/{project}/upvote")
         self.ledger.note("toggle", answer.status_code, user=self.owner.id, project=project)
 
+    def edit(self, project: int, title: str) -> None:
+        answer = self.by.put(f"/api/projects/{project}", {"title": title})
+        self.ledger.note("edit", answer.status_code, project=project, title=title, state=answer.json["status"])
+
     def delete(self, project: int) -> None:
         answer = self.by.delete(f"/api/projects/{project}")
         self.ledger.note("delete", answer.status_code, project=project)
 
     def damage(self, *statements: str) -> None:
         """Change the database behind everybody's back."""
+        named = {"live": self.live, "pending": self.pending, "user": self.owner.id, "admin": self.admin.id}
         with self.app.app_context(), db.engine.begin() as connection:
             for statement in statements:
-                connection.execute(text(statement.format(live=self.live, pending=self.pending, user=self.owner.id)))
+                connection.execute(text(statement.format(**named)))
 
 
 @pytest.fixture
@@ -69,7 +75,7 @@ def found(history: History, database: Database) -> list[str]:
 def test_a_right_database_is_right(history: History, database: Database) -> None:
     for word in ("unpublish", "approve", "approve", "reject"):  # the last two change nothing
         history.decide(word, history.live)
-    history.by.put(f"/api/projects/{history.live}", {"title": "Another"})
+    history.edit(history.live, "Another")
     history.decide("approve", history.live)
     history.decide("reject", history.pending)
     gone = history.submit("https://three.example")
@@ -78,6 +84,10 @@ def test_a_right_database_is_right(history: History, database: Database) -> None
     assert found(history, database) == []
 
 
+DEMOTED = (
+    "INSERT INTO audit_entries (action, at, actor_id, user_id, to_state)"
+    " VALUES ('user.role_changed', CURRENT_TIMESTAMP, {})"
+)
 EDGE = "INSERT INTO audit_entries (action, at, project_id, from_state, to_state) VALUES ({})"
 
 
@@ -100,6 +110,18 @@ EDGE = "INSERT INTO audit_entries (action, at, project_id, from_state, to_state)
         (["UPDATE projects SET status = 'rejected' WHERE id = {pending}"], "is rejected, by the audit log pending"),
         (["UPDATE users SET role = 'member'"], "there is no active administrator"),
         (["UPDATE users SET status = 'suspended'"], "there is no active administrator"),
+        (["UPDATE projects SET title = 'Lost' WHERE id = {live}"], "is called Lost, by what was acknowledged One"),
+        (
+            [
+                "UPDATE projects SET status = 'pending' WHERE id = {live}",
+                EDGE.format("'project.unpublished', CURRENT_TIMESTAMP, {live}, 'live', 'pending'"),
+            ],
+            "is pending, by what was acknowledged live",
+        ),
+        (
+            [DEMOTED.format("{admin}, {user}, 'member'"), DEMOTED.format("{user}, {admin}, 'member'")],
+            "after having lost that power",
+        ),
         (["DELETE FROM projects WHERE id = {pending}"], "was acknowledged and is not there"),
     ],
 )  # fmt: skip
@@ -145,8 +167,84 @@ def test_a_toggle_that_was_lost_is_found_out_and_one_that_was_unknown_is_not(
     assert check(history.ledger.path, database.url, late=True) == []  # the unknown one may have come after it
 
 
+def test_a_second_decision_that_was_lost_is_found_out(history: History, database: Database) -> None:
+    for word in ("unpublish", "approve"):
+        history.decide(word, history.live)
+    history.ledger.note("reject", 409, project=history.live)
+    assert found(history, database) == []
+    history.ledger.note("unpublish", 200, project=history.live)
+    twice = f"project {history.live}: unpublish was acknowledged 2 times and happened 1 times"
+    assert found(history, database) == [twice, f"project {history.live} is live, by what was acknowledged pending"]
+    history.ledger.note("approve", None, project=history.live)  # it may have been done after all
+    assert found(history, database) == [twice]
+
+
+def test_an_approval_that_was_lost_is_found_out_though_there_was_one_before(
+    history: History, database: Database
+) -> None:
+    history.decide("unpublish", history.live)
+    history.ledger.note("approve", 200, project=history.live)
+    assert found(history, database) == [f"project {history.live} is pending, by what was acknowledged live"]
+    history.ledger.note("unpublish", None, project=history.live)
+    assert found(history, database) == []
+
+
+def test_an_edit_that_was_lost_is_found_out(history: History, database: Database) -> None:
+    history.edit(history.pending, "Another")
+    assert found(history, database) == []
+    lost = {"project": history.pending, "title": "Third", "state": "pending"}
+    history.ledger.note("edit", 503, **lost)
+    history.ledger.note("edit", 409, **lost)
+    assert found(history, database) == []
+    history.ledger.note("edit", 200, **lost)
+    assert found(history, database) == [f"project {history.pending} is called Another, by what was acknowledged Third"]
+    history.edit(history.pending, "Fourth")
+    history.ledger.note("edit", None, **lost)
+    assert found(history, database) == []
+
+
+def test_what_was_unknown_is_settled_by_what_was_asked_and_acknowledged_next(
+    history: History, database: Database
+) -> None:
+    history.ledger.note("edit", 503, project=history.pending, title="Second", state=None)
+    history.edit(history.pending, "Third")
+    history.damage("UPDATE projects SET title = 'Second' WHERE id = {pending}")
+    assert found(history, database) == [f"project {history.pending} is called Second, by what was acknowledged Third"]
+    assert check(history.ledger.path, database.url, late=True) == []
+
+
+def test_of_what_was_asked_at_the_same_time_either_may_be_the_last(history: History, database: Database) -> None:
+    began, other = time.monotonic(), {"project": history.pending, "title": "Other", "state": "pending"}
+    history.edit(history.pending, "Another")
+    history.ledger.note("edit", 200, began=began, **other)
+    assert found(history, database) == []
+    history.ledger.note("edit", 200, **other)
+    assert found(history, database) == [f"project {history.pending} is called Another, by what was acknowledged Other"]
+
+
+def test_an_edit_is_a_decision_where_it_sends_a_project_to_review(history: History, database: Database) -> None:
+    history.edit(history.live, "Another")
+    history.damage(
+        "UPDATE projects SET status = 'live' WHERE id = {live}",
+        EDGE.format("'project.approved', CURRENT_TIMESTAMP, {live}, 'pending', 'live'"),
+    )
+    assert f"project {history.live} is live, by what was acknowledged pending" in found(history, database)
+    history.ledger.note("approve", None, project=history.live)
+    assert found(history, database) == [f"project {history.live} has 2 approvals and 1 events"]
+
+
+def test_who_is_made_an_administrator_again_may_act_again(history: History, database: Database) -> None:
+    history.damage(
+        DEMOTED.format("{admin}, {user}, 'member'"),
+        DEMOTED.format("{user}, {user}, 'member'"),
+        DEMOTED.format("{admin}, {user}, 'admin'"),
+        DEMOTED.format("{user}, {admin}, 'member'"),
+    )
+    assert found(history, database) == []
+
+
 def test_what_was_refused_counts_for_nothing(history: History, database: Database) -> None:
-    for op in ("toggle", "submit", "delete", "approve"):
+    for op in ("toggle", "submit", "edit", "delete", "approve"):
         history.ledger.note(op, 409, user=history.owner.id, project=history.pending)
     assert found(history, database) == []
 
@@ -155,4 +253,6 @@ def test_each_line_is_written_before_the_next_is_asked(history: History) -> None
     lines = history.ledger.path.read_text().splitlines()
     history.ledger.note("toggle", 500, user=1, project=2)
     added = history.ledger.path.read_text().splitlines()[len(lines) :]
-    assert [json.loads(line) for line in added] == [{"op": "toggle", "user": 1, "project": 2, "reply": "unknown"}]
+    found = [json.loads(line) for line in added]
+    assert [line.pop("began") - line.pop("ended") for line in found] == [0]
+    assert found == [{"op": "toggle", "user": 1, "project": 2, "reply": "unknown"}]

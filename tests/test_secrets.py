@@ -1,4 +1,4 @@
-"""A whole run of real processes, faults included, after which the log is searched for every secret there was."""
+"""A whole run of real processes, faults included: log, probes and metrics are searched for every secret there was."""
 
 import json
 import re
@@ -40,10 +40,8 @@ PLANTED = {
 @pytest.fixture
 def stores() -> Iterator[tuple[Server, Server]]:
     """A PostgreSQL and a Redis of the test's own, both with passwords in their URLs."""
-    try:
+    with servers.or_skip():
         database, storage = servers.postgresql(own=True), servers.redis(own=True)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     with database, storage:
         assert isinstance(database, Server)
         assert isinstance(storage, Server)
@@ -98,6 +96,11 @@ def until_told(server: Serving, message: str) -> None:
         time.sleep(0.05)
 
 
+def probed(server: Serving) -> list[str]:
+    """What the probes and the metrics say now."""
+    return [ask(server.port, "GET", path).body.decode() for path in ("/healthz", "/readyz", "/metrics")]
+
+
 def fault(server: Serving, database: Server, storage: Server, token: str) -> None:
     """Take Redis and the database away, and ask for what needs them."""
     storage.stop(signal.SIGKILL)
@@ -111,7 +114,7 @@ def fault(server: Serving, database: Server, storage: Server, token: str) -> Non
         assert ask(server.port, "GET", path, headers=bearer(token)).status in {200, 503}
 
 
-def test_after_a_whole_run_the_log_holds_no_secret_and_one_object_a_line(
+def test_after_a_whole_run_nothing_that_is_told_holds_a_secret_and_the_log_one_object_a_line(
     stores: tuple[Server, Server], server: Serving
 ) -> None:
     database, storage = stores
@@ -121,7 +124,9 @@ def test_after_a_whole_run_the_log_holds_no_secret_and_one_object_a_line(
         db.session.remove()
         db.engine.dispose()
     until_told(server, "webhook failed, to be tried again")
+    well = probed(server)
     fault(server, database, storage, given[2])
+    ill = probed(server)
     server.stop()
 
     text = server.log.read_text()
@@ -131,6 +136,10 @@ def test_after_a_whole_run_the_log_holds_no_secret_and_one_object_a_line(
     told = {line["message"] for line in lines}
     assert {"request", "refused", "unhandled exception", "database unavailable"} <= told
     assert "Rate limit storage unreachable - falling back to in-memory storage" in told
-    found = [name for name, secret in PLANTED.items() if secret.lower() in text.lower()]
+    assert all(
+        '"webhooks"' in readiness and "directory_requests_total{" in scrape for _, readiness, scrape in (well, ill)
+    )
+    everything = "\n".join([text, *well, *ill])
+    found = [name for name, secret in PLANTED.items() if secret.lower() in everything.lower()]
     assert found == []
-    assert [secret for secret in [*given, PASSWORD] if secret in text] == []
+    assert [secret for secret in [*given, PASSWORD] if secret in everything] == []

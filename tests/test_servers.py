@@ -1,6 +1,7 @@
-"""The tests' own servers leave nothing behind, whatever ends the tests."""
+"""The tests' own servers leave nothing behind, whatever ends the tests, and none is skipped that should be there."""
 
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -10,8 +11,13 @@ import psutil
 import pytest
 
 from tests import servers
+from tests.processes import Folder, ServerFailed, ServerMissing
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def port_of(server):
+    return int(server.url.rsplit(":")[-1].split("/")[0])
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -28,12 +34,10 @@ def test_a_server_ends_with_whoever_started_it(ending):
 
 
 def test_a_frozen_server_is_silent_until_it_thaws():
-    try:
+    with servers.or_skip():
         server = servers.redis(own=True)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     with server:
-        port = int(server.url.rsplit(":")[-1].split("/")[0])
+        port = port_of(server)
         server.pause()
         started = time.monotonic()
         with pytest.raises(TimeoutError):
@@ -41,3 +45,59 @@ def test_a_frozen_server_is_silent_until_it_thaws():
         assert time.monotonic() - started < 2
         server.resume()
         servers.ping(port, timeout=5)
+
+
+def missing():
+    with servers.or_skip():
+        raise ServerMissing("no such server here")
+
+
+def test_what_is_missing_is_skipped(monkeypatch):
+    monkeypatch.delenv("REQUIRE_SERVERS", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="no such server here"):
+        missing()
+
+
+def test_what_is_missing_fails_where_servers_are_required(monkeypatch):
+    monkeypatch.setenv("REQUIRE_SERVERS", "1")
+    with pytest.raises(ServerMissing):
+        missing()
+
+
+def test_a_server_that_does_not_come_back_fails_wherever_it_is(monkeypatch):
+    monkeypatch.delenv("REQUIRE_SERVERS", raising=False)
+    with servers.or_skip():
+        server = servers.redis(own=True)
+    with server, socket.socket() as other:
+        server.stop(signal.SIGKILL)
+        other.bind(("127.0.0.1", port_of(server)))
+        with pytest.raises(ServerFailed, match="redis-server did not start"), servers.or_skip():
+            server.start()
+
+
+def test_a_program_that_is_there_and_fails_is_not_taken_for_a_missing_one():
+    folder = Folder("failing")
+    try:
+        with pytest.raises(ServerFailed, match="/bin/sh failed"):
+            folder.run("/bin/sh", "-c", "exit 3")
+        with pytest.raises(ServerMissing, match="cannot be run"):
+            folder.run(folder.path / "nothing")
+        (folder.path / "initdb").write_text("")
+        with pytest.raises(ServerMissing, match="cannot be run"):
+            folder.run(folder.path / "initdb")
+    finally:
+        folder.remove()
+
+
+def test_programs_that_the_user_cannot_run_are_copied_where_he_can(monkeypatch):
+    folder = Folder("failing")
+    monkeypatch.setattr(folder, "_copy", lambda programs: programs / "copied")
+    try:
+        assert folder.readable(folder.path) == folder.path / "copied"
+        (folder.path / "initdb").write_text("#!/bin/sh\nexit 127\n")
+        (folder.path / "initdb").chmod(0o755)
+        assert folder.readable(folder.path) == folder.path / "copied"
+        (folder.path / "initdb").write_text("#!/bin/sh\n")
+        assert folder.readable(folder.path) == folder.path
+    finally:
+        folder.remove()

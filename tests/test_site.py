@@ -27,11 +27,9 @@ SLOW = 100  # callers of each kind; two hosts have 16 threads together
 
 @pytest.fixture(scope="module")
 def site(nginx_there: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    try:
+    with servers.or_skip():
         url = servers.url_of(servers.DATABASE)
         servers.url_of(servers.REDIS)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     with Site(tmp_path_factory.mktemp("site"), url, RATELIMIT_VOTING=MANY, RATELIMIT_WRITE=MANY) as running:
         yield running
 

@@ -53,20 +53,28 @@ def author(stage: Stage, by: Person, made: list[int], seed: int = 0) -> Step:
         if not mine or what < 0.5:
             answer = stage.ask("POST", "/api/projects", by, {**MAKING, "url": f"https://example.org/{next(_numbers)}"})
             project = answer.json["id"] if answer.status == 201 else None
-            stage.ledger.note("submit", answer.status, project=project)
+            stage.ledger.note("submit", answer.status, began=answer.began, project=project, title=MAKING["title"])
             if project:
                 mine.append(project)
                 made.append(project)
             return answer
         project = chance.choice(mine)
         if what < 0.85:
-            return stage.ask("PUT", f"/api/projects/{project}", by, {"title": f"Title {what:.9f}"})
+            return edit(stage, by, project, f"Title {what:.9f}")
         mine.remove(project)
         answer = stage.ask("DELETE", f"/api/projects/{project}", by)
         stage.ledger.note("delete", answer.status, project=project)
         return answer
 
     return step
+
+
+def edit(stage: Stage, by: Person, project: int, title: str) -> Answer:
+    """Gives a project another title."""
+    answer = stage.ask("PUT", f"/api/projects/{project}", by, {"title": title})
+    state = answer.json["status"] if answer.status == 200 else None
+    stage.ledger.note("edit", answer.status, began=answer.began, project=project, title=title, state=state)
+    return answer
 
 
 def moderator(stage: Stage, by: Person, made: list[int], seed: int = 0) -> Step:
@@ -81,7 +89,7 @@ def moderator(stage: Stage, by: Person, made: list[int], seed: int = 0) -> Step:
         project = chance.choice(made[-10:])
         word = chance.choice(["approve", "approve", "approve", "reject", "unpublish"])
         answer = stage.ask("PUT", f"/api/admin/projects/{project}/{word}", by)
-        stage.ledger.note(word, answer.status, project=project)
+        stage.ledger.note(word, answer.status, began=answer.began, project=project)
         return answer
 
     return step

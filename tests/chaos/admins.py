@@ -43,7 +43,7 @@ def deciding(rounds: int) -> Outcome:
 
 @scenario(
     "16 administrators demote each other at once",
-    "1 at least is left, and who was demoted demotes nobody; 0 x 5xx",
+    "1 at least is left, and who was demoted demotes nobody, by the audit log; 0 x 5xx",
     short={"rounds": 3},
     long={"rounds": 100},
 )

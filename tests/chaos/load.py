@@ -106,6 +106,12 @@ def waited(answers: Iterable[Answer], share: float) -> float:
     return found[int(len(found) * share)]
 
 
+def expect_within(answers: list[Answer], seconds: float, share: float = 1.0) -> None:
+    """AssertionError where the slowest answer (or the slowest of that share of them) took as long as that."""
+    took = slowest(answers) if share == 1 else waited(answers, share)
+    assert took < seconds, f"{took:.3f} s for an answer, of {len(answers):,} ({share:.0%}); {seconds} s are allowed"
+
+
 def expect(answers: list[Answer], *allowed: int) -> None:
     """AssertionError where there was no answer at all, or one of another status."""
     assert answers, "no request"

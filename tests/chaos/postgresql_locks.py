@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from tests import servers
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import reader, toggler
-from tests.chaos.load import Load, expect, slowest, statuses, until_good
+from tests.chaos.load import Load, expect, expect_within, slowest, statuses, until_good
 from tests.chaos.postgresql_mute import bounded, siege
 from tests.chaos.stage import Stage, stage
 
@@ -22,11 +22,11 @@ def holding(at: Stage, statement: str) -> Iterator[None]:
 
 @scenario(
     "A project's row stays locked",
-    "its voters get 503 within 5 s; readers and the voters of other projects notice nothing",
-    short={"seconds": 5.0},
-    long={"seconds": 12.0},
+    "its voters get 503 within 5 s; the voters of other projects notice nothing, readers are answered within 1 s",
+    short={"seconds": 5.0, "within": 2.0},
+    long={"seconds": 12.0, "within": 1.0},
 )
-def row_locked(seconds: float) -> Outcome:
+def row_locked(seconds: float, within: float) -> Outcome:
     with stage("postgresql") as at:
         held, free = at.projects[0], at.projects[1:]
         at.projects[:] = [held]
@@ -40,6 +40,7 @@ def row_locked(seconds: float) -> Outcome:
             at.projects[:] = free
             assert toggler(at, at.members[6])().status == 200
         expect(reading.answers, 200)
+        expect_within(reading.answers, within)
         at.projects[:] = [held]
         back = until_good(toggler(at, at.members[6]))
         at.settle()

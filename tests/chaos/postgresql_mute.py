@@ -10,7 +10,7 @@ import psutil
 from tests import servers
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, reader, toggler
-from tests.chaos.load import Answer, Load, Step, expect, expect_good, slowest, statuses, until_good
+from tests.chaos.load import Answer, Load, Step, expect, expect_good, expect_within, slowest, statuses, until_good
 from tests.chaos.stage import Stage, stage
 
 BOUND = 5.0  # seconds within which a request is answered, whatever the database does
@@ -66,6 +66,8 @@ def siege(at: Stage, callers: list[Step]) -> Iterator[Siege]:
         yield Siege(len(callers), load, living)
     bounded(load.answers)
     expect(living.answers, 200)
+    expect_within(living.answers, 1, 0.5)
+    expect_within(living.answers, BOUND + LATE)  # now and then every thread waits for the database
 
 
 @scenario(

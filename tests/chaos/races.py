@@ -33,7 +33,7 @@ def seen(per_database: dict[str, list[Answer]]) -> str:
     "32 togglers on 8 accounts and 3 projects",
     "count = rows, votes = parity of the acknowledged toggles, 0 x 5xx",
     short={"seconds": 3.0},
-    long={"seconds": 20.0},
+    long={"seconds": 60.0},
 )
 def togglers(seconds: float) -> Outcome:
     answers = {}

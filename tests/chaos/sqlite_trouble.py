@@ -10,7 +10,7 @@ from itertools import count
 
 from tests.chaos import Outcome, scenario
 from tests.chaos.actors import everybody, reader, toggler
-from tests.chaos.load import Answer, Load, Step, expect, slowest, statuses, until_good
+from tests.chaos.load import Answer, Load, Step, expect, expect_within, slowest, statuses, until_good
 from tests.chaos.postgresql_mute import alive, bounded
 from tests.chaos.stage import MAKING, Person, Stage, stage
 from tests.serving import ROOT
@@ -61,11 +61,11 @@ def writer(at: Stage, by: Person) -> Step:
 
 @scenario(
     "Another process holds SQLite's lock for 3 s and for 10 s",
-    "writers wait through the first, and get 503 within 5 s in the second; readers notice nothing",
-    short={"times": 1},
-    long={"times": 2},
+    "writers wait through the first, and get 503 within 5 s in the second; readers are answered within 1 s",
+    short={"times": 1, "within": 2.0},
+    long={"times": 2, "within": 1.0},
 )
-def locked(times: int) -> Outcome:
+def locked(times: int, within: float) -> Outcome:
     with stage("sqlite") as at:
         waited, refused, reads = [], [], []
         for _ in range(times):
@@ -81,6 +81,7 @@ def locked(times: int) -> Outcome:
         bounded(refused)
         assert sum(answer.status == 503 for answer in refused) >= 3 * times, statuses(refused)
         expect(reads, 200)
+        expect_within(reads, within)  # whoever waits for the lock waits for 3 s
         at.settle()
         return Outcome(
             f"{times} x 3 s and 10 s, 3 writers and 2 readers",
@@ -91,13 +92,13 @@ def locked(times: int) -> Outcome:
 
 @scenario(
     "The disk is full",
-    "what needs room 503, reads 200, the file intact; taken again without a restart when there is room",
-    short={"times": 1, "seconds": 2.0},
-    long={"times": 4, "seconds": 4.0},
+    "what needs room 503, reads 200 within 1 s, the file intact; taken again without a restart when there is room",
+    short={"times": 1, "seconds": 2.0, "within": 2.0},
+    long={"times": 4, "seconds": 4.0, "within": 1.0},
 )
-def full(times: int, seconds: float) -> Outcome:
+def full(times: int, seconds: float, within: float) -> Outcome:
     with stage("sqlite", target="tests.filling:app", PAGES="{folder}/full") as at:
-        switch, refused, reads = at.folder / "full", 0, 0
+        switch, refused, reads = at.folder / "full", 0, []
         for _ in range(times):
             switch.touch()
             readers = [reader(at), reader(at, at.members[7]), alive(at)]
@@ -106,9 +107,13 @@ def full(times: int, seconds: float) -> Outcome:
             assert writer(at, at.members[6])().status == 503
             expect(reading.answers, 200)
             bounded(load.answers)
-            refused, reads = refused + sum(a.status == 503 for a in load.answers), reads + len(reading.answers)
+            refused, reads = refused + sum(a.status == 503 for a in load.answers), reads + reading.answers
             assert integrity(at) == "ok"
             switch.unlink()
             assert writer(at, at.members[6])().status == 201
+        expect_within(reads, within)
         at.settle()
-        return Outcome(f"{times} x {seconds:.0f} s", f"{refused} writes 503, {reads} reads 200, integrity ok, then 201")
+        return Outcome(
+            f"{times} x {seconds:.0f} s",
+            f"{refused} writes 503, {len(reads)} reads 200, slowest {slowest(reads):.2f} s, integrity ok, then 201",
+        )
