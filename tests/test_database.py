@@ -1,5 +1,7 @@
 """The write transaction and the connections: retries, patience, and what counts as out of reach."""
 
+import os
+import socket
 import sqlite3
 from typing import Any
 
@@ -16,6 +18,7 @@ from directory.extensions import db
 from directory.faults import is_unavailable, state_of
 from directory.models import User
 from directory.services.identity import Caller
+from tests import servers
 from tests.conftest import Database
 from tests.factories import World
 
@@ -145,6 +148,46 @@ def test_what_may_run_in_parallel_ends_where_it_fails(context: None) -> None:
     with pytest.raises(DBAPIError):
         fail()
     assert db.session.scalar(shown) == "0"
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_connection_has_our_settings_whatever_those_of_the_database_are(database: Database, context: None) -> None:
+    wanted = {
+        "statement_timeout": "4s",
+        "lock_timeout": "1400ms",
+        "idle_in_transaction_session_timeout": "10s",
+        "TimeZone": "UTC",
+        "DateStyle": "ISO, MDY",
+        "jit": "off",
+        "max_parallel_workers_per_gather": "0",
+    }
+    with servers.connect(database.url) as other:
+        # Where the tests run it would be UTC anyway.
+        other.execute(f"ALTER DATABASE \"{other.info.dbname}\" SET TimeZone = 'America/New_York'")
+        try:
+            with db.engine.connect() as connection:
+                assert {name: connection.scalar(text(f"SHOW {name}")) for name in wanted} == wanted
+        finally:
+            other.execute(f'ALTER DATABASE "{other.info.dbname}" RESET TimeZone')
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_no_setting_of_ours_loses_against_the_environment(make_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGTZ", "Pacific/Auckland")
+    monkeypatch.setenv("PGDATESTYLE", "SQL, DMY")
+    with make_app().app_context(), db.engine.connect() as connection:
+        assert [connection.scalar(text(f"SHOW {name}")) for name in ("TimeZone", "DateStyle")] == ["UTC", "ISO, MDY"]
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_connection_finds_out_in_time_that_the_servers_machine_is_gone(context: None) -> None:
+    with db.engine.connect() as connection:
+        descriptor = connection.connection.dbapi_connection.pgconn.socket  # type: ignore[union-attr]
+        with socket.socket(fileno=os.dup(descriptor)) as theirs:
+            assert theirs.family in (socket.AF_INET, socket.AF_INET6)
+            assert theirs.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            assert theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30  # seconds
+            assert theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10_000  # milliseconds
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
