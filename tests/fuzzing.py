@@ -87,6 +87,16 @@ class Fuzzer:
                 yield from self._run(seed, ("stateful",))
             else:
                 yield f"only {self.stories} stories were told"
+        yield from self._gaps()
+
+    def _gaps(self) -> Iterator[str]:
+        """The phases that sent too little to have found anything: schemathesis ends some without a word."""
+        floors = dict.fromkeys(PHASES, 1)
+        # An operation without parameters has but one request to send, so not all come to the number asked for.
+        floors["fuzzing"] = len(self.operations) * EXAMPLES // 3
+        for phase, floor in floors.items():
+            if self.sent[phase] < floor:
+                yield f"the {phase} phase sent {self.sent[phase]} requests, {floor} at least were to be sent"
 
     def _run(self, seed: int, phases: tuple[str, ...]) -> Iterator[str]:
         schema = schemathesis.openapi.from_wsgi("/api/openapi.json", self.app, config=_config(self.token, seed, phases))

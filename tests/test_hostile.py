@@ -2,11 +2,15 @@
 
 import io
 import json
+import logging
+import time
 from itertools import product
 
 import pytest
 from marshmallow import fields
+from werkzeug.urls import iri_to_uri
 
+from directory.plain import Plain
 from tests.factories import Api
 from tests.routes import Targets, operation, routes, unsafe
 from tests.test_body import chunked
@@ -172,6 +176,59 @@ def test_hostile_query_strings_are_never_a_fault_of_ours(app, admin, targets):
             for name, value in product(operation(app, route).query.fields, PARAMETERS):
                 wrong.append(complaint(admin.get(f"{path}?{name}={value}")))
     assert found(wrong) == []
+
+
+class Nobody:
+    """An anonymous caller whose requests are read by the server itself and answered before the application."""
+
+    def __init__(self, app):
+        self.app, self.wire, self.answered = app, app.extensions["wire"], 0
+        app.extensions["guard"].moment()
+
+    def failed(self, caplog):
+        """What went wrong with a look for many, which is no answer to any of them, but said."""
+        return [record.reason for record in caplog.records if record.name == "directory.api.wire"]
+
+    def complaints(self, path):
+        """What is wrong with the answers: made at once, made in a thread or by the application, and given again."""
+        self.wire.asked(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())  # as no client should send it
+        for _ in range(2):
+            plain = self.wire.asked(f"GET {iri_to_uri(path)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            if isinstance(plain, Plain):
+                [sent] = self.wire.at_once([(plain, time.perf_counter())])
+                sent = sent or self.wire.found(plain, time.perf_counter())
+                self.answered += sent is not None
+                if sent is not None and sent.status[:3] not in (b"200", b"304"):
+                    yield f"GET {path[:200]}: {sent.status}"
+            yield complaint(Api(self.app).get(path))
+
+
+def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_application_either(app, targets, caplog):
+    nobody, wrong = Nobody(app), []
+    with caplog.at_level(logging.INFO, "directory.api.wire"):
+        for route in routes(app):
+            if route.method == "GET":
+                path, _project = targets.path(route.rule)
+                for name, value in product(operation(app, route).query.fields, PARAMETERS):
+                    wrong.extend(nobody.complaints(f"{path}?{name}={value}"))
+    assert found(wrong) == []
+    assert nobody.failed(caplog) == []
+    assert nobody.answered > 0
+
+
+def test_an_impossible_id_is_404_to_nobody_before_the_application_too(app, targets, caplog):
+    nobody, wrong = Nobody(app), []
+    with caplog.at_level(logging.INFO, "directory.api.wire"):
+        for route in routes(app):
+            if route.method == "GET" and "<id:" in route.rule:
+                start, end = route.rule.partition("<")[0], route.rule.partition(">")[2]
+                for value in (*IDS, 4711, 2**31, 2**63 - 1):
+                    wrong.extend(nobody.complaints(f"{start}{value}{end}"))
+                    if route.name == "GET /api/projects/<id:project_id>":
+                        wrong.append(complaint(Api(app).get(f"{start}{value}{end}"), 404, "not_found"))
+    assert found(wrong) == []
+    assert nobody.failed(caplog) == []
+    assert nobody.answered == 0
 
 
 UNKNOWN = (

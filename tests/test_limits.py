@@ -1,6 +1,7 @@
 """Rate limits: whom a tier counts, that it counts all, and what the answers say of it."""
 
 import re
+import time
 from threading import Barrier, Thread
 
 import pytest
@@ -49,8 +50,9 @@ def test_the_limits_are_those_of_the_contract_unless_set(make_app):
     assert policy(caller.post(f"/api/projects/{live}/upvote"))["voting-60s"][:3] == (30, 60, 28)
     assert policy(caller.post("/api/projects", project))["submission-3600s"][:3] == (5, 3600, 4)
     assert policy(caller.post("/api/projects", project))["submission-86400s"][:3] == (20, 86400, 18)
-    login = policy(Api(app).post("/api/auth/login", WRONG))
-    assert {name: each[:3] for name, each in login.items()} == {"auth-300s": (10, 300, 9), "account-300s": (5, 300, 4)}
+    logins = [policy(Api(app).post("/api/auth/login", WRONG)) for _ in range(6)]
+    assert {name: each[:3] for name, each in logins[0].items()} == {"auth-300s": (10, 300, 9)}
+    assert logins[5]["account-300s"][:3] == (5, 300, 0)
     assert policy(caller.put("/api/auth/me", {}))["write-60s"][:3] == (60, 60, 59)
     assert policy(admin.put(f"/api/admin/projects/{live}/approve"))["write-60s"][:3] == (60, 60, 59)
     for path in ("/api/projects", "/api/auth/me"):
@@ -180,6 +182,45 @@ def test_of_sixty_guesses_at_once_at_one_account_exactly_five_are_judged(limited
     names = ["ada", "ADA", " ada ", "ada@example.org"]
     found = in_parallel(60, lambda n: Api(app).post("/api/auth/login", WRONG | {"login": names[n % 4]}))
     assert found == [401] * 5 + [429] * 55
+
+
+WINDOW = 2.0  # seconds
+
+
+def passed_of_twenty(hit):
+    """When each hit that passed was sent and answered: one, nine at its window's end, ten as soon as that is over.
+
+    Of ten a window, one that begins on the clock or with the first hit lets 19 pass within a moment.
+    """
+    passed = []
+
+    def hit_at_once(times):
+        for _ in range(times):
+            sent = time.time()
+            if hit() == 200:
+                passed.append((sent, time.time()))
+
+    hit_at_once(1)
+    first, counted = passed[0]
+    time.sleep(max(0.0, first + WINDOW - 0.4 - time.time()))
+    hit_at_once(9)
+    time.sleep(max(0.0, counted + WINDOW + 0.05 - time.time()))
+    hit_at_once(10)
+    return passed
+
+
+def crowded(passed):
+    """The gaps between a hit and the tenth after it that are shorter than the window, however slow the machine is."""
+    gaps = [later[1] - earlier[0] for earlier, later in zip(passed, passed[10:], strict=False)]
+    return [gap for gap in gaps if gap < WINDOW]
+
+
+def test_no_window_holds_more_than_the_limit_wherever_it_begins(limited):
+    world = World(limited(RATELIMIT_VOTING=f"10 per {WINDOW:.0f} seconds"))
+    caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
+    passed = passed_of_twenty(lambda: caller.put(vote).status_code)
+    assert crowded(passed) == []
+    assert len(passed) > 10  # the first has made room for another
 
 
 def test_a_name_that_nobody_has_is_not_counted_as_the_account_of_that_number(limited):

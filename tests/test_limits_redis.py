@@ -19,6 +19,7 @@ from tests.conftest import ENVIRONMENT, Database
 from tests.factories import PASSWORD, World
 from tests.processes import Server, free_port
 from tests.serving import Serving, serving
+from tests.test_limits import WINDOW, crowded, passed_of_twenty
 
 pytestmark = [
     pytest.mark.redis,
@@ -32,10 +33,8 @@ BACK = "Rate limit storage recovered"
 @pytest.fixture
 def storage() -> Iterator[Server]:
     """A Redis of the test's own, to be stopped and frozen."""
-    try:
+    with servers.or_skip():
         server = servers.redis(own=True)
-    except servers.ServerMissing as missing:
-        pytest.skip(str(missing))
     with server:
         assert isinstance(server, Server)
         yield server
@@ -116,6 +115,14 @@ def test_of_60_guesses_at_once_exactly_five_are_judged_and_the_victim_goes_on(st
     assert tally(found[30:32] + found[62:]) == {200: 4}
     right = Ask("POST", "/api/auth/login", {"login": "ada", "password": PASSWORD})
     assert tally(burst(server.port, [right])) == {429: 1}
+
+
+def test_no_window_holds_more_than_the_limit_wherever_it_begins(start: Any, world: World) -> None:
+    server = start(WEB_CONCURRENCY="4", RATELIMIT_VOTING=f"10 per {WINDOW:.0f} seconds")
+    voter = Voter(world, world.project(), server.port)
+    passed = passed_of_twenty(lambda: voter()[0].status)
+    assert crowded(passed) == []
+    assert len(passed) > 10  # the first has made room for another
 
 
 def refuse(storage: Server) -> None:
