@@ -160,17 +160,25 @@ def _spender(tier: str) -> Any:
 _SPEND = {tier: _spender(tier) for tier in KEYS}
 
 
-def spend(tier: str) -> None:
-    """Count the request against `tier`, once, however often it is asked. Raises RateLimitExceeded."""
+def spend(tier: str, *, told: bool = True) -> None:
+    """Count the request against `tier`, once, however often it is asked. Raises RateLimitExceeded.
+
+    How its limits stand goes into the headers; unless `told`, only where they refuse.
+    """
     spent: dict[str, list[Standing]] = g.setdefault("spent", {})
     if tier in spent or not current_app.config["RATELIMIT_ENABLED"] or not _limits(tier):
         return
     # Made out here, where its failure is the database's: within, the library would take it for the storage's.
     g.limit_key = KEYS[tier]()
+    spent[tier] = []
     try:
         _count(tier)
+    except RateLimitExceeded:
+        told = True
+        raise
     finally:
-        spent[tier] = _standings(tier)
+        if told:
+            spent[tier] = _standings(tier)
 
 
 def spend_on_account(account_id: int | None, login: str | None = None) -> None:
@@ -183,10 +191,8 @@ def spend_on_account(account_id: int | None, login: str | None = None) -> None:
     g.account_id = account_id
     # The mark keeps a login such as "7" from being counted as the account of that number.
     g.account = str(account_id) if account_id else f"?{_masked((login or '').lower())}"
-    spend("account")
-    if login is not None:
-        # A guess by username and one by e-mail address would leave one less each, and tell that they are one account's.
-        g.spent.pop("account", None)
+    # A guess by username and one by e-mail address would leave one less each, and tell that they are one account's.
+    spend("account", told=login is None)
 
 
 def _masked(text: str) -> str:
