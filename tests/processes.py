@@ -8,14 +8,17 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 
 import psutil
 
 WITHIN = 30.0  # seconds for a start or a stop
+PORTS = 200  # of each process of the tests
 ENVIRON = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 # Outlives whatever happens to us: its standard input closes when we die, kill -9 included, and it then ends
@@ -221,6 +224,24 @@ def _other_user() -> dict[str, Any]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """A port of loopback that nobody listens on, and that no other process of the tests is given until this one ends.
+
+    A port that is only looked for may be another's when it is used: of a second worker's server, or of a call out.
+    """
+    _, ports = _block()
+    for _ in range(PORTS):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port := next(ports))):
+            return port
+    raise OSError("every port of these tests is in use")
+
+
+@cache
+def _block() -> tuple[socket.socket, Iterator[int]]:
+    """The ports of this process, below those that a call out may get, and what keeps them its own: a lock by UDP."""
+    for first in range(10_000, 32_000, PORTS):
+        lock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        with suppress(OSError):
+            lock.bind(("127.0.0.1", first))
+            return lock, cycle(range(first, first + PORTS))
+        lock.close()
+    raise OSError("others hold all ports that tests may use")

@@ -1,5 +1,6 @@
 """The tests' own servers leave nothing behind, whatever ends the tests, and none is skipped that should be there."""
 
+import json
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import psutil
 import pytest
 
 from tests import servers
-from tests.processes import Folder, ServerFailed, ServerMissing
+from tests.processes import PORTS, Folder, ServerFailed, ServerMissing, free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,6 +46,16 @@ def test_a_frozen_server_is_silent_until_it_thaws():
         assert time.monotonic() - started < 2
         server.resume()
         servers.ping(port, timeout=5)
+
+
+def test_no_two_processes_are_given_one_port():
+    mine = {free_port() for _ in range(PORTS)}
+    command = "from tests.processes import *; print([free_port() for _ in range(PORTS)])"
+    theirs = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert mine.isdisjoint(json.loads(theirs))
+    taken = free_port()
+    with socket.create_server(("127.0.0.1", taken)):
+        assert taken not in {free_port() for _ in range(PORTS)}
 
 
 def missing():
