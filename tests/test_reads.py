@@ -11,11 +11,7 @@ from directory.api.operation import operation
 from directory.api.reads import Reads
 from directory.api.routing import HIGHEST_ID
 from directory.api.schemas.projects import ProjectDetail
-from directory.plain import Plain
-
-
-def plain_of(path: str, query: str = "") -> Plain:
-    return Plain("http", path, query, "", None)
+from tests.test_lane import plain_of
 
 
 def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(app: Flask) -> None:

@@ -51,7 +51,9 @@ def test_a_frozen_server_is_silent_until_it_thaws():
 def test_no_two_processes_are_given_one_port():
     mine = {free_port() for _ in range(PORTS)}
     command = "from tests.processes import *; print([free_port() for _ in range(PORTS)])"
-    theirs = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    theirs = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
     assert mine.isdisjoint(json.loads(theirs))
     taken = free_port()
     with socket.create_server(("127.0.0.1", taken)):
