@@ -11,6 +11,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 SLOTS = 256  # more than there are processes at a time; each takes the place of its number
 YIELD = 0.005  # seconds for another process to take a connection, which may have to wait for a processor first
+LOOK = 0.001  # seconds until it looks whether the other has taken it: no less, for that is what epoll counts in
 FULL = 0.1  # seconds until there may be a file for one; gunicorn itself would end the process, with all that it serves
 
 # Made before there are workers, which have it in common: the connections of each and one more, 0 where there is none.
@@ -51,14 +52,14 @@ class BalancingWorker(ThreadWorker):  # type: ignore[misc]
         self._tell()
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        """Begin or cease to take connections; not before it is time again."""
-        if not (enabled and time.monotonic() < self._resume):
+        """Begin or cease to take connections; not before it is time again, or the other has taken its own."""
+        if not (enabled and time.monotonic() < self._resume and not (self._owed and not self._is_ahead())):
             super().set_accept_enabled(enabled)
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Do one turn of the loop."""
         self._tell()
-        super().wait_for_and_dispatch_events(min(timeout, YIELD) if not self._accepting and self._owed else timeout)
+        super().wait_for_and_dispatch_events(min(timeout, LOOK) if not self._accepting and self._owed else timeout)
 
     def _tell(self) -> None:
         _held[self.age % SLOTS] = self.nr_conns + 1

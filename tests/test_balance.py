@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from directory import balance
+from directory.balance import BalancingWorker
 from tests.conftest import ENVIRONMENT, Database
 from tests.serving import Serving, serving
 
@@ -57,6 +59,22 @@ def test_every_process_gets_its_share(server: Serving) -> None:
         time.sleep(1)
     assert sum(got[-1]) >= CALLERS
     assert got[-1][0] >= CALLERS / 6, got  # half of what is fair
+
+
+def test_a_process_yields_until_another_has_taken_a_connection_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balance, "YIELD", 60)
+    worker = BalancingWorker.__new__(BalancingWorker)
+    vars(worker).update(alive=True, age=1, nr_conns=1, sockets=[], _accepting=True, _owed=False, _resume=0.0)
+    balance._held[2] = 1  # none, and one more
+    try:
+        worker.accept(None)
+        worker.set_accept_enabled(True)
+        assert not worker._accepting
+        balance._held[2] = 2
+        worker.set_accept_enabled(True)
+        assert worker._accepting
+    finally:
+        balance.forget(2)
 
 
 def test_nobody_waits_for_a_process_that_hangs_or_has_been_killed(server: Serving) -> None:
