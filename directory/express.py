@@ -1,10 +1,11 @@
 """gunicorn's worker with threads, which reads most requests itself and gives kept answers out of that very thread."""
 
 import os
+import selectors
 import socket
 import time
 from email.utils import formatdate
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from gunicorn.http.wsgi import SERVER, base_environ
@@ -26,7 +27,7 @@ class Asked(NamedTuple):
 
 
 class ExpressWorker(DrainingWorker):
-    """Looks into what comes over a connection that is kept alive before it hands that to a thread.
+    """Looks into what comes over a connection before it hands that to a thread, and waits itself until something does.
 
     A plain request to which an answer is kept needs no thread: for all of them that a turn of the loop brings, one look
     at the database's moment tells which of the answers hold. Nor does one whose answer is made by a short look, which
@@ -44,14 +45,42 @@ class ExpressWorker(DrainingWorker):
         self._base: dict[str, Any] = {}
 
     def run(self) -> None:
-        """Serve. Who mounts the service below a path, or has gunicorn speak TLS or judge proxies, does without."""
-        if not (self.cfg.is_ssl or self.cfg.secure_scheme_headers or os.environ.get("SCRIPT_NAME")):
+        """Serve. Who mounts it below a path, or has gunicorn speak TLS or HTTP/2 or judge proxies, does without."""
+        other = self.cfg.is_ssl or self.cfg.http2_cleartext != "off" or self.cfg.secure_scheme_headers
+        if not (other or os.environ.get("SCRIPT_NAME")):
             self._wire = getattr(self.wsgi, "extensions", {}).get("wire")
         self._base = {**base_environ(self.cfg), "wsgi.multithread": True}
         super().run()
 
+    def await_first(self, conn: TConn) -> None:
+        """Wait for what comes over a new connection. gunicorn itself has a thread wait for it, for five seconds.
+
+        Browsers open connections that they may need: a few of those kept everybody else waiting.
+        """
+        conn.set_timeout()
+        self.pending_conns.append(conn)
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        super()._cap_keepalive(deadline)
+        for conn in self.pending_conns:
+            conn.timeout = min(conn.timeout, deadline)
+
+    def on_pending_socket_readable(self, conn: TConn, client: socket.socket) -> None:
+        """Take what comes over a new connection, as if it had been kept alive."""
+        if self._wire is None or not self.alive:
+            super().on_pending_socket_readable(conn, client)
+            return
+        self.pending_conns.remove(conn)
+        conn.init()
+        client.setblocking(False)
+        conn.set_timeout()
+        self.keepalived_conns.append(conn)
+        self.poller.modify(client, selectors.EVENT_READ, partial(self.on_client_socket_readable, conn))
+        self.on_client_socket_readable(conn, client)
+
     def on_client_socket_readable(self, conn: TConn, client: socket.socket) -> None:
-        """Take what comes over a connection that was kept alive."""
+        """Take what comes over a connection."""
         full = len(self.keepalived_conns) > self.max_keepalived  # then gunicorn closes this one when it is answered
         if self._wire is None or not self.alive or self.nr + 1 >= self.max_requests or full:
             super().on_client_socket_readable(conn, client)

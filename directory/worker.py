@@ -46,7 +46,10 @@ class Worker(ExpressWorker):
         return Seats(self._serve, self.cfg.threads)
 
     def enqueue_req(self, conn: TConn) -> None:
-        """Queue a connection for the next thread that is free."""
+        """Queue a connection for the next thread that is free; a new one, when something has come over it."""
+        if self.alive and not (conn.initialized or conn.data_ready):
+            self.await_first(conn)
+            return
         conn.queued = time.monotonic()
         self.tpool.put(conn)
 

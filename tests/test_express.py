@@ -77,7 +77,8 @@ class Loop:
         self.wire, self.handed = Wire(), []
         vars(self.worker).update(
             alive=True, age=1, nr=0, _owed=False, _accepting=True, _base={"base": True},
-            max_requests=1000, nr_conns=0, keepalived_conns=deque(), _asked=[], _others=[], _wire=self.wire,
+            max_requests=1000, nr_conns=0, keepalived_conns=deque(), pending_conns=deque(), _asked=[], _others=[],
+            _wire=self.wire,
             poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5), max_keepalived=50,
         )  # fmt: skip
         monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
@@ -85,18 +86,25 @@ class Loop:
 
     def client(self) -> tuple[socket.socket, Any]:
         """A client, and its connection as it is kept alive."""
+        theirs, conn = self._connected()
+        conn.init()
+        conn.sock.setblocking(False)
+        self.worker.keepalived_conns.append(conn)
+        read = lambda sock: self.worker.on_client_socket_readable(conn, sock)  # noqa: E731
+        self.worker.poller.register(conn.sock, selectors.EVENT_READ, read)
+        return theirs, conn
+
+    def newcomer(self) -> tuple[socket.socket, Any]:
+        """A client, and its connection as it has been taken."""
+        theirs, conn = self._connected()
+        self.worker.await_first(conn)
+        return theirs, conn
+
+    def _connected(self) -> tuple[socket.socket, Any]:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        conn = SimpleNamespace(
-            sock=ours, unread=b"", closed=False, set_timeout=lambda: None, client=("192.0.2.1", 5), server=("x", 80)
-        )
-        unreader = SimpleNamespace(unread=lambda head: setattr(conn, "unread", head))
-        conn.parser, conn.close = SimpleNamespace(unreader=unreader), lambda: setattr(conn, "closed", True)
-        self.worker.keepalived_conns.append(conn := Conn(vars(conn)))
         self.worker.nr_conns += 1
-        read = lambda sock: self.worker.on_client_socket_readable(conn, sock)  # noqa: E731
-        self.worker.poller.register(ours, selectors.EVENT_READ, read)
-        return theirs, conn
+        return theirs, Conn(ours)
 
     def turn(self) -> None:
         self.worker.wait_for_and_dispatch_events(1)
@@ -105,10 +113,22 @@ class Loop:
 class Conn(SimpleNamespace):
     """A connection, which is itself alone."""
 
-    def __init__(self, facts: dict[str, Any]) -> None:
-        super().__init__(**facts)
-        self.parser = SimpleNamespace(unreader=SimpleNamespace(unread=lambda head: setattr(self, "unread", head)))
-        self.close = lambda: setattr(self, "closed", True)
+    def __init__(self, sock: socket.socket) -> None:
+        super().__init__(
+            sock=sock, unread=b"", closed=False, client=("192.0.2.1", 5), server=("x", 80),
+            initialized=False, data_ready=False, parser=None, timeout=8.0,
+        )  # fmt: skip
+
+    def init(self) -> None:
+        unreader = SimpleNamespace(unread=lambda head: setattr(self, "unread", head))
+        self.initialized, self.parser = True, SimpleNamespace(unreader=unreader)
+        self.sock.setblocking(True)
+
+    def set_timeout(self) -> None:
+        self.timeout = 8.0
+
+    def close(self) -> None:
+        self.closed = True
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -118,7 +138,7 @@ class Conn(SimpleNamespace):
 def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
     loop = Loop(monkeypatch)
     yield loop
-    for conn in [*loop.worker.keepalived_conns, *loop.handed]:
+    for conn in [*loop.worker.keepalived_conns, *loop.worker.pending_conns, *loop.handed]:
         conn.sock.close()
     loop.worker.poller.close()
 
@@ -254,6 +274,53 @@ def test_a_worker_that_ends_leaves_all_to_the_threads(loop: Loop, why: str) -> N
         loop.turn()
         assert loop.handed == [conn]
         assert conn.sock.recv(9000) == GET
+
+
+def test_a_new_connection_waits_in_the_loop_and_needs_no_thread_for_what_the_loop_answers(loop: Loop) -> None:
+    loop.wire.had = ANSWER
+    client, conn = loop.newcomer()
+    with closing(client):
+        loop.turn()
+        assert (loop.handed, list(loop.worker.pending_conns)) == ([], [conn])
+        for _ in range(2):
+            client.sendall(GET)
+            loop.turn()
+            assert client.recv(9000).startswith(b"HTTP/1.1 200 OK")
+        assert (loop.handed, list(loop.worker.pending_conns)) == ([], [])
+        assert list(loop.worker.keepalived_conns) == [conn]
+
+
+@pytest.mark.parametrize("sent", [OTHER, GET[:9], b""])
+def test_what_else_comes_over_a_new_connection_goes_to_a_thread_unchanged(loop: Loop, sent: bytes) -> None:
+    client, conn = loop.newcomer()
+    with closing(client):
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        loop.turn()
+        assert (loop.handed, conn.initialized) == ([conn], True)
+        assert loop.worker.handle(conn) == ("whole", sent)
+
+
+@pytest.mark.parametrize("why", ["it ends", "there is no lane"])
+def test_a_new_connection_is_a_threads_to_begin_where_the_loop_answers_nothing(loop: Loop, why: str) -> None:
+    client, conn = loop.newcomer()
+    loop.worker.alive = why != "it ends"
+    loop.worker._wire = None if why == "there is no lane" else loop.wire
+    with closing(client):
+        client.sendall(GET)
+        loop.turn()
+        assert (loop.handed, conn.initialized, conn.data_ready) == ([conn], False, True)
+        assert conn.sock.recv(9000) == GET
+
+
+def test_a_worker_that_ends_waits_no_longer_for_a_silent_newcomer_than_for_who_is_kept(loop: Loop) -> None:
+    client, conn = loop.newcomer()
+    with closing(client):
+        loop.worker._cap_keepalive(7.0)
+        assert conn.timeout == 7
+        loop.worker._cap_keepalive(9.0)
+        assert conn.timeout == 7
+        loop.handed.append(conn)
 
 
 def test_a_client_that_takes_an_answer_slowly_is_waited_for_by_a_thread(loop: Loop) -> None:

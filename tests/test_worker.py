@@ -4,7 +4,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from tests.serving import Serving, serving
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LOGIN = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
 WAITING = 20
+SILENT = 40  # five times the threads
 
 
 @pytest.fixture
@@ -62,6 +63,15 @@ def test_one_that_ends_finishes_what_is_in_hand_and_refuses_the_next(server: Ser
     assert status(slow) == b"422"
     kept.close()
     assert server.process.wait(20) == 0
+
+
+def test_callers_who_say_nothing_hold_no_thread(server: Serving) -> None:
+    with ExitStack() as silent:
+        for _ in range(SILENT):
+            silent.enter_context(closing(called(server, b"")))
+        caller = called(server, LOGIN + b"{}")
+        caller.settimeout(10)
+        assert status(caller) == b"422"
 
 
 def test_who_was_admitted_before_the_end_is_answered(server: Serving) -> None:
