@@ -59,7 +59,8 @@ class BalancingWorker(ThreadWorker):  # type: ignore[misc]
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Do one turn of the loop."""
         self._tell()
-        super().wait_for_and_dispatch_events(min(timeout, LOOK) if not self._accepting and self._owed else timeout)
+        yields = self._owed and not self._accepting and time.monotonic() < self._resume
+        super().wait_for_and_dispatch_events(min(timeout, LOOK) if yields else timeout)
 
     def _tell(self) -> None:
         _held[self.age % SLOTS] = self.nr_conns + 1

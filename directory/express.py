@@ -16,6 +16,8 @@ from directory.drain import DrainingWorker
 from directory.freshness import SLOW
 from directory.plain import LONGEST, Bare, Plain
 
+FIRST = 5.0  # seconds for the first byte of a new connection
+
 
 class Asked(NamedTuple):
     """A request that has been read."""
@@ -43,11 +45,12 @@ class ExpressWorker(DrainingWorker):
         self._asked: list[Asked] = []
         self._others: list[Asked] = []
         self._base: dict[str, Any] = {}
+        self._looked = 0.0  # when the turn began, by time.monotonic()
 
     def run(self) -> None:
-        """Serve. Who mounts it below a path, or has gunicorn speak TLS or HTTP/2 or judge proxies, does without."""
-        other = self.cfg.is_ssl or self.cfg.http2_cleartext != "off" or self.cfg.secure_scheme_headers
-        if not (other or os.environ.get("SCRIPT_NAME")):
+        """Serve. Who mounts it below a path, keeps no connection alive, or has gunicorn do more, does without."""
+        more = self.cfg.is_ssl or self.cfg.http2_cleartext != "off" or self.cfg.secure_scheme_headers
+        if self.cfg.keepalive and not (more or os.environ.get("SCRIPT_NAME")):
             self._wire = getattr(self.wsgi, "extensions", {}).get("wire")
         self._base = {**base_environ(self.cfg), "wsgi.multithread": True}
         super().run()
@@ -57,9 +60,23 @@ class ExpressWorker(DrainingWorker):
 
         Browsers open connections that they may need: a few of those kept everybody else waiting.
         """
-        conn.set_timeout()
+        conn.timeout = time.monotonic() + FIRST
+        try:
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
+        except OSError:  # the system has no room for it
+            self.nr_conns -= 1
+            conn.close()
+            return
         self.pending_conns.append(conn)
-        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
+
+    def murder_pending(self) -> None:
+        """Close new connections over which nothing had come in time when they were last looked at.
+
+        Something may have come since: the process may have been stopped for a while.
+        """
+        while self.pending_conns and (conn := self.pending_conns[0]).timeout <= self._looked:
+            self.pending_conns.remove(conn)
+            self._lose(conn)
 
     def _cap_keepalive(self, deadline: float) -> None:
         super()._cap_keepalive(deadline)
@@ -103,6 +120,9 @@ class ExpressWorker(DrainingWorker):
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Do one turn of the loop, and answer what it brought."""
+        self._looked = time.monotonic()
+        if self.pending_conns:
+            timeout = min(timeout, max(0.0, self.pending_conns[0].timeout - self._looked))
         super().wait_for_and_dispatch_events(timeout)
         began = time.monotonic()
         others, self._others = self._others, []
@@ -167,6 +187,7 @@ class ExpressWorker(DrainingWorker):
         try:
             taken = _taken(conn, parts)
         except OSError:
+            self.keepalived_conns.remove(conn)
             self._lose(conn)
             return
         if taken < sum(map(len, parts)):
@@ -179,7 +200,6 @@ class ExpressWorker(DrainingWorker):
 
     def _lose(self, conn: TConn) -> None:
         self.poller.unregister(conn.sock)
-        self.keepalived_conns.remove(conn)
         self.nr_conns -= 1
         conn.close()
 

@@ -47,7 +47,7 @@ class Worker(ExpressWorker):
 
     def enqueue_req(self, conn: TConn) -> None:
         """Queue a connection for the next thread that is free; a new one, when something has come over it."""
-        if self.alive and not (conn.initialized or conn.data_ready):
+        if not (conn.initialized or conn.data_ready):
             self.await_first(conn)
             return
         conn.queued = time.monotonic()

@@ -78,7 +78,7 @@ class Loop:
         vars(self.worker).update(
             alive=True, age=1, nr=0, _owed=False, _accepting=True, _base={"base": True},
             max_requests=1000, nr_conns=0, keepalived_conns=deque(), pending_conns=deque(), _asked=[], _others=[],
-            _wire=self.wire,
+            _wire=self.wire, _resume=0.0, _looked=0.0,
             poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5), max_keepalived=50,
         )  # fmt: skip
         monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
@@ -311,6 +311,34 @@ def test_a_new_connection_is_a_threads_to_begin_where_the_loop_answers_nothing(l
         loop.turn()
         assert (loop.handed, conn.initialized, conn.data_ready) == ([conn], False, True)
         assert conn.sock.recv(9000) == GET
+
+
+def test_a_silent_newcomer_is_let_go_once_a_look_after_its_time_has_found_nothing(loop: Loop) -> None:
+    loop.wire.had = ANSWER
+    (late, kept), (silent, lost) = loop.newcomer(), loop.newcomer()
+    with closing(late), closing(silent):
+        kept.timeout = lost.timeout = time.monotonic() + 0.01
+        loop.turn()
+        loop.worker.murder_pending()
+        assert list(loop.worker.pending_conns) == [kept, lost]
+        late.sendall(GET)
+        loop.turn()
+        loop.worker.murder_pending()
+        assert late.recv(9000).startswith(b"HTTP/1.1 200 OK")
+        assert (lost.closed, kept.closed, loop.worker.nr_conns) == (True, False, 1)
+        assert (list(loop.worker.pending_conns), list(loop.worker.keepalived_conns)) == ([], [kept])
+        loop.handed.append(lost)
+
+
+def test_a_connection_that_cannot_be_waited_for_is_given_up_alone(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(loop.worker, "poller", SimpleNamespace(register=full, close=loop.worker.poller.close))
+    client, conn = loop.newcomer()
+    with closing(client):
+        assert (conn.closed, loop.worker.nr_conns, list(loop.worker.pending_conns)) == (True, 0, [])
+        loop.handed.append(conn)
 
 
 def test_a_worker_that_ends_waits_no_longer_for_a_silent_newcomer_than_for_who_is_kept(loop: Loop) -> None:

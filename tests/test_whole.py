@@ -100,13 +100,14 @@ def test_where_too_many_connections_are_kept_gunicorn_answers_and_closes_this_on
         each.close()
 
 
-@pytest.mark.parametrize("why", [None, "tls", "http/2", "judged by gunicorn", "below a path"])
+@pytest.mark.parametrize("why", [None, "tls", "http/2", "judged by gunicorn", "below a path", "one each"])
 def test_who_lets_gunicorn_judge_what_is_asked_does_without(why: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     worker: Any = ExpressWorker.__new__(ExpressWorker)
     worker._wire = None
     worker.wsgi = SimpleNamespace(extensions={"wire": "wire"})
     worker.cfg = SimpleNamespace(
         is_ssl=why == "tls",
+        keepalive=0 if why == "one each" else 5,
         http2_cleartext="both" if why == "http/2" else "off",
         secure_scheme_headers={"a": "b"} if why == "judged by gunicorn" else {},
     )
