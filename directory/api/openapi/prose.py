@@ -4,7 +4,8 @@ INTRODUCTION = """
 A directory of projects: members submit them, administrators review them, everybody reads them and members vote.
 
 **JSON.** UTF-8 both ways. Unknown or repeated members and query parameters are refused by name: nothing that a client
-sends is dropped in silence. Times are RFC 3339 in UTC. Ids are integers. Bodies are of 64 KiB at most.
+sends is dropped in silence. Times are RFC 3339 in UTC. Ids are integers. Bodies are of 64 KiB at most. Text is stored
+in NFC, a single line without white space at its ends, and its length is counted so, in code points.
 
 **Signing in.** A browser gets a cookie from `POST /api/auth/login`; a program sends a token from
 `POST /api/auth/tokens` as `Authorization: Bearer`. A request with a bearer token is judged by that alone, and one with
