@@ -53,7 +53,7 @@ class BalancingWorker(ThreadWorker):  # type: ignore[misc]
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Begin or cease to take connections; not before it is time again, or the other has taken its own."""
-        if not (enabled and time.monotonic() < self._resume and not (self._owed and not self._is_ahead())):
+        if not (enabled and time.monotonic() < self._resume and (self._is_ahead() or not self._owed)):
             super().set_accept_enabled(enabled)
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:

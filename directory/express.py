@@ -75,7 +75,7 @@ class ExpressWorker(DrainingWorker):
         Something may have come since: the process may have been stopped for a while.
         """
         while self.pending_conns and (conn := self.pending_conns[0]).timeout <= self._looked:
-            self.pending_conns.remove(conn)
+            self.pending_conns.popleft()
             self._lose(conn)
 
     def _cap_keepalive(self, deadline: float) -> None:
