@@ -206,6 +206,13 @@ def test_a_redis_that_is_mute_holds_nobody_up(make_app, monkeypatch):
     assert (answer.status_code, answer.json["checks"]["redis"]["ok"]) == (200, False)
 
 
+def test_a_redis_that_nothing_is_counted_in_is_not_asked(make_app):
+    api = Api(make_app(REDIS_URL="redis://127.0.0.1:1/0", RATELIMIT_ENABLED="false", METRICS_ENABLED="true"))
+    ready = api.get("/readyz")
+    assert (ready.status_code, ready.json["checks"]["redis"]) == (200, None)
+    assert "directory_ratelimit_fallback 0" in api.get("/metrics").text
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/api/openapi.json", "/api/docs", "/api/problems"])
 def test_an_unknown_parameter_is_refused_here_too(api, path):
     answer = api.get(f"{path}?x=1")

@@ -42,8 +42,8 @@ def _database() -> dict[str, Any]:
 
 
 def _redis() -> dict[str, bool] | None:
-    """Whether the storage of the rate limits answers; None where it is this process's memory."""
-    if not current_app.config["REDIS_URL"]:
+    """Whether the storage of the rate limits answers; None where it is this process's memory, or nothing is limited."""
+    if not (current_app.config["REDIS_URL"] and current_app.config["RATELIMIT_ENABLED"]):
         return None
     try:
         answers = bool(_bounded("redis", limiter.storage.check, REDIS_SECONDS)())
