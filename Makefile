@@ -5,8 +5,6 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .PHONY: help run test check fuzz bench chaos fmt lock trial audit servers clean
 
-HOST ?= 127.0.0.1
-PORT ?= 8000
 PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
@@ -29,12 +27,12 @@ endif
 
 help: ## List these commands
 	@sed -n 's/^\([a-z]*\):.* ## /  make \1\t/p' Makefile
-	@echo "  HOST=$(HOST) PORT=$(PORT) are where run listens; test takes PYTEST_ARGS, as in PYTEST_ARGS='-k vote'"
+	@echo "  HOST and PORT say where run listens, as in HOST=0.0.0.0; test takes PYTEST_ARGS, as in PYTEST_ARGS='-k vote'"
 
 run: .venv/.run ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
 	@$(BIN)/flask db upgrade
 	@$(BIN)/flask seed --if-empty
-	@exec $(BIN)/gunicorn -c gunicorn.conf.py --bind "$(HOST):$(PORT)" wsgi:app
+	@exec $(BIN)/gunicorn -c gunicorn.conf.py wsgi:app
 
 test: .venv/.test ## Run the whole suite
 	@$(PYTEST) $(PYTEST_ARGS)
