@@ -24,6 +24,7 @@ RATELIMITS = {
     "RATELIMIT_WRITE": "60 per minute",
     "RATELIMIT_READ": "",
 }
+HUGE = 2**31  # what a limit and its seconds stay under, so that any storage can count it
 WEBHOOK_FORMATS = {"standard", "discord", "slack"}
 WEBHOOK_EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted")}
 WEBHOOK_DEFAULT = ("project.approved",)
@@ -131,7 +132,9 @@ def _database_url(value: str) -> str:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
         raise ValueError(f"{url.drivername!r} is neither sqlite nor postgresql+psycopg")
-    if url.drivername == "sqlite" and url.database in {None, "", ":memory:"}:
+    if not 0 < (1 if url.port is None else url.port) < 65536:
+        raise ValueError(f"{url.port} is no port")
+    if url.drivername == "sqlite" and (url.database in {None, "", ":memory:"} or url.query.get("mode") == "memory"):
         raise ValueError("SQLite needs a file: several threads cannot share a database in memory")
     return url.render_as_string(hide_password=False)
 
@@ -143,7 +146,9 @@ def _host(value: str) -> str:
 
 
 def _redis_url(value: str) -> str:
-    if value and not (_web_address(value, {"redis", "rediss"}) or re.fullmatch(r"unix:///\S+", value)):
+    parts = _web_address(value, {"redis", "rediss"})
+    numbered = parts is not None and re.fullmatch(r"/?|/[0-9]+", parts.path, re.ASCII)
+    if value and not (numbered or re.fullmatch(r"unix:///\S+", value)):
         raise ValueError("is no Redis URL such as redis://host:6379/0, rediss://host:6379/0 or unix:///path")
     return value
 
@@ -160,10 +165,12 @@ def _web_address(value: Any, schemes: Collection[str] = ("http", "https")) -> Sp
 
 def _ratelimit(value: str) -> str:
     try:
-        makes_sense = not value or all(limit.amount for limit in parse_many(value))
+        limits = parse_many(value) if value else []
+        makes_sense = all(0 < limit.amount < HUGE and limit.get_expiry() < HUGE for limit in limits)
     except ValueError:
         makes_sense = False
-    if not makes_sense:
+    # The library takes no minutes for one.
+    if not makes_sense or re.search(r"(?:per|/)\s*0+(?!\d)", value, re.IGNORECASE):
         raise ValueError(f"{value!r} is no rate limit such as '30 per minute; 300 per hour'")
     return value
 

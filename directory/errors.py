@@ -193,10 +193,10 @@ class CategoryInUse(Conflict):
 
 
 class PreconditionFailed(DirectoryError):
-    """If-Match named another version than the current one."""
+    """If-Match named another version than the current one, or If-None-Match this one."""
 
     code = "precondition_failed"
-    default = "The project has changed since the version that If-Match names."
+    default = "The project is of another version than the request is about: it has changed, most likely."
 
 
 class RateLimited(DirectoryError):

@@ -24,11 +24,15 @@ FRAMING = {
 }  # fmt: skip
 # With any of these a read may get another answer than the next one.
 PERSONAL = {b"authorization", b"cookie", b"origin", b"if-match", b"range", b"content-length"}
+# What If-None-Match may say, RFC 9110 section 13.1.2. Of what else it says others make what they like.
+_TAG = r'(?:W/)?"[!#-~]*"'
+TAGS = re.compile(rf"\*|{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
+OPAQUE = re.compile(r'"[!#-~]*"')
 SCHEMES = {b"http": "http", b"https": "https"}
 
 
 class Plain(NamedTuple):
-    """An anonymous read: where it goes, its id, and which answer it has, where it says so."""
+    """An anonymous read: where it goes, its id, and which answers it has, where it says so."""
 
     scheme: str
     path: str
@@ -65,10 +69,10 @@ def recognise(head: bytes, hops: int, identify: Callable[[str], str]) -> Plain |
         return None
     place = path.decode("ascii"), (query or b"").decode("ascii")
     scheme = _scheme(fields.get(b"x-forwarded-proto"), hops)
-    if method == b"GET" and PERSONAL.isdisjoint(fields) and scheme is not None:
-        has = fields.get(b"if-none-match")
+    has = fields[b"if-none-match"].decode("ascii") if b"if-none-match" in fields else None
+    if method == b"GET" and PERSONAL.isdisjoint(fields) and scheme is not None and are_tags(has):
         request_id = identify(fields.get(b"x-request-id", b"").decode("ascii"))
-        return Plain(scheme, *place, request_id, None if has is None else has.decode("ascii"))
+        return Plain(scheme, *place, request_id, has)
     if fields.get(b"content-length", b"0") != b"0":
         return None
     target = head[len(method) + 1 : head.index(b" HTTP/1.1\r\n")].decode("ascii")
@@ -77,6 +81,11 @@ def recognise(head: bytes, hops: int, identify: Callable[[str], str]) -> Plain |
         "REQUEST_METHOD": method.decode("ascii"), "RAW_URI": target, "SCRIPT_NAME": "", "PATH_INFO": place[0],
         "QUERY_STRING": place[1], "SERVER_PROTOCOL": "HTTP/1.1", "wsgi.url_scheme": "http", "wsgi.input": BytesIO(),
     })  # fmt: skip
+
+
+def are_tags(if_none_match: str | None) -> bool:
+    """Whether it says nothing, or what it may."""
+    return if_none_match is None or TAGS.fullmatch(if_none_match) is not None
 
 
 @lru_cache(maxsize=200)

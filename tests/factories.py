@@ -98,9 +98,9 @@ class World:
         with self.app.app_context():
             project_id = transaction(lambda: submissions.submit(given, by=owner, notify=[]))
             if status == "live":
-                transaction(lambda: moderation.approve(project_id, by=None, notify=[]))
+                transaction(lambda: moderation.decide(project_id, "approve", by=None, notify=[]))
             elif status == "rejected":
-                transaction(lambda: moderation.reject(project_id, by=None, notify=[], reason="Not yet."))
+                transaction(lambda: moderation.decide(project_id, "reject", by=None, notify=[], reason="Not yet."))
         for _ in range(votes):
             self.vote(project_id, self.user())
         return project_id

@@ -1,5 +1,6 @@
 """Registering, signing in and out, and changing one's account, over HTTP."""
 
+import io
 import re
 
 import pytest
@@ -239,7 +240,33 @@ def test_who_signs_out_twice_at_once_is_signed_out(world, browser, monkeypatch):
     assert browser.cookie is None
 
 
-def test_signing_out_by_token_ends_nothing(world):
-    caller = world.caller(world.user())
+def test_signing_out_by_token_ends_nothing(world, browser):
+    caller = world.caller(world.user("ada"))
     assert caller.post("/api/auth/logout").status_code == 204
     assert caller.get("/api/auth/me").status_code == 200
+    cookie = browser.sign_in("ada").cookie
+    assert browser.post("/api/auth/logout", headers={"Authorization": f"Bearer {caller.token}"}).status_code == 204
+    assert browser.cookie == cookie
+    assert browser.signed_in()
+
+
+@pytest.mark.parametrize("path", ["/api/auth/login", "/api/auth/register"])
+def test_nobody_waits_for_the_body_of_who_is_over_the_limit(make_app, path):
+    api = Api(make_app(RATELIMIT_ENABLED="true", RATELIMIT_AUTH="1 per hour"))
+
+    class Withheld(io.RawIOBase):
+        waited = 0
+
+        def readable(self):
+            return True
+
+        def readinto(self, _buffer):
+            self.waited += 1
+            return 0
+
+    outcomes = []
+    for _ in range(2):
+        body = Withheld()
+        given = {"wsgi.input": body, "CONTENT_LENGTH": "40", "CONTENT_TYPE": "application/json"}
+        outcomes.append((api.post(path, environ_overrides=given).status_code, body.waited))
+    assert outcomes == [(400, 1), (429, 0)]

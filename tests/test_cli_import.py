@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from directory.cli import rows
 from directory.database import transaction
@@ -152,6 +152,15 @@ def test_missing_categories_are_made_if_asked_for(app: Flask, run: Any) -> None:
         columns = (Category.slug, Category.name, Category.pending_projects)
         rows = db.session.execute(select(*columns).order_by(Category.id))
         assert list(map(tuple, rows)) == [("tools", "Tools", 1), ("web-frameworks", "Web frameworks", 2)]
+
+
+def test_a_second_run_makes_no_category_for_what_is_there_already(app: Flask, run: Any) -> None:
+    given = [project(1, category="tools")]
+    run(given, "--create-categories")
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(Category).values(slug="dev-tools")))
+    assert run(given, "--create-categories").output == "imported 0, unchanged 1, refused 0\n"
+    assert size(app, Category) == 1
 
 
 def test_many_rows_go_in_by_batches(app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

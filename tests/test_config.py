@@ -118,8 +118,20 @@ NONSENSE = [
     ),
     *(("DATABASE_URL", v) for v in ("postgresql+psycopg2://h/d", "postgresql://u:p@h:hunter2/d", "://hunter2")),
     *(
+        ("DATABASE_URL", v)
+        for v in ("postgresql://h:99999/d", "postgresql://h:0/d", "sqlite:///file:x?mode=memory&uri=true")
+    ),
+    *(
         ("REDIS_URL", v)
-        for v in ("nonsense", "http://h", "redis://", "redis://:hunter2@h:port", "unix://run", "redis://[")
+        for v in (
+            "nonsense",
+            "http://h",
+            "redis://",
+            "redis://:hunter2@h:port",
+            "unix://run",
+            "redis://[",
+            "redis://h/db",
+        )
     ),
     *(("HOST", value) for value in ("a b", "http://h", "ä")),
     *(("PORT", value) for value in ("0", "65536", "http")),
@@ -130,7 +142,18 @@ NONSENSE = [
     *(
         (name, v)
         for name in RATELIMITS
-        for v in ("x", "30", "0 per minute", "30 per fortnight", "1/second; x", "-1/day")
+        for v in (
+            "x",
+            "30",
+            "0 per minute",
+            "5 per 0 minutes",
+            "5/00second",
+            "9999999999/day",
+            "5 per 9999999999 years",
+            "30 per fortnight",
+            "1/second; x",
+            "-1/day",
+        )
     ),
     *(("CORS_ORIGINS", v) for v in ("*", "null", "app.example.com", "https://a.example/", "https://a.example/x")),
     *(

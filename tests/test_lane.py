@@ -97,12 +97,20 @@ def test_refusals_and_private_answers_are_never_kept(app: Flask, world: World, a
     assert len(kept._answers) == 1
 
 
-@pytest.mark.parametrize(("sent", "status"), [("{}", 304), ("W/{}", 304), ('"x", {}', 304), ("*", 304), ('"x"', 200)])
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("{}", 304), ("W/{}", 304), ('"x", {}', 304), ('"",{} ,\t"y"', 304), ("*", 304),
+        ('"x"', 200), ('"a,*,b"', 200), ('"*"', 200), ("", 200), ('"x", *', 200), ("W/*", 200),
+    ],
+)  # fmt: skip
 def test_who_has_the_answer_gets_304(world: World, api: Api, sent: str, status: int) -> None:
     world.project()
     etag = api.get("/api/projects").headers["ETag"]
     answer = api.get("/api/projects", headers={"If-None-Match": sent.format(etag)})
     assert answer.status_code == status
+    uncached = api.get("/api/projects", headers={"If-None-Match": sent.format(etag), "Origin": "http://elsewhere"})
+    assert uncached.status_code == status
     assert answer.headers["ETag"] == etag
     assert (answer.data == b"") == (status == 304)
 

@@ -77,7 +77,7 @@ def test_what_was_there_before_is_found_by_search_after_going_down_and_up(app: F
         flask_migrate.downgrade(revision="0001")
         flask_migrate.upgrade()
         assert recount.look(lambda number: number > 0) == (2, 0, [])
-        transaction(lambda: moderation.approve(tagged, by=None, notify=[]))
+        transaction(lambda: moderation.decide(tagged, "approve", by=None, notify=[]))
     for words, project in (("GRUSSE see", title), ("worter", tagged)):
         assert [one["id"] for one in api.get("/api/projects", query_string={"q": words}).json["items"]] == [project]
 

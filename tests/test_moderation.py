@@ -106,6 +106,37 @@ def test_a_bad_reason_is_refused(world: World, admin: Api, body: Any) -> None:
         assert answer.json["errors"] == [{"pointer": "#/why", "detail": "Unknown field."}]
 
 
+def test_the_reason_of_an_approval_is_for_the_log_alone(notifying: Flask, world: World, admin: Api) -> None:
+    one, other = (world.project(status="pending") for _ in range(2))
+    assert admin.put(f"/api/admin/projects/{one}/approve", {"reason": "Fine"}).json["rejection_reason"] is None
+    body = {"decision": "approve", "ids": [other], "reason": "Fine"}
+    assert admin.post("/api/admin/projects/decisions", body).json["items"][0]["project"]["rejection_reason"] is None
+    for project in (one, other):
+        newest = admin.get(f"/api/admin/projects/{project}/history").json["items"][0]
+        assert (newest["action"], newest["reason"]) == ("project.approved", "Fine")
+    assert len(outbox(notifying)) == 2
+    assert "Fine" not in json.dumps(outbox(notifying))
+
+
+@pytest.mark.parametrize(("word", "state"), [("approve", "pending"), ("reject", "pending"), ("unpublish", "live")])
+def test_a_decision_is_about_the_version_that_was_seen(
+    notifying: Flask, world: World, admin: Api, word: str, state: str
+) -> None:
+    owner = world.user()
+    project = world.project(owner, state)
+    path = f"/api/projects/{project}"
+    seen = admin.get(path).headers["ETag"]
+    assert world.caller(owner).put(path, {"description": "Something else altogether"}).status_code == 200
+    for stale in ({"If-Match": seen}, {"If-None-Match": "*"}):
+        answer = admin.put(f"/api/admin/projects/{project}/{word}", headers=stale)
+        assert (answer.status_code, answer.json["code"]) == (412, "precondition_failed")
+    assert admin.get(path).json["status"] == state
+    assert (decisions(notifying), outbox(notifying)) == (["project.edited"], [])
+    current = admin.get(path).headers["ETag"]
+    assert admin.put(f"/api/admin/projects/{project}/{word}", headers={"If-Match": current}).status_code == 200
+    assert admin.put(f"/api/admin/projects/999/{word}", headers={"If-Match": current}).status_code == 404
+
+
 def test_unpublishing_goes_to_the_end_of_the_queue_and_keeps_votes(notifying: Flask, world: World, admin: Api) -> None:
     project = world.project(votes=2)
     world.project(status="pending")
@@ -180,6 +211,7 @@ def test_the_queue_is_oldest_first_and_its_lists_go_by_every_filter(world: World
     assert ids("category=web") == [second]
     assert ids("owner=bob") == [first]
     assert ids("q=first&status=pending") == [first]
+    assert ids("q=thing&status=pending") == ids("q=thing&status=pending&sort=oldest")
     assert ids("owner=me") == []
     page = admin.get("/api/admin/projects?status=pending&limit=1").json["pagination"]
     assert ids(f"status=pending&limit=1&cursor={page['next_cursor']}") == [second]

@@ -168,6 +168,12 @@ def test_if_match_guards_edits_and_deletions(world: World) -> None:
     assert caller.get(path).json["tagline"] == "A"
     assert caller.put(path, {"tagline": "C"}, headers={"If-Match": "*"}).status_code == 200
     current = caller.get(path).headers["ETag"]
+    for had in ("*", current, f'"0-x", W/{current}'):
+        for options in ({"If-None-Match": had}, {"If-None-Match": had, "If-Match": current}):
+            assert caller.put(path, {"tagline": "D"}, headers=options).status_code == 412
+            assert caller.delete(path, headers=options).status_code == 412
+    assert caller.put(path, {"tagline": "E"}, headers={"If-None-Match": '"0-x", "nope"'}).status_code == 200
+    current = caller.get(path).headers["ETag"]
     assert caller.delete(path, headers={"If-Match": f'"0-x", {current}'}).status_code == 204
 
 

@@ -32,7 +32,7 @@ def environment(database: Database, receiver: Receiver) -> dict[str, str]:
 
 def approve(app: Flask, project_id: int, **by: Any) -> None:
     with app.app_context():
-        transaction(lambda: moderation.approve(project_id, **by))
+        transaction(lambda: moderation.decide(project_id, "approve", **by))
 
 
 def test_several_deliverers_never_send_the_same_try(app: Flask, database: Database) -> None:

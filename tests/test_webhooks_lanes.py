@@ -41,7 +41,7 @@ def test_an_approval_is_delivered_with_the_public_project(app: Flask, world: Wor
         to, admin = endpoint(receiver.url), world.admin("root")
         project_id = world.project(status="pending", title="Grüße")
         with app.app_context():
-            transaction(lambda: moderation.approve(project_id, by=admin, notify=[to]))
+            transaction(lambda: moderation.decide(project_id, "approve", by=admin, notify=[to]))
         assert drain(lane(app, to, quick())) == 1
 
     [request] = receiver.received

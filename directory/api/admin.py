@@ -11,7 +11,7 @@ from directory.api import cursors
 from directory.api.credentials import caller
 from directory.api.decorators import admin_required, close_admin, require_admin
 from directory.api.dump import compiled
-from directory.api.operation import operation
+from directory.api.operation import operation, versions_allowed
 from directory.api.projects import listing, order, subscribers
 from directory.api.schemas.admin import (
     AuditPage,
@@ -31,7 +31,7 @@ from directory.api.schemas.admin import (
 )
 from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
 from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail, ProjectPage
-from directory.errors import CategoryInUse, Duplicate, InvalidTransition, LastAdmin
+from directory.errors import CategoryInUse, Duplicate, InvalidTransition, LastAdmin, PreconditionFailed
 from directory.freshness import Moment
 from directory.services import accounts, analytics, audit, catalog, categories, moderation, people
 from directory.services import deliveries as outbox
@@ -55,41 +55,45 @@ def queue(query: dict[str, Any]) -> Any:
         owner=None if owner == "me" else owner,
         owner_id=caller().id if owner == "me" else None,
     )
-    waits = filters.status == "pending" and filters.q is None and query.get("sort") is None
+    waits = filters.status == "pending" and query.get("sort") is None
     return listing(filters, "oldest" if waits else order(query), query)
 
 
 @bp.put("/projects/<id:project_id>/approve")
 @admin_required
-@operation(answer=ProjectDetail(), raises=(InvalidTransition,))
-def approve(project_id: int) -> Any:
-    """Make a pending project live and notify the outside.
+@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
+def approve(project_id: int, body: dict[str, Any]) -> Any:
+    """Make a pending project live and notify the outside; a reason is for the log alone.
 
     Approving what is live already changes nothing and notifies nobody, so a retry is harmless. Of two administrators
-    who decide at once one wins. So it is with the other decisions.
+    who decide at once one wins; with `If-Match` nothing is published that its reviewer has not seen. So it is with the
+    other decisions.
     """
-    moderation.approve(project_id, by=caller(), notify=subscribers())
-    return catalog.one(project_id, viewer=caller())
+    return _decided(project_id, "approve", body)
 
 
 @bp.put("/projects/<id:project_id>/reject")
 @admin_required
-@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition,))
+@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
 def reject(project_id: int, body: dict[str, Any]) -> Any:
     """Refuse a pending project, with a reason if one is given."""
-    moderation.reject(project_id, by=caller(), notify=subscribers(), reason=body.get("reason"))
-    return catalog.one(project_id, viewer=caller())
+    return _decided(project_id, "reject", body)
 
 
 @bp.put("/projects/<id:project_id>/unpublish")
 @admin_required
-@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition,))
+@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     """Take a live project down, back to the queue.
 
     Its votes and its first publication stay.
     """
-    moderation.unpublish(project_id, by=caller(), notify=subscribers(), reason=body.get("reason"))
+    return _decided(project_id, "unpublish", body)
+
+
+def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
+    reason, versions = body.get("reason"), versions_allowed()
+    moderation.decide(project_id, decision, by=caller(), notify=subscribers(), reason=reason, versions=versions)
     return catalog.one(project_id, viewer=caller())
 
 

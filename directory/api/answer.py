@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from directory.plain import Plain
+from directory.plain import OPAQUE, Plain
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 
@@ -34,8 +34,7 @@ class Answer(NamedTuple):
         """Whether the caller has the answer: weak comparison, RFC 9110 section 13.1.2."""
         if plain.if_none_match is None:
             return False
-        tags = (tag.strip().removeprefix("W/") for tag in plain.if_none_match.split(","))
-        return any(tag in {"*", self.etag} for tag in tags)
+        return plain.if_none_match == "*" or self.etag in OPAQUE.findall(plain.if_none_match)
 
 
 def public_answer(status: str, headers: Headers, body: bytes, route: str) -> Answer | None:

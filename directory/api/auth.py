@@ -48,11 +48,12 @@ _door = BoundedSemaphore(DOOR)
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
     """Let in as many callers as is of use, each with his body; the others wait aside, before they have cost anything.
 
-    Raises Unavailable where that takes all of a request's time.
+    Nobody's body is waited for who is over the limit. Raises Unavailable where it takes all of a request's time.
     """
 
     @wraps(view)
     def run(**path: Any) -> Any:
+        limits.spend("auth")
         receive()
         if not _door.acquire(blocking=False) and not _let_in():
             raise Unavailable
@@ -131,12 +132,12 @@ def login(body: dict[str, Any]) -> Any:
 def logout() -> Any:
     """Sign out: the session ends on the server, wherever its cookie was copied."""
     session_id = caller().session_id
-    if session_id is not None:
-        with suppress(NotFound):  # another click, or another of one's browsers, was faster
-            sessions.end(session_id, by=caller())
     response = Response(status=204)
     del response.headers["Content-Type"]
-    take_cookie(response)
+    if session_id is not None:  # a token proves itself alone: the cookie beside it is another's, and stays
+        with suppress(NotFound):  # another click, or another of one's browsers, was faster
+            sessions.end(session_id, by=caller())
+        take_cookie(response)
     return response
 
 

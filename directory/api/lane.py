@@ -20,7 +20,7 @@ from directory.api.answer import STATUSES, Answer, Headers, joined, public_answe
 from directory.api.reads import ReadById, Reads
 from directory.freshness import Basis, Guard, Moment
 from directory.kept import Kept
-from directory.plain import Plain
+from directory.plain import Plain, are_tags
 
 CAPACITY = 7 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards
@@ -50,7 +50,7 @@ class Lane:
         """Answer a request."""
         if environ["REQUEST_METHOD"] != "GET" or not environ["PATH_INFO"].startswith("/api/"):
             return self._app(environ, start_response)
-        if any(name in environ for name in PERSONAL):
+        if any(name in environ for name in PERSONAL) or not are_tags(environ.get("HTTP_IF_NONE_MATCH")):
             return self._app(environ, start_response)
         began = time.perf_counter()
         plain = _plain(environ)

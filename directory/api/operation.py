@@ -5,7 +5,7 @@
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 from flask import Response, g, request
 from marshmallow import Schema, ValidationError
+from werkzeug.datastructures import ETags
 
 from directory.api import limits
 from directory.api.body import pointer, read_json, read_query
@@ -200,10 +201,28 @@ def tag(response: Response, etag: str | None = None) -> None:
         response.status_code = 304
 
 
-def versions_allowed() -> set[int] | None:
-    """The versions of a project that If-Match names; None where it is absent or `*`."""
-    if "If-Match" not in request.headers or request.if_match.star_tag:
-        return None
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of a project that a request is about: those `wanted`, None all, but for those `refused`."""
+
+    wanted: set[int] | None
+    refused: set[int]
+
+    def __contains__(self, version: object) -> bool:
+        return (self.wanted is None or version in self.wanted) and version not in self.refused
+
+
+def versions_allowed() -> Container[int] | None:
+    """What If-Match and If-None-Match say of a project that is there (RFC 9110 section 13.1); None for nothing."""
+    if "If-None-Match" in request.headers and request.if_none_match.star_tag:
+        return ()
+    wanted = "If-Match" in request.headers and not request.if_match.star_tag
+    versions = Versions(_versions(request.if_match) if wanted else None, _versions(request.if_none_match, weak=True))
+    return versions if wanted or versions.refused else None
+
+
+def _versions(etags: ETags, *, weak: bool = False) -> set[int]:
+    """The versions that tags begin with."""
     # Werkzeug reads an empty tag as None.
-    heads = (etag.partition("-")[0] for etag in request.if_match.as_set() if etag)
+    heads = (etag.partition("-")[0] for etag in etags.as_set(include_weak=weak) if etag)
     return {int(head) for head in heads if head.isascii() and head.isdigit() and len(head) < 19}

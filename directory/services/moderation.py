@@ -4,11 +4,12 @@ A decision is a conditional UPDATE: of two administrators who decide at once, it
 audit entry and the outbox rows go with that one alone.
 """
 
+from collections.abc import Container
 from typing import Any
 
 from sqlalchemy import func, literal, select, update
 
-from directory.errors import InvalidTransition, NotFound
+from directory.errors import InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
@@ -18,65 +19,33 @@ from directory.services.ranking import hot
 from directory.services.webhooks import Endpoint
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
+MOVES = {
+    "approve": (Status.PENDING, Status.LIVE),
+    "reject": (Status.PENDING, Status.REJECTED),
+    "unpublish": (Status.LIVE, Status.PENDING),
+}
 
 
-def approve(project_id: int, *, by: Caller | None, notify: list[Endpoint]) -> None:
-    """Make a pending project live and queue its notification with it. Approving a live one changes nothing.
-
-    Raises NotFound, InvalidTransition (the project is rejected).
-    """
-    _decide(project_id, "approve", Status.PENDING, Status.LIVE, by=by, notify=notify)
-
-
-def reject(project_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None = None) -> None:
-    """Refuse a pending project. Rejecting a rejected one changes nothing, its reason included.
-
-    Raises NotFound, InvalidTransition (the project is live).
-    """
-    _decide(project_id, "reject", Status.PENDING, Status.REJECTED, by=by, notify=notify, reason=reason)
-
-
-def unpublish(project_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None = None) -> None:
-    """Take a live project down, back to the end of the queue. Its votes and its first publication stay.
-
-    Raises NotFound, InvalidTransition (the project is not live).
-    """
-    _decide(project_id, "unpublish", Status.LIVE, Status.PENDING, by=by, notify=notify, reason=reason)
-
-
-def decide_many(
-    decision: str, ids: list[int], *, by: Caller, notify: list[Endpoint], reason: str | None = None
-) -> dict[int, str | None]:
-    """Approve or reject each of the projects; by id None where it holds now, else the code of the refusal.
-
-    Projects are locked in the order of their ids and then decided category by category, so that two such batches
-    reach the categories' counters in the same order and never wait for each other in a ring.
-    """
-    locked = select(Project.id, Project.category_id).where(Project.id.in_(ids)).order_by(Project.id)
-    found = list(db.session.execute(locked.with_for_update(key_share=True)))
-    refusals: dict[int, str | None] = dict.fromkeys(ids, NotFound.code)
-    for project in sorted(found, key=lambda row: (row.category_id, row.id)):
-        try:
-            if decision == "approve":
-                approve(project.id, by=by, notify=notify)
-            else:
-                reject(project.id, by=by, notify=notify, reason=reason)
-            refusals[project.id] = None
-        except InvalidTransition as error:
-            refusals[project.id] = error.code
-    return refusals
-
-
-def _decide(
+def decide(
     project_id: int,
     decision: str,
-    source: Status,
-    target: Status,
     *,
     by: Caller | None,
     notify: list[Endpoint],
     reason: str | None = None,
+    versions: Container[int] | None = None,
 ) -> None:
+    """Approve or reject a pending project, or unpublish a live one, and queue the notification with it.
+
+    The same decision again changes nothing, its reason included; but what is not live cannot be unpublished. An
+    unpublished project goes to the end of the queue and keeps its votes and its first publication. The reason goes into
+    the audit log; the owner and the outside are told it unless the project is approved. `versions` are those that the
+    decision is about, None any.
+    Raises NotFound, PreconditionFailed, InvalidTransition (the project is in another state).
+    """
+    if versions is not None:
+        _require_version(project_id, versions)
+    source, target = MOVES[decision]
     at = now()
     moved = _move(project_id, source, target, at, reason)
     if moved is None:
@@ -92,9 +61,41 @@ def _decide(
         reason=reason,
         waited_seconds=None if decision == "unpublish" else (at - moved.submitted_at).total_seconds(),
     )
+    told = reason
     if target is Status.LIVE:
         _rank(moved)
-    webhooks.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=reason)
+        told = None
+    webhooks.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=told)
+
+
+def decide_many(
+    decision: str, ids: list[int], *, by: Caller, notify: list[Endpoint], reason: str | None = None
+) -> dict[int, str | None]:
+    """Approve or reject each of the projects; by id None where it holds now, else the code of the refusal.
+
+    Projects are locked in the order of their ids and then decided category by category, so that two such batches
+    reach the categories' counters in the same order and never wait for each other in a ring.
+    """
+    locked = select(Project.id, Project.category_id).where(Project.id.in_(ids)).order_by(Project.id)
+    found = list(db.session.execute(locked.with_for_update(key_share=True)))
+    refusals: dict[int, str | None] = dict.fromkeys(ids, NotFound.code)
+    for project in sorted(found, key=lambda row: (row.category_id, row.id)):
+        try:
+            decide(project.id, decision, by=by, notify=notify, reason=reason)
+            refusals[project.id] = None
+        except InvalidTransition as error:
+            refusals[project.id] = error.code
+    return refusals
+
+
+def _require_version(project_id: int, versions: Container[int]) -> None:
+    """Lock the project. Raises NotFound, PreconditionFailed."""
+    current = select(Project.version).where(Project.id == project_id).with_for_update(key_share=True)
+    version = db.session.scalar(current)
+    if version is None:
+        raise NotFound
+    if version not in versions:
+        raise PreconditionFailed
 
 
 def _move(project_id: int, source: Status, target: Status, at: Any, reason: str | None) -> Any:

@@ -1,6 +1,6 @@
 """Submitting, editing and deleting a project: what its owner does."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from typing import Any
 
 from sqlalchemy import delete as sql_delete
@@ -47,7 +47,7 @@ def edit(
     *,
     by: Caller,
     review_on_edit: str,
-    versions: Collection[int] | None = None,
+    versions: Container[int] | None = None,
 ) -> None:
     """Change validated fields of a project; a rejected one, or a live one changed materially, is reviewed again.
 
@@ -71,7 +71,7 @@ def edit(
     audit.record_project("project.edited", project, by=by, at=at, from_state=before, to_state=project.status)
 
 
-def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Collection[int] | None = None) -> None:
+def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
     """Delete a project with its votes; its audit entries stay. Raises NotFound, NotOwner, PreconditionFailed."""
     project = _locked(project_id, by, versions)
     webhooks.enqueue("project.deleted", project_id, by=by, endpoints=notify)
@@ -82,7 +82,7 @@ def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Col
     db.session.execute(sql_delete(Project).where(Project.id == project_id), execution_options=UNSYNCHRONISED)
 
 
-def _locked(project_id: int, by: Caller, versions: Collection[int] | None) -> Project:
+def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
     """The project, locked, if `by` may change it and it is of a version that the caller means.
 
     Who finds nothing to lock stops here: deleting the votes all the same was measured to deadlock with voters.

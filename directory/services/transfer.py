@@ -71,7 +71,8 @@ def take(
     """
     keys = [url_key(row["url"]) for row in rows]
     seen = _held(owner, keys)
-    category_ids = _lock_categories({row["category"] for row in rows}, create=create_categories)
+    wanted = {row["category"] for row, key in zip(rows, keys, strict=True) if key not in seen}
+    category_ids = _lock_categories(wanted, create=create_categories)
     drafts: list[Draft] = []
     outcomes: list[Outcome] = []
     for row, key in zip(rows, keys, strict=True):

@@ -8,7 +8,16 @@ from directory.api.routing import HIGHEST_ID
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.fields import Few, Line, Prose, Slug, Strict, Timestamp, Whole, Word
-from directory.api.schemas.projects import STATUSES, Cursor, Owner, PageQuery, Pagination, ProjectDetail, UserRef
+from directory.api.schemas.projects import (
+    SEARCH,
+    STATUSES,
+    Cursor,
+    Owner,
+    PageQuery,
+    Pagination,
+    ProjectDetail,
+    UserRef,
+)
 from directory.models import AccountStatus, DeliveryState, Role
 from directory.services.audit import ACTIONS
 from directory.services.text import CATEGORY_SLUG_MAX
@@ -20,7 +29,7 @@ class QueueQuery(PageQuery):
     status = Word(STATUSES)
     category = Slug(CATEGORY_SLUG_MAX)
     owner = Owner()
-    q = Line(1, 200)
+    q = Line(1, 200, metadata={"description": SEARCH})
     sort = Word(
         ("newest", "popular", "upvotes", "oldest"),
         metadata={"description": "Default newest; for status=pending oldest, the review queue's order."},

@@ -175,7 +175,7 @@ class Few(fields.List[Any]):
 class Timestamp(fields.Field[datetime]):
     """An instant: read in RFC 3339 with any offset, written in UTC with Z and microseconds."""
 
-    _PATTERN = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+    _PATTERN = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:[0-5]\d)", re.ASCII)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -16,10 +16,15 @@ from directory.api.schemas.fields import (
     document,
 )
 from directory.models import Status
+from directory.services.search import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 STATUSES = tuple(Status)
 USERNAME = r"[a-z0-9_-]{3,32}"
+SEARCH = (
+    "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
+    f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters."
+)
 
 
 class Owner(Matching):
@@ -153,7 +158,7 @@ class ProjectQuery(PageQuery):
     status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
     category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
     sort = Word(("newest", "popular", "upvotes"), metadata={"description": "Default newest; with q best match."})
-    q = Line(1, 200, metadata={"description": "Full-text search in title, tagline, description and tags."})
+    q = Line(1, 200, metadata={"description": SEARCH})
     tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
     owner = Owner()
 
