@@ -121,22 +121,31 @@ def _development_key() -> str:
 
 def _database_url(value: str) -> str:
     if not value:
-        INSTANCE.mkdir(exist_ok=True)
-        return f"sqlite:///{INSTANCE / 'directory.db'}"
+        return f"sqlite:///{_default_file()}"
     try:
         url = make_url(value)
-    except (ValueError, ArgumentError):
+        if url.drivername in {"postgres", "postgresql"}:
+            url = url.set(drivername="postgresql+psycopg")
+        if url.drivername in {"sqlite", "postgresql+psycopg"}:
+            url.get_dialect()().create_connect_args(url)  # refuses what it cannot read
+    except (TypeError, ValueError, ArgumentError):
         # The library's own words may repeat a part of the password.
         raise ValueError("is no database URL such as postgresql+psycopg://user:password@host/name") from None
-    if url.drivername in {"postgres", "postgresql"}:
-        url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
         raise ValueError(f"{url.drivername!r} is neither sqlite nor postgresql+psycopg")
-    if not 0 < (1 if url.port is None else url.port) < 65536:
+    if url.port is not None and not 0 < url.port < 65536:
         raise ValueError(f"{url.port} is no port")
-    if url.drivername == "sqlite" and (url.database in {None, "", ":memory:"} or url.query.get("mode") == "memory"):
-        raise ValueError("SQLite needs a file: several threads cannot share a database in memory")
+    if url.drivername == "sqlite" and (url.database in {None, "", ":memory:"} or "uri" in url.query):
+        raise ValueError("SQLite needs a file, by its path: several threads cannot share a database in memory")
     return url.render_as_string(hide_password=False)
+
+
+def _default_file() -> Path:
+    try:
+        INSTANCE.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"is not set, and {INSTANCE} cannot be made: {error.strerror}") from None
+    return INSTANCE / "directory.db"
 
 
 def _host(value: str) -> str:
@@ -148,9 +157,20 @@ def _host(value: str) -> str:
 def _redis_url(value: str) -> str:
     parts = _web_address(value, {"redis", "rediss"})
     numbered = parts is not None and re.fullmatch(r"/?|/[0-9]+", parts.path, re.ASCII)
-    if value and not (numbered or re.fullmatch(r"unix:///\S+", value)):
+    if value and not ((numbered or re.fullmatch(r"unix:///\S+", value)) and _is_for_redis(value)):
         raise ValueError("is no Redis URL such as redis://host:6379/0, rediss://host:6379/0 or unix:///path")
     return value
+
+
+def _is_for_redis(value: str) -> bool:
+    """Whether the client takes it, its options included; nothing is connected to."""
+    from redis import ConnectionPool  # it takes a while, and most do without Redis
+
+    try:
+        ConnectionPool.from_url(value).make_connection()
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _web_address(value: Any, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
@@ -180,11 +200,16 @@ def _origins(value: str) -> tuple[str, ...]:
     origins = tuple(origin.strip().lower() for origin in value.split(",") if origin.strip())
     for origin in origins:
         parts = _web_address(origin)
-        if parts is None or origin != f"{parts.scheme}://{parts.netloc}" or "@" in origin or not origin.isascii():
+        if parts is None or origin != _origin(parts) or "*" in origin or not origin.isascii():
             raise ValueError(f"{origin!r} is no origin such as https://app.example.com")
         if (parts.scheme, parts.port) in {("http", 80), ("https", 443)}:
             raise ValueError(f"{origin!r} names the default port, which browsers leave out")
     return origins
+
+
+def _origin(parts: SplitResult) -> str:
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else str(parts.hostname)
+    return f"{parts.scheme}://{host}" if parts.port is None else f"{parts.scheme}://{host}:{parts.port}"
 
 
 def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:

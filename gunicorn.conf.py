@@ -14,6 +14,7 @@ from gunicorn.glogging import Logger
 
 from config import load
 from directory import balance, sharing
+from directory.database import on_postgresql
 from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.supervisor import Supervisor
@@ -95,10 +96,22 @@ def post_fork(server, worker):
         server.deliverer.forget()
 
 
+def worker_exit(server, worker):
+    """Close a worker's connections to SQLite: with the last of them its file takes in what lies beside it.
+
+    PostgreSQL needs no such thing, and one that is mute would hold up the end.
+    """
+    app = server.app.wsgi()
+    with app.app_context():
+        if not on_postgresql():
+            db.engine.dispose()
+            app.extensions["guard"].close()
+
+
 def child_exit(server, worker):
     """Forget what a worker that is gone held, and what it had measured of itself."""
     balance.forget(worker.age)
-    if sharing.VARIABLE in os.environ:
+    if os.environ.get(sharing.VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 
         multiprocess.mark_process_dead(worker.pid)

@@ -24,6 +24,7 @@ from directory.api import (
 )
 from directory.extensions import db, migrate
 from directory.freshness import Guard
+from directory.services import health
 from directory.services.webhooks import Endpoint
 
 
@@ -38,7 +39,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     db.init_app(app)
     with app.app_context():
         database.prepare(db.engine)
-    migrate.init_app(app, db, compare_type=True)
+    migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["webhooks"] = [
         Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]))
         for e in config["WEBHOOK_ENDPOINTS"]

@@ -12,7 +12,8 @@ from directory.extensions import db
 # Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
 UNAVAILABLE_CLASSES = {"08", "53", "57", "58", "40"}
 UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
-SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 13, 14}  # BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN
+# BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
+SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}
 
 
 @contextmanager

@@ -29,6 +29,18 @@ def provide(parent: str | None = None) -> None:
     atexit.register(_remove, os.environ[VARIABLE], os.getpid())
 
 
+def settle() -> None:
+    """Make the folder that the operator named; an empty name is none. Raises SystemExit where it cannot be made."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        os.environ.pop(VARIABLE, None)
+        return
+    try:
+        os.makedirs(named, exist_ok=True)
+    except OSError as error:
+        raise SystemExit(f"{VARIABLE}: {named!r} is no folder and cannot be made one: {error.strerror}") from None
+
+
 def _maker(folder: Path) -> int | None:
     """The process that made it, None where that was none of ours."""
     made = re.fullmatch(rf"{PREFIX}(\d{{1,9}})-\w+", folder.name)

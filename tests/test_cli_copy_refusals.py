@@ -44,6 +44,18 @@ def test_a_database_of_another_version_is_neither_copied_nor_filled(
     change(other, "UPDATE alembic_version SET version_num = :to", to=health.heads()[0])
 
 
+def test_a_file_is_looked_for_where_the_service_would_look(app: Flask, target: Flask, run: Any, tmp_path: Path) -> None:
+    target.instance_path = str(tmp_path)
+    assert refused(run("sqlite:///old.db")) == f"Error: There is no file {tmp_path / 'old.db'}.\n"
+    (tmp_path / "old.db").touch()
+    assert "The database to copy is not migrated: " in refused(run("sqlite:///old.db"))
+
+
+def test_a_file_that_is_no_database_is_said_to_be_none(app: Flask, run: Any, tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("This is no database." * 100)
+    assert "file is not a database" in refused(run(f"sqlite:///{tmp_path / 'text.db'}"))
+
+
 def test_a_database_without_tables_is_not_copied(run: Any, tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     assert "The database to copy is not migrated: " in refused(run(f"sqlite:///{tmp_path / 'empty.db'}"))
@@ -62,7 +74,7 @@ def test_a_server_that_is_not_there_is_said(run: Any) -> None:
 def test_what_is_no_database_is_refused_without_repeating_a_password(run: Any, url: str) -> None:
     result = run(url)
     assert result.exit_code == 2
-    assert "is neither sqlite:///path/to/file nor postgresql+psycopg://" in result.stderr
+    assert "is neither sqlite:////path/to/file nor postgresql+psycopg://" in result.stderr
     assert "geheim" not in result.output
 
 

@@ -205,3 +205,17 @@ def test_columns_may_be_left_out_and_stand_in_any_order(table: Any, run: Any) ->
     assert table(b"category,url,tagline,title\ntools,https://example.org/,B,A\n").exit_code == 0
     row = lines(run("export"))[0]
     assert (row["title"], row["description"], row["tags"], row["logo_url"]) == ("A", "", [], None)
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "all.jsonl"
+    for mode in (0o600, 0o640):
+        file.touch()
+        file.chmod(mode)
+        assert run("export", "--output", file).exit_code == 0
+        assert file.stat().st_mode & 0o777 == mode
+
+
+def test_an_output_without_a_name_is_refused(run: Any) -> None:
+    result = run("export", "--output", "")
+    assert (result.exit_code, "--output" in result.stderr) == (2, True)

@@ -132,6 +132,7 @@ def test_the_last_active_administrator_stays_one(app: Flask, run: Any, world: Wo
 def test_an_unknown_account_is_named(run: Any, command: str) -> None:
     result = run(command, "nobody")
     assert (result.exit_code, result.stderr) == (1, "Error: There is no account named 'nobody'.\n")
+    assert "There is no account named" in run(command, "half of a pair: \udcff").stderr
 
 
 def test_a_suspension_ends_sessions_and_tokens(run: Any, world: World) -> None:

@@ -133,6 +133,10 @@ NONSENSE = [
             "redis://h/db",
         )
     ),
+    *(
+        ("REDIS_URL", v)
+        for v in ("redis://h?ssl_cert_reqs=none", "redis://h?db=x", "REDIS://h", "unix:///run/redis?foo=1")
+    ),
     *(("HOST", value) for value in ("a b", "http://h", "ä")),
     *(("PORT", value) for value in ("0", "65536", "http")),
     *(("WEBHOOK_WORKER", value) for value in ("never", "3")),
@@ -159,6 +163,11 @@ NONSENSE = [
     *(
         ("CORS_ORIGINS", v)
         for v in ("https://u@a.example", "https://a.example:443", "http://a:80", "ftp://a", "http://[")
+    ),
+    *(("CORS_ORIGINS", v) for v in ("http://localhost:03000", "http://a.example:", "https://*.example.com")),
+    *(
+        ("DATABASE_URL", v)
+        for v in ("sqlite://host/x.db", "sqlite:///x.db?timeout=abc", "sqlite:////x.db?mode=ro&uri=true")
     ),
     *(("CORS_ORIGINS", v) for v in ("https://a b", "https://ä.example", "https://a.example:99999", "https://")),
     *(("TRUSTED_PROXIES", value) for value in ("-1", "11", "127.0.0.1", "true")),

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import flask_migrate
@@ -34,6 +35,15 @@ def test_the_models_and_the_migrations_say_the_same(app: Flask) -> None:
 
 def test_the_newest_migration_is_told_by_the_files_numbers() -> None:
     assert health.heads() == tuple(ScriptDirectory(str(health.MIGRATIONS)).get_heads())
+
+
+def test_it_is_migrated_from_wherever_the_command_is_given(database: Database, tmp_path: Path) -> None:
+    (tmp_path / "migrations").mkdir()
+    app = str(health.MIGRATIONS.parent / "wsgi.py")
+    command = [sys.executable, "-m", "flask", "--app", app, "db", "current"]
+    environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": database.url}
+    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    assert f"{health.heads()[0]} (head)" in said
 
 
 def test_a_server_loads_no_alembic(database: Database) -> None:

@@ -67,6 +67,21 @@ def test_a_folder_that_another_server_made_is_not_taken_over(named: pytest.Monke
     assert Path(os.environ[sharing.VARIABLE]).parent == tmp_path
 
 
+def test_an_empty_name_is_none_and_a_new_folder_is_made(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    named.setenv(sharing.VARIABLE, "")
+    sharing.settle()
+    assert sharing.VARIABLE not in os.environ
+    new = tmp_path / "one" / "two"
+    named.setenv(sharing.VARIABLE, str(new))
+    sharing.settle()
+    sharing.settle()
+    assert (new.is_dir(), os.environ[sharing.VARIABLE]) == (True, str(new))
+    (tmp_path / "file").touch()
+    named.setenv(sharing.VARIABLE, str(tmp_path / "file"))
+    with pytest.raises(SystemExit, match=f"^{sharing.VARIABLE}: "):
+        sharing.settle()
+
+
 # Makes a folder and is killed; a child of it lives on until its standard input ends, where it is told to.
 KILLED = """
 import os, signal, sys

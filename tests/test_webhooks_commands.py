@@ -141,7 +141,13 @@ def test_redeliver_of_many_leaves_what_is_being_sent(app: Flask, here: Endpoint)
         assert transaction(lambda: claims.complete(claim, Outcome(200, None, 1), Policy())) == "delivered"
 
 
-@pytest.mark.parametrize("arguments", [[], [1, "--dead"], [1, "--since", "2026-11-20"], ["--since", "noon"], [0]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [], [1, "--dead"], [1, "--since", "2026-11-20"], ["--since", "noon"], [0], [2**63],
+        ["--since", "0001-01-01T00:00+23:59"], ["--since", "9999-12-31T23:59-23:59"],
+    ],
+)  # fmt: skip
 def test_redeliver_refuses_what_it_cannot_understand(run: Callable[..., Any], arguments: list[Any]) -> None:
     assert run("redeliver", *arguments).exit_code == 2
 

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -83,3 +84,13 @@ def test_who_was_admitted_before_the_end_is_answered(server: Serving) -> None:
     worker.resume()
     assert [status(caller) for caller in callers] == [b"200"] * WAITING
     assert server.process.wait(20) == 0
+
+
+def test_one_that_has_ended_leaves_one_file(server: Serving, tmp_path: Path) -> None:
+    account = b'{"username": "walter", "email": "w@example.org", "password": "a long enough one"}'
+    head = LOGIN.replace(b"login", b"register").replace(b"Length: 2", b"Length: %d" % len(account))
+    assert status(called(server, head + account)) == b"201"
+    server.stop()
+    assert [path.name for path in tmp_path.glob("x.db*")] == ["x.db"]
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        assert connection.execute("SELECT username FROM users").fetchall() == [("walter",)]

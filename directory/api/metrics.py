@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory import sharing
 from directory.api import security
 from directory.errors import NotFound
 from directory.extensions import db, limiter
@@ -77,7 +78,7 @@ class Metrics:
 
         self.fallback.set(on_fallback())
         registry = self.registry
-        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        if sharing.VARIABLE in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         stored = CollectorRegistry()
@@ -130,6 +131,7 @@ def _age(since: datetime | None) -> float:
 def init_app(app: Flask) -> None:
     """Count from now on, if the application is to be measured."""
     if app.config["METRICS_ENABLED"]:
+        sharing.settle()
         app.extensions["metrics"] = Metrics()
         app.after_request(_observe)
 

@@ -1,8 +1,10 @@
 """flask copy: everything of another database into this one, proved before it is kept."""
 
+import os
 from typing import Any
 
 import click
+from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy import Connection
 from sqlalchemy.engine import URL, make_url
@@ -27,9 +29,11 @@ class Database(click.ParamType[URL]):
         """Raise BadParameter without a word of what was given: it may hold a password."""
         try:
             url = make_url(value)
-            return url.set(drivername=DRIVERS[url.drivername.removesuffix("+psycopg") if url.database else ""])
-        except (ArgumentError, KeyError, ValueError):
-            self.fail("is neither sqlite:///path/to/file nor postgresql+psycopg://user:password@host/name")
+            url = url.set(drivername=DRIVERS[url.drivername.removesuffix("+psycopg") if url.database else ""])
+            url.get_dialect()().create_connect_args(url)
+        except (ArgumentError, KeyError, TypeError, ValueError):
+            self.fail("is neither sqlite:////path/to/file nor postgresql+psycopg://user:password@host/name")
+        return url
 
 
 @click.command("copy")
@@ -44,6 +48,8 @@ def copy_all(source: URL) -> None:
     is all kept, or else nothing of it, and the exit status is then 1. Stop the service first, for what is written to
     the one meanwhile would be lost.
     """
+    if source.get_backend_name() == "sqlite" and source.database:  # where Flask-SQLAlchemy would look for it
+        source = source.set(database=os.path.join(current_app.instance_path, source.database))
     with copying.opened(source) as connection:
         with writing():
             copying.begin()

@@ -2,9 +2,10 @@
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -137,6 +138,8 @@ def _size(name: str) -> int:
 def _opened(name: str) -> Iterator[IO[str]]:
     """The file to write, or standard output, in UTF-8."""
     try:
+        if not name:
+            raise click.BadParameter("is empty", param_hint="--output")
         if name == "-":
             with click.open_file(name, "w", encoding="utf-8") as stream:
                 yield stream
@@ -158,6 +161,8 @@ def _whole(name: str) -> Iterator[IO[str]]:
     part = f"{name}.{os.getpid()}.part"
     try:
         with open(part, "x", encoding="utf-8", newline="") as file:
+            with suppress(FileNotFoundError):  # who may read the old one may read this one, and nobody else
+                os.fchmod(file.fileno(), stat.S_IMODE(os.stat(name).st_mode))
             yield file
         os.replace(part, name)
     except BaseException:

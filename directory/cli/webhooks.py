@@ -17,6 +17,7 @@ from directory.models import DeliveryState, now
 from directory.services import deliveries
 from directory.services.claims import Claim
 from directory.services.paging import Window
+from directory.services.recount import HIGHEST_ID
 from directory.services.schedule import Policy
 from directory.services.webhooks import Endpoint, timestamp
 
@@ -58,7 +59,7 @@ def list_(state: str | None, limit: int) -> None:
 
 
 @webhooks.command()
-@click.argument("ids", type=click.IntRange(1), nargs=-1)
+@click.argument("ids", type=click.IntRange(1, HIGHEST_ID), nargs=-1)
 @click.option("--dead", is_flag=True, help="All that were given up.")
 @click.option(
     "--since", metavar="TIME", help="All made since then, delivered ones too; with --dead the dead ones alone."
@@ -114,9 +115,11 @@ def _time(given: str | None) -> datetime | None:
     """An instant such as 2026-11-20T10:00Z; without a zone it is UTC."""
     try:
         instant = None if given is None else datetime.fromisoformat(given)
-    except ValueError:
+        if instant is not None and instant.tzinfo is None:
+            instant = instant.replace(tzinfo=UTC)
+        return None if instant is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise click.BadParameter(f"{given!r} is no time such as 2026-11-20T10:00Z") from None
-    return instant.replace(tzinfo=UTC) if instant is not None and instant.tzinfo is None else instant
 
 
 def _line(delivery: dict[str, Any], configured: bool) -> tuple[Any, ...]:

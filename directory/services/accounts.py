@@ -43,6 +43,8 @@ def register(username: str, email: str, password_hash: str, *, role: str = Role.
 def find(login: str) -> User | None:
     """The account of a username or e-mail address, whatever its case."""
     login = login.strip().lower()
+    if not login.isprintable():  # nobody's, and half of a surrogate pair is nothing that a database can be asked for
+        return None
     return db.session.scalar(select(User).where(User.email == login if "@" in login else User.username == login))
 
 
