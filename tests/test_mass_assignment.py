@@ -21,6 +21,7 @@ WRITABLE = {
     "POST /api/auth/login": {"login", "password"},
     "PUT /api/auth/me": {"email", "password", "current_password"},
     "POST /api/auth/tokens": {"name", "expires_at"},
+    "PUT /api/admin/projects/<id:project_id>/approve": {"reason"},
     "PUT /api/admin/projects/<id:project_id>/reject": {"reason"},
     "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason"},
     "POST /api/admin/projects/decisions": {"decision", "ids", "reason"},

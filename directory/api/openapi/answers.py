@@ -34,7 +34,10 @@ HEADERS: dict[str, dict[str, Any]] = {
         "required": True,
         "schema": {"type": "string", "pattern": "^/api/"},
     },
-    "Set-Cookie": {"description": "The session's cookie: HttpOnly, SameSite=Lax.", "required": True, "schema": TEXT},
+    "Set-Cookie": {
+        "description": "The session's cookie: HttpOnly, SameSite=Lax. Who signs out by a token keeps the one beside it.",
+        "schema": TEXT,
+    },
     "WWW-Authenticate": {"description": "Which credentials are taken.", "required": True, "schema": TEXT},
     "Retry-After": {
         "description": "In how many seconds to try again.",
