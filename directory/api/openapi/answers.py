@@ -35,7 +35,7 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^/api/"},
     },
     "Set-Cookie": {
-        "description": "The session's cookie: HttpOnly, SameSite=Lax. Who signs out by a token keeps the one beside it.",
+        "description": "The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none.",
         "schema": TEXT,
     },
     "WWW-Authenticate": {"description": "Which credentials are taken.", "required": True, "schema": TEXT},
