@@ -213,6 +213,12 @@ def test_the_queue_is_oldest_first_and_its_lists_go_by_every_filter(world: World
     assert ids("q=first&status=pending") == [first]
     assert ids("q=thing&status=pending") == ids("q=thing&status=pending&sort=oldest")
     assert ids("owner=me") == []
+    mentioned = world.project(status="pending", tagline="Of a zebra")
+    named = world.project(status="pending", title="Zebra")
+    assert ids("q=zebra") == [named, mentioned]
+    assert ids("q=zebra&status=pending") == [mentioned, named]
+    for project in (mentioned, named):
+        admin.delete(f"/api/projects/{project}")
     page = admin.get("/api/admin/projects?status=pending&limit=1").json["pagination"]
     assert ids(f"status=pending&limit=1&cursor={page['next_cursor']}") == [second]
     assert page["total"] == 2

@@ -61,10 +61,9 @@ def decide(
         reason=reason,
         waited_seconds=None if decision == "unpublish" else (at - moved.submitted_at).total_seconds(),
     )
-    told = reason
     if target is Status.LIVE:
         _rank(moved)
-        told = None
+    told = None if target is Status.LIVE else reason
     webhooks.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=told)
 
 
