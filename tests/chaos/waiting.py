@@ -1,60 +1,26 @@
-"""Some callers are slow, or many at once want what is slow; how long everybody else's reads take meanwhile.
-
-The reads are begun at fixed moments, whatever became of the earlier ones: a reader who waits for each answer would
-ask least often just when it takes longest.
-"""
+"""Some callers are slow, or many at once want what is slow; how long everybody else's reads take meanwhile."""
 
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from threading import Event, Thread
 
 from tests import servers
 from tests.burst import Ask, burst, tally
 from tests.chaos import Outcome, scenario
 from tests.chaos.processes import house, serving
 from tests.factories import PASSWORD
+from tests.paced import reader
 from tests.proxy import TLS
 from tests.site import Site
 
-EVERY = 0.02  # seconds from one read to the next
 PATH = "/api/projects"
 UNFINISHED = (
     b"GET /api/projects HTTP/1.1\r\nHost: localhost\r\nX-Slow:",
     b"POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
 )
-
-
-@contextmanager
-def paced(ask: Callable[[], int | None], waits: list[float]) -> Iterator[None]:
-    """Reads beside the block; how long each took is added to `waits`, in seconds. Each has to be answered by 200."""
-    over = Event()
-    reads: list[Future[float]] = []
-
-    def read(due: float) -> float:
-        status = ask()
-        assert status == 200, f"a read got {status}"
-        return time.monotonic() - due
-
-    def run() -> None:
-        due = time.monotonic()
-        while not over.wait(max(0.0, due - time.monotonic())):
-            reads.append(pool.submit(read, due))
-            due += EVERY
-
-    with ThreadPoolExecutor(100) as pool:
-        pacer = Thread(target=run)
-        pacer.start()
-        try:
-            yield
-        finally:
-            over.set()
-            pacer.join()
-        waits += [each.result() for each in reads]
 
 
 def told(waits: list[float], within: float) -> str:
@@ -72,18 +38,17 @@ def told(waits: list[float], within: float) -> str:
     long={"logins": 50, "rounds": 20, "within": 0.1},
 )
 def beside_logins(logins: int, rounds: int, within: float) -> Outcome:
-    waits: list[float] = []
     slowest = 0.0
-    with house() as at:
+    with house() as at, reader(serving(at).port, PATH) as reads:
         for turn in range(rounds):
             names = [f"guess-{turn}-{number}" for number in range(logins)]
             asks = [Ask("POST", "/api/auth/login", {"login": name, "password": PASSWORD}) for name in names]
-            with paced(lambda: at.ask("GET", PATH).status, waits):
+            with reads.beside():
                 found = burst(serving(at).port, asks)
             assert tally(found) == {401: logins}, tally(found)
             slowest = max(slowest, *(answer.seconds for answer in found))
     assert slowest < 5, f"{slowest:.1f} s"
-    return Outcome(f"{rounds} x {logins} logins", f"all judged within {slowest:.1f} s; {told(waits, within)}")
+    return Outcome(f"{rounds} x {logins} logins", f"all judged within {slowest:.1f} s; {told(reads.waits, within)}")
 
 
 @scenario(
@@ -93,15 +58,15 @@ def beside_logins(logins: int, rounds: int, within: float) -> Outcome:
     long={"callers": 200, "rounds": 10, "seconds": 5.0, "within": 0.1},
 )
 def half_requests(callers: int, rounds: int, seconds: float, within: float) -> Outcome:
-    waits: list[float] = []
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="directory-chaos-"))
         database = stack.enter_context(servers.postgresql(own=True))
         site = stack.enter_context(Site(Path(folder), database.url))
+        reads = stack.enter_context(reader(site.nginx.port, PATH, tls=True))
         for _ in range(rounds):  # after ten seconds nginx gives them up
-            with half_sent(site.nginx.port, callers), paced(lambda: site.call("GET", PATH).status, waits):
+            with half_sent(site.nginx.port, callers), reads.beside():
                 time.sleep(seconds)
-    return Outcome(f"{rounds} x {callers} callers, half of them in a body", told(waits, within))
+    return Outcome(f"{rounds} x {callers} callers, half of them in a body", told(reads.waits, within))
 
 
 @contextmanager
