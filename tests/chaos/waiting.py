@@ -10,9 +10,9 @@ from pathlib import Path
 from tests import servers
 from tests.burst import Ask, burst, tally
 from tests.chaos import Outcome, scenario
+from tests.chaos.paced import reader
 from tests.chaos.processes import house, serving
 from tests.factories import PASSWORD
-from tests.paced import reader
 from tests.proxy import TLS
 from tests.site import Site
 

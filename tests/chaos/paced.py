@@ -4,17 +4,17 @@ A reader who waits for each answer would ask least often just when it takes long
 measures the service: beside the test's other callers it would measure their turns at one interpreter too.
 """
 
-import http.client
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from threading import Event, Thread
+from typing import Any
 
-from tests.proxy import TLS
+from tests import proxy
+from tests.chaos import load
 
 EVERY = 0.02  # seconds from one read to the next
 
@@ -51,7 +51,7 @@ class Reader:
 @contextmanager
 def reader(port: int, path: str, *, tls: bool = False) -> Iterator[Reader]:
     """A process that will read `path` of the server at `port`, each time over a new connection."""
-    command = [sys.executable, "-m", "tests.paced", "https" if tls else "http", str(port), path]
+    command = [sys.executable, "-m", "tests.chaos.paced", "https" if tls else "http", str(port), path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Reader(process)
@@ -59,42 +59,20 @@ def reader(port: int, path: str, *, tls: bool = False) -> Iterator[Reader]:
             process.kill()
 
 
-def _read(scheme: str, port: int, path: str, due: float) -> tuple[int | str, float]:
-    """The status, or what went wrong, and the seconds since it was due."""
-    if scheme == "https":
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection("localhost", port, timeout=30, context=TLS)
-    else:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status, time.monotonic() - due
-    except (OSError, http.client.HTTPException) as error:
-        return repr(error), time.monotonic() - due
-    finally:
-        connection.close()
+def _read(ask: Callable[..., Any], port: int, path: str, due: float) -> tuple[int | None, float]:
+    """The status, and the seconds since it was due."""
+    return ask(port, "GET", path).status, time.monotonic() - due
 
 
 def main() -> None:
-    scheme, port, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    with ThreadPoolExecutor(100) as pool:
+    ask, port, path = {"https": proxy.call, "http": load.call}[sys.argv[1]], int(sys.argv[2]), sys.argv[3]
+    with ThreadPoolExecutor(100) as pool, ThreadPoolExecutor(1) as listener:
         print("ready", flush=True)
         while sys.stdin.readline():  # "go"
-            over = Event()
-            reads: list[Future[tuple[int | str, float]]] = []
-
-            def pace(over: Event = over, reads: list[Future[tuple[int | str, float]]] = reads) -> None:
-                due = time.monotonic()
-                while not over.wait(max(0.0, due - time.monotonic())):
-                    reads.append(pool.submit(_read, scheme, port, path, due))
-                    due += EVERY
-
-            pacer = Thread(target=pace)
-            pacer.start()
-            sys.stdin.readline()  # "stop"
-            over.set()
-            pacer.join()
+            stop, due, reads = listener.submit(sys.stdin.readline), time.monotonic(), []
+            while not wait([stop], max(0.0, due - time.monotonic())).done:
+                reads.append(pool.submit(_read, ask, port, path, due))
+                due += EVERY
             print(json.dumps([each.result() for each in reads]), flush=True)
 
 
