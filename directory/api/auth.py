@@ -128,7 +128,7 @@ def login(body: dict[str, Any]) -> Any:
 
 @bp.post("/logout")
 @login_required
-@operation(status=204, headers=("Set-Cookie",))
+@operation(status=204, optional_headers=("Set-Cookie",))
 def logout() -> Any:
     """Sign out: the session ends on the server, wherever its cookie was copied."""
     session_id = caller().session_id

@@ -45,8 +45,8 @@ class Operation:
     the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
     would give several anonymous callers, by the ids that their paths end with: by one short look, and None to whom it
     would raise. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may;
-    `headers`, what the answer carries beyond what every answer does; `personal`, whether a public answer depends on who
-    asks; `media_types`, of what is no JSON.
+    `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it may carry;
+    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
     """
 
     answer: Schema | None = None
@@ -61,6 +61,7 @@ class Operation:
     together: Callable[[list[int]], list[Any]] | None = None
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
+    optional_headers: tuple[str, ...] = ()
     personal: bool = False
     media_types: tuple[str, ...] = ("application/json",)
 

@@ -36,6 +36,7 @@ HEADERS: dict[str, dict[str, Any]] = {
     },
     "Set-Cookie": {
         "description": "The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none.",
+        "required": True,
         "schema": TEXT,
     },
     "WWW-Authenticate": {"description": "Which credentials are taken.", "required": True, "schema": TEXT},
@@ -101,7 +102,9 @@ def successes(route: "Route") -> dict[str, Any]:
     if operation.tier is not None:
         names += ["RateLimit", "RateLimit-Policy"]
     said = inspect.getdoc(type(operation.answer)) if operation.answer else None
-    answer = {"description": said or f"{route.summary}.", "headers": {name: name for name in names}}
+    headers: dict[str, Any] = {name: name for name in names}
+    headers |= {name: {**HEADERS[name], "required": False} for name in operation.optional_headers}
+    answer = {"description": said or f"{route.summary}.", "headers": headers}
     if operation.status != 204:
         schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
         answer["content"] = {media_type: {"schema": schema} for media_type in operation.media_types}
