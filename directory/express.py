@@ -12,6 +12,7 @@ from gunicorn.http.wsgi import SERVER, base_environ
 from gunicorn.workers.gthread import TConn
 
 from directory import patience
+from directory.crowd import Crowd
 from directory.drain import DrainingWorker
 from directory.freshness import SLOW
 from directory.plain import LONGEST, Bare, Plain
@@ -44,6 +45,7 @@ class ExpressWorker(DrainingWorker):
         self._wire: Any = None
         self._asked: list[Asked] = []
         self._others: list[Asked] = []
+        self._crowd: Crowd[TConn] = Crowd()
         self._base: dict[str, Any] = {}
         self._looked = 0.0  # when the turn began, by time.monotonic()
 
@@ -111,6 +113,11 @@ class ExpressWorker(DrainingWorker):
         if request is None or not isinstance(conn.server, tuple):  # a socket in the file system tells no addresses
             conn.parser.unreader.unread(head)
             super().on_client_socket_readable(conn, client)
+        elif isinstance(request, Bare) and self._wire.gathers(request):
+            self.poller.unregister(client)
+            self.keepalived_conns.remove(conn)
+            conn.asked = Asked(conn, head, request, began)
+            self._crowd.add(conn)
         elif isinstance(request, Bare):
             self._others.append(Asked(conn, head, request, began))
         elif self._wire.is_quick(request):
@@ -123,8 +130,15 @@ class ExpressWorker(DrainingWorker):
         self._looked = time.monotonic()
         if self.pending_conns:
             timeout = min(timeout, max(0.0, self.pending_conns[0].timeout - self._looked))
-        super().wait_for_and_dispatch_events(timeout)
+        super().wait_for_and_dispatch_events(min(timeout, self._crowd.left(self._looked)))
         began = time.monotonic()
+        if conns := self._crowd.go(began, hold=self._wire is not None and self._wire.holds()):
+            self._wire.look_ahead([conn.asked.request for conn in conns])
+            self.enqueue_all(conns)
+        self._answer_others(began)
+
+    def _answer_others(self, began: float) -> None:
+        """Answer what was not gathered."""
         others, self._others = self._others, []
         if others:
             self._wire.look_ahead([each.request for each in others])
@@ -139,6 +153,14 @@ class ExpressWorker(DrainingWorker):
                 self._hand_on(each)
             else:
                 self._send(each.conn, sent)
+
+    def enqueue_all(self, conns: list[TConn]) -> None:
+        """Have one thread serve all of `conns`, and `have_served` called with that list when it has some of them."""
+        raise NotImplementedError
+
+    def have_served(self, conns: list[TConn]) -> None:
+        """Some of `conns`, which were served together, have been served."""
+        self._crowd.have_served(conns, time.monotonic())
 
     def handle(self, conn: TConn) -> Any:
         """Serve a request, or what is known of one, in a thread."""

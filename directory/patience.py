@@ -64,6 +64,16 @@ def until(ends: float) -> Iterator[None]:
         _time.ends = before
 
 
+@contextmanager
+def paused() -> Iterator[None]:
+    """Have this thread wait for another's request meanwhile, or for what is no request's."""
+    before, _time.ends = _time.ends, None
+    try:
+        yield
+    finally:
+        _time.ends = before
+
+
 def end() -> float:
     """When this thread's waits end, by time.monotonic()."""
     return math.inf if _time.ends is None else _time.ends

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Any
 
 
 class _Own(threading.local):
@@ -26,11 +25,10 @@ _own = _Own()
 
 
 class Seats:
-    """Threads that take the pieces of work that come, each the next one; they end with the process."""
+    """Threads that do the pieces of work that come, each the next one; they end with the process."""
 
-    def __init__(self, work: Callable[[Any], object], seats: int) -> None:
-        self._work = work
-        self._coming: SimpleQueue[Any] = SimpleQueue()
+    def __init__(self, seats: int) -> None:
+        self._coming: SimpleQueue[Callable[[], object] | threading.Event] = SimpleQueue()
         self.put = self._coming.put
         for _ in range(seats):
             self._fill()
@@ -41,7 +39,7 @@ class Seats:
     def _serve(self) -> None:
         _own.seats = self
         while not isinstance(piece := self._coming.get(), threading.Event):
-            self._work(piece)
+            piece()
         piece.set()
 
     @contextmanager
@@ -67,3 +65,11 @@ def aside() -> Iterator[None]:
         return
     with _own.seats.left():
         yield
+
+
+def by_another(work: Callable[[], object]) -> None:
+    """Have another thread do something: of a server's, the next that has a seat."""
+    if _own.seats is None:
+        threading.Thread(target=work, daemon=True).start()
+    else:
+        _own.seats.put(work)

@@ -3,14 +3,16 @@
 import selectors
 import socket
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from gunicorn.workers.gthread import TConn
 
-from directory import patience
+from directory import gathered, patience
 from directory.express import ExpressWorker
+from directory.freshness import SLOW
 from directory.seats import Seats
 
 LINGER = 2.0  # seconds for a client to read its answer and to hang up
@@ -43,26 +45,59 @@ class Worker(ExpressWorker):
 
     def get_thread_pool(self) -> Seats:
         """The threads that serve."""
-        return Seats(self._serve, self.cfg.threads)
+        return Seats(self.cfg.threads)
 
     def enqueue_req(self, conn: TConn) -> None:
         """Queue a connection for the next thread that is free; a new one, when something has come over it."""
         if not (conn.initialized or conn.data_ready):
             self.await_first(conn)
             return
-        conn.queued = time.monotonic()
-        self.tpool.put(conn)
+        self.enqueue_all([conn])
 
-    def _serve(self, conn: TConn) -> None:
-        """Serve its request, in a thread."""
+    def enqueue_all(self, conns: list[TConn]) -> None:
+        """Queue connections for the next thread that is free, which serves them all."""
+        now = time.monotonic()
+        for conn in conns:
+            conn.queued = now
+        self.tpool.put(partial(self._serve, conns))
+
+    def _serve(self, conns: list[TConn]) -> None:
+        """Serve their requests, in a thread."""
+        if len(conns) == 1:
+            self.method_queue.defer(self._finish, conns, [(conns[0], self._served(conns[0]))])
+            return
+        ended: list[tuple[TConn, Served]] = []
+        for _ in gathered.run(self._works(conns, ended)):
+            if ended:
+                self.method_queue.defer(self._finish, conns, ended.copy())
+                ended.clear()
+
+    def _works(self, conns: list[TConn], ended: list[tuple[TConn, Served]]) -> Iterator[Callable[[], None]]:
+        """What serves each of them. Those for whom it takes too long until they are begun get threads of their own."""
+        late = time.monotonic() + SLOW
+        for conn in conns:
+            if time.monotonic() < late:
+                yield partial(self._end, conn, ended)
+            else:
+                self.tpool.put(partial(self._serve, [conn]))
+
+    def _end(self, conn: TConn, ended: list[tuple[TConn, Served]]) -> None:
+        ended.append((conn, self._served(conn)))
+
+    def _served(self, conn: TConn) -> Served:
+        """Serve its request."""
         patience.have_waited(time.monotonic() - conn.queued)
-        keep = False
         try:
-            keep = self.handle(conn)
+            return Served(self.handle(conn))
         except BaseException:  # gunicorn catches all but what ends a thread, of which there is a number
             self.log.exception("a connection was given up")
-        finally:
-            self.method_queue.defer(self.finish_request, conn, Served(keep))
+            return Served(False)
+
+    def _finish(self, conns: list[TConn], ended: list[tuple[TConn, Served]]) -> None:
+        """Keep the connections that have been served, some of `conns`, or close them."""
+        self.have_served(conns)
+        for conn, served in ended:
+            self.finish_request(conn, served)
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
         """Keep the connection, or close it in our own way."""

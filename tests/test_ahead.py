@@ -1,6 +1,7 @@
 """Who asks, looked up by the worker's loop for all that a turn brings: the same caller, and never a late one."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +12,7 @@ from flask import Flask
 from sqlalchemy import select, text
 
 from directory.api import credentials
+from directory.api.metrics import VOTES
 from directory.api.wire import Wire
 from directory.database import transaction
 from directory.extensions import db
@@ -86,6 +88,13 @@ def test_a_proof_of_one_kind_is_none_of_the_other(app: Flask, world: World, wire
     ]  # fmt: skip
     wire.look_ahead(asked)
     assert [answered(wire, each)[0] for each in asked] == [200, 200, 401, 401]
+
+
+def test_votes_are_what_is_served_together(app: Flask, wire: Wire) -> None:
+    for rule in app.url_map.iter_rules():
+        path = re.sub(r"<(id:)?[^>]*>", "17", rule.rule)
+        if path.startswith("/api/"):
+            assert wire.gathers(bare(wire, path, Cookie="a=b")) == (rule.endpoint in VOTES), rule
 
 
 @pytest.mark.parametrize("why", ["it fails", "there is no connection"])

@@ -6,9 +6,11 @@ import socket
 import time
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from threading import Event, Thread
+from random import Random
+from threading import Barrier, Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +19,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from directory import patience
 from directory.api.wire import Sent
+from directory.crowd import Crowd
 from directory.express import ExpressWorker
 from directory.extensions import db
 from directory.plain import Bare, Plain
@@ -27,6 +30,7 @@ from tests.voter import race
 
 GET = b"GET /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 OTHER = b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+VOTE = b"POST /api/vote HTTP/1.1\r\nHost: x\r\n\r\n"
 DELETE = b"DELETE /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 PLAIN = Plain("http", "/api/x", "", "id", None)
 ANSWER = Sent(b"200 OK", b"A: b\r\n", b"body")
@@ -38,12 +42,18 @@ class Wire:
     def __init__(self) -> None:
         self.had: Sent | None = None
         self.made: Sent | None = None
-        self.quick = True
+        self.quick = self.held = True
         self.forgotten = self.looks = self.prepared = 0
         self.ahead: list[list[Bare]] = []
 
     def asked(self, head: bytes) -> Plain | Bare | None:
-        return {GET: PLAIN, DELETE: Bare({"what": "DELETE"})}.get(head)
+        return {GET: PLAIN, DELETE: Bare({"what": "DELETE"}), VOTE: Bare({"what": "VOTE"})}.get(head)
+
+    def gathers(self, bare: Bare) -> bool:
+        return bare.environ["what"] == "VOTE"
+
+    def holds(self) -> bool:
+        return self.held
 
     def whole(self, bare: Bare, server: dict[str, Any], _waited: float) -> Sent:
         self.environ = {**server, **bare.environ}
@@ -74,14 +84,15 @@ class Loop:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.worker: Any = ExpressWorker.__new__(ExpressWorker)
-        self.wire, self.handed = Wire(), []
+        self.wire, self.handed, self.together = Wire(), [], []
         vars(self.worker).update(
             alive=True, age=1, nr=0, _owed=False, _accepting=True, _base={"base": True},
             max_requests=1000, nr_conns=0, keepalived_conns=deque(), pending_conns=deque(), _asked=[], _others=[],
-            _wire=self.wire, _resume=0.0, _looked=0.0,
+            _crowd=Crowd(), _wire=self.wire, _resume=0.0, _looked=0.0,
             poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5), max_keepalived=50,
         )  # fmt: skip
         monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
+        monkeypatch.setattr(ExpressWorker, "enqueue_all", lambda _self, conns: self.together.append(conns))
         monkeypatch.setattr(ThreadWorker, "handle", lambda _self, conn: ("whole", conn.unread))
 
     def client(self) -> tuple[socket.socket, Any]:
@@ -209,6 +220,46 @@ def test_who_asks_is_looked_up_once_for_a_turn(loop: Loop) -> None:
     assert len(loop.wire.ahead) == 1
     for client, _ in clients:
         client.close()
+
+
+def test_what_is_to_be_served_together_waits_for_what_is_being_served(loop: Loop) -> None:
+    first, second, third, other = clients = [loop.client() for _ in range(4)]
+    for client, _ in (first, second):
+        client.sendall(VOTE)
+    loop.turn()
+    assert loop.together == [[first[1], second[1]]]
+    assert [len(bares) for bares in loop.wire.ahead] == [2]
+    third[0].sendall(VOTE)
+    other[0].sendall(DELETE)
+    loop.turn()
+    assert loop.handed == [other[1]]
+    assert len(loop.together) == 1
+    third[0].sendall(VOTE)  # is not read before it has been answered
+    began = time.monotonic()
+    loop.turn()
+    if len(loop.together) == 1:
+        loop.worker.have_served(loop.together[0])
+        loop.turn()
+        assert time.monotonic() < began + 1
+    assert loop.together == [[first[1], second[1]], [third[1]]]
+    assert [conn.asked.request.environ["what"] for conn in loop.together[1]] == ["VOTE"]
+    assert loop.worker.handle(third[1]) is True
+    assert third[0].recv(9000).endswith(b"A: b\r\n\r\nbody")
+    assert [*loop.worker.keepalived_conns] == []
+    for client, conn in clients:
+        client.close()
+        conn.sock.close()
+
+
+def test_nobody_is_held_up_by_who_waits_for_the_network(loop: Loop) -> None:
+    loop.wire.held = False
+    clients = [loop.client() for _ in range(3)]
+    for client, conn in clients:
+        client.sendall(VOTE)
+        loop.turn()
+        assert loop.together.pop() == [conn]
+        client.close()
+        conn.sock.close()
 
 
 def test_a_thread_that_gets_to_it_when_the_worker_ends_goes_gunicorns_way(loop: Loop) -> None:
@@ -486,6 +537,42 @@ def test_who_is_signed_in_is_told_what_gunicorn_would_have_said(world: World, se
             gone = line.ask(f"/api/projects/{project}", "DELETE", Authorization=f"Bearer {mine}")
             assert gone[0].split()[1] in {b"204", b"404"}
             assert line.ask("/api/auth/me", Authorization=token)[0].split()[1] == b"200"
+
+
+def test_in_a_crowd_everybody_is_told_what_is_his(world: World, server: Serving) -> None:
+    """Votes that come at once, by some who may and some who may not; refused ones keep none of the others."""
+    projects, pending = [world.project() for _ in range(2)], world.project(status="pending")
+    tokens = [world.caller(world.user()).token for _ in range(16)]
+    meet, wrong = Barrier(16, timeout=60), []
+    stands: dict[tuple[int, int], bool] = {}
+
+    def vote(n: int) -> None:
+        dice = Random(n)
+        with closing(Line(server)) as line:
+            line.ask("/healthz")
+            for turn in range(30):
+                project, proof = dice.choice([*projects, pending, 10**9]), f"Bearer {tokens[n]}"
+                refused = dice.random() < 0.1
+                headers = {"X_Request_ID": f"{n}.{turn}", "Authorization": "Bearer none" if refused else proof}
+                if turn % 10 == 0:
+                    meet.wait()
+                status, told, body = line.ask(f"/api/projects/{project}/upvote", "POST", **headers)
+                expected = b"401" if refused else b"200" if project in projects else b"404"
+                answer = json.loads(body)
+                if status.split()[1] != expected or told["X-Request-ID"] != f"{n}.{turn}":
+                    wrong.append((n, turn, status, told, body))
+                elif expected == b"200":
+                    stands[n, project] = not stands.get((n, project), False)
+                    if (answer["project_id"], answer["upvoted"]) != (project, stands[n, project]):
+                        wrong.append((n, turn, answer, stands[n, project]))
+
+    with ThreadPoolExecutor(16) as pool:
+        for voted in [pool.submit(vote, n) for n in range(16)]:
+            voted.result(120)
+    assert wrong == []
+    counts = [sum(there for (_, each), there in stands.items() if each == project) for project in projects]
+    assert [world.stored(project)["upvotes"] for project in projects] == counts
+    assert counts != [0, 0]
 
 
 def test_what_another_process_was_acknowledged_is_in_the_next_answer(

@@ -17,11 +17,11 @@ class Work:
 
     def __init__(self, seats: int) -> None:
         self.done: list[Any] = []
-        self.seats = Seats(lambda piece: self.done.append(piece()), seats)
+        self.seats = Seats(seats)
 
     def put(self, *pieces: Callable[[], Any]) -> None:
         for piece in pieces:
-            self.seats.put(piece)
+            self.seats.put(lambda piece=piece: self.done.append(piece()))
 
 
 def test_each_seat_is_a_thread_and_each_piece_is_done_once() -> None:

@@ -3,13 +3,14 @@
 import random
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from flask import Flask
 from sqlalchemy import func, select, text, update
+from sqlalchemy.exc import IntegrityError
 
-from directory import patience
 from directory.database import transaction
 from directory.errors import NotFound
 from directory.extensions import db
@@ -20,6 +21,7 @@ from directory.services.ranking import hot
 from directory.services.voting import Ballot
 from tests.conftest import Database
 from tests.factories import World
+from tests.gathering import gather
 from tests.waiting import until
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
@@ -85,17 +87,10 @@ def test_a_vote_that_cannot_be_counted_with_others_harms_none_of_them(app: Flask
     project, users = world.project(), [world.user() for _ in range(6)]
     ghost = Caller(10**9, "ghost", "member")
 
-    def cast(by: Caller) -> Any:
-        with app.app_context():
-            try:
-                return voting.cast(project, by=by)["upvoted"]
-            except Exception as error:
-                return type(error).__name__
-
-    with ThreadPoolExecutor(12) as pool:
-        for _ in range(10):
-            told = list(pool.map(cast, [*users, ghost, ghost]))
-            assert told == [True] * 6 + ["IntegrityError"] * 2
+    for _ in range(3):
+        told = gather(app, *[partial(voting.cast, project, by=by) for by in [*users, ghost, ghost]])
+        assert [each["upvoted"] for each in told[:6]] == [True] * 6
+        assert [type(each) for each in told[6:]] == [IntegrityError] * 2
     with app.app_context():
         assert db.session.scalar(select(Project.upvotes)) == db.session.scalar(select(func.count(Upvote.user_id))) == 6
 
@@ -103,18 +98,21 @@ def test_a_vote_that_cannot_be_counted_with_others_harms_none_of_them(app: Flask
 @on_postgresql
 def test_a_project_that_is_held_holds_up_no_vote_for_another(app: Flask, world: World) -> None:
     held, free, users = world.project(), world.project(), [world.user() for _ in range(8)]
+    acknowledged: list[int] = []
 
     def cast(project: int, by: Caller) -> None:
-        with app.app_context(), patience.within(20):
-            voting.cast(project, by=by)
+        voting.cast(project, by=by)
+        acknowledged.append(project)
 
-    with app.app_context(), db.engine.connect() as holder, ThreadPoolExecutor(8) as pool:
+    with app.app_context(), db.engine.connect() as holder, ThreadPoolExecutor(1) as pool:
         with holder.execution_options(isolation_level="READ COMMITTED").begin():
             holder.execute(text("SELECT 1 FROM projects WHERE id = :id FOR UPDATE").bindparams(id=held))
-            stuck = pool.submit(cast, held, users[0])
-            list(pool.map(cast, [free] * 7, users[1:]))
-            assert not stuck.done()
-        stuck.result(20)
+            projects = [free, held, *[free] * 6]
+            crowd = pool.submit(gather, app, *[partial(cast, *each) for each in zip(projects, users, strict=True)])
+            until(lambda: acknowledged == [free] * 7)
+            assert not crowd.done()
+        assert crowd.result(20) == [None] * 8
+    assert acknowledged[-1] == held
     assert world.stored(held)["upvotes"] == 1
     assert world.stored(free)["upvotes"] == 7
 
@@ -151,14 +149,15 @@ def test_a_batch_locks_its_projects_in_the_order_of_their_ids_and_waits_for_none
 @on_postgresql
 def test_a_database_that_is_not_upgraded_yet_counts_votes_one_by_one(app: Flask, world: World, caplog: Any) -> None:
     """As while an upgrade is under way, and after a step back."""
-    project, user = world.project(), world.user()
+    project, users = world.project(), [world.user() for _ in range(3)]
     caplog.set_level("INFO", "directory.combined")
     with app.app_context():
         signature = "votes(bigint[], bigint[], text[], timestamptz)"
         with db.engine.begin() as connection:
             connection.execute(text(f"ALTER FUNCTION {signature} RENAME TO elsewhere"))
         try:
-            assert voting.toggle(project, by=user) == {"project_id": project, "upvoted": True, "upvotes": 1}
+            told = gather(app, *[partial(voting.toggle, project, by=user) for user in users])
+            assert sorted(each["upvotes"] for each in told) == [1, 2, 3]
         finally:
             with db.engine.begin() as connection:
                 connection.execute(
@@ -217,14 +216,8 @@ def test_a_caller_who_is_put_out_is_out_whoever_asks_beside(app: Flask, world: W
 
 def test_a_vote_for_nothing_is_not_found_in_a_crowd_as_well(app: Flask, world: World) -> None:
     project, users = world.project(), [world.user() for _ in range(8)]
-
-    def toggle(n: int) -> Any:
-        with app.app_context():
-            try:
-                return voting.toggle(project if n % 2 else 10**9, by=users[n])["upvoted"]
-            except NotFound:
-                return None
-
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(toggle, range(8))) == [None, True] * 4
-    until(lambda: world.stored(project)["upvotes"] == 4)
+    wanted = [project if n % 2 else 10**9 for n in range(8)]
+    told = gather(app, *[partial(voting.toggle, each, by=user) for each, user in zip(wanted, users, strict=True)])
+    assert [isinstance(each, NotFound) or each["upvoted"] for each in told] == [True] * 8
+    assert [isinstance(each, NotFound) for each in told] == [True, False] * 4
+    assert world.stored(project)["upvotes"] == 4

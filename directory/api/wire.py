@@ -1,6 +1,7 @@
 """Answers as they go over the wire, for a server that reads requests itself (`directory/express.py`)."""
 
 import logging
+import re
 import time
 from collections.abc import Iterable
 from functools import lru_cache
@@ -14,10 +15,11 @@ from directory.api.answer import STATUSES, Answer, joined
 from directory.api.lane import Lane
 from directory.freshness import SLOW
 from directory.plain import Bare, Plain, recognise
-from directory.services import sessions
+from directory.services import sessions, voting
 
 log = logging.getLogger(__name__)
 STALE = 1.0  # seconds after which it is asked again who asks: a request may wait for a thread
+VOTE = re.compile(r"/api/projects/[0-9]+/upvote")  # the paths of which several requests are served together
 BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
 
 
@@ -42,6 +44,14 @@ class Wire:
     def is_quick(self, plain: Plain) -> bool:
         """Whether it may be answered at once."""
         return self._lane.is_quick(plain)
+
+    def gathers(self, bare: Bare) -> bool:
+        """Whether it is of those that are served several at once, by one thread: a vote."""
+        return VOTE.fullmatch(bare.environ["PATH_INFO"]) is not None
+
+    def holds(self) -> bool:
+        """Whether those that are to be gathered had better wait for those that are under way."""
+        return not voting.waits_for_network()
 
     def look_ahead(self, bares: list[Bare]) -> None:
         """Look up who asks, all by one look. Whom it does not tell, the application will look for itself."""
