@@ -1,7 +1,6 @@
 """What several requests want done, done at once where one thread serves them: one transaction, one flush of the log."""
 
 import logging
-import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -10,15 +9,11 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory import gathered, patience
+from directory import greenlets, patience
 from directory.errors import Unavailable
 from directory.faults import state_of
 
 log = logging.getLogger(__name__)
-# A database takes less than NEAR seconds for the quickest of SOME answers, or its network takes more than the processor
-# does; and who waits for one answer before he asks for his own waits longer for the network.
-NEAR, SOME = 0.002, 50
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -38,44 +33,36 @@ class Combined(Generic[Item, Result]):
         repeatable: Callable[[Item], bool],
     ) -> None:
         self._alone, self._together, self._repeatable = alone, together, repeatable
-        self._quickest, self._answers = math.inf, 0
-        self.far = False
 
     def __call__(self, item: Item) -> Result:
         """The result for an item. Raises what the work does, and Unavailable where it does not end in time."""
-        if not gathered.is_here():
+        if not greenlets.is_here():
             return self._alone(item)
         mine = _Piece(item)
-        gathered.share(self._settle, mine)
+        greenlets.share(self._settle, mine)
         if mine.error is None:
             return mine.result  # type: ignore[no-any-return]
         if not (_is_undone(mine.error) or self._repeatable(item)):
             raise mine.error
-        if time.monotonic() > mine.ends:
-            raise Unavailable from mine.error
-        return gathered.aside(partial(self._alone, item))
+        return greenlets.aside(partial(self._by_itself, mine))
+
+    def _by_itself(self, piece: "_Piece") -> Result:
+        """Do it alone, unless its time is over by now: nobody waits for the answer any more."""
+        if time.monotonic() > piece.ends:
+            raise Unavailable from piece.error
+        return self._alone(piece.item)
 
     def _settle(self, pieces: list["_Piece"]) -> None:
         """Do the work of all of them, in the time that all of them have."""
-        began = time.perf_counter()
         try:
             with patience.until(min(piece.ends for piece in pieces)):
                 results = self._together([piece.item for piece in pieces])
-            self._time(time.perf_counter() - began)
             for piece, result in zip(pieces, results, strict=True):
                 piece.result = result
         except BaseException as error:
             log.info("not done together", extra={"reason": state_of(error) or type(error).__name__})
             for piece in pieces:
                 piece.error = error
-
-    def _time(self, seconds: float) -> None:
-        """Take in how long an answer took. By the quickest of some it is known whether the database is `far`."""
-        self._quickest = min(self._quickest, seconds)
-        self._answers += 1
-        if self._answers >= SOME:
-            self.far = self._quickest > NEAR
-            self._quickest, self._answers = math.inf, 0
 
 
 def _is_undone(error: BaseException) -> bool:

@@ -5,6 +5,7 @@ thread that sleeps and wakes, a look at who calls, a transaction (ADR 13).
 """
 
 import math
+import sys
 from typing import Generic, TypeVar
 
 HOLD = 0.1  # seconds to wait at most for those that went before
@@ -21,6 +22,8 @@ class Crowd(Generic[T]):
         self._gathered: list[T] = []
         self._underway: list[T] = []
         self._held_until = 0.0
+        self._enough = MOST  # to go before that
+        self._holds = False
 
     def add(self, one: T) -> None:
         """One more has come."""
@@ -28,18 +31,25 @@ class Crowd(Generic[T]):
 
     def left(self, now: float) -> float:
         """Seconds until the next are to go; infinite where nobody waits."""
-        return max(0.0, self._held_until - now) if self._gathered else math.inf
+        if not self._gathered:
+            return math.inf
+        return 0.0 if len(self._gathered) >= self._enough else max(0.0, self._held_until - now)
 
     def go(self, now: float, *, hold: bool) -> list[T]:
         """Those that are to be served now; nobody while they are held. They `hold` the next ones, or do not."""
-        if not self._gathered or now < self._held_until:
+        if self.left(now) > 0:
             return []
         self._underway, self._gathered = self._gathered[:MOST], self._gathered[MOST:]
-        self._held_until = now + HOLD if hold else 0.0
+        self._holds, self._held_until, self._enough = hold, now + HOLD if hold else 0.0, sys.maxsize
         return self._underway
 
+    def disperse(self) -> None:
+        """Those that went last are served each for himself: nobody waits for them."""
+        self._underway, self._held_until = [], 0.0
+
     def have_served(self, those: list[T], now: float) -> None:
-        """Some of `those` that went have been served."""
+        """Those that went have been served. When as many are there again as were before, nobody else is waited for."""
         if those is self._underway:
-            crowded = len(those) > 1 or self._gathered
-            self._underway, self._held_until = [], now + PAUSE if crowded else 0.0
+            self._enough = min(MOST, len(those) + len(self._gathered))
+            self._held_until = now + PAUSE if self._holds and self._enough > 1 else 0.0
+            self._underway = []

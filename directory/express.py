@@ -12,7 +12,6 @@ from gunicorn.http.wsgi import SERVER, base_environ
 from gunicorn.workers.gthread import TConn
 
 from directory import patience
-from directory.crowd import Crowd
 from directory.drain import DrainingWorker
 from directory.freshness import SLOW
 from directory.plain import LONGEST, Bare, Plain
@@ -27,6 +26,17 @@ class Asked(NamedTuple):
     head: bytes
     request: Plain | Bare
     began: float  # by time.perf_counter()
+
+
+class Served:
+    """What became of a connection: as much of a future as gunicorn looks at, for a future costs more to make."""
+
+    def __init__(self, keep: Any) -> None:
+        self.result = lambda: keep
+
+    def cancelled(self) -> bool:
+        """No."""
+        return False
 
 
 class ExpressWorker(DrainingWorker):
@@ -45,9 +55,8 @@ class ExpressWorker(DrainingWorker):
         self._wire: Any = None
         self._asked: list[Asked] = []
         self._others: list[Asked] = []
-        self._crowd: Crowd[TConn] = Crowd()
         self._base: dict[str, Any] = {}
-        self._looked = 0.0  # when the turn began, by time.monotonic()
+        self._looked = self._began = 0.0  # when the turn began, and when it had what it brought, by time.monotonic()
 
     def run(self) -> None:
         """Serve. Who mounts it below a path, keeps no connection alive, or has gunicorn do more, does without."""
@@ -113,32 +122,24 @@ class ExpressWorker(DrainingWorker):
         if request is None or not isinstance(conn.server, tuple):  # a socket in the file system tells no addresses
             conn.parser.unreader.unread(head)
             super().on_client_socket_readable(conn, client)
-        elif isinstance(request, Bare) and self._wire.gathers(request):
-            self.poller.unregister(client)
-            self.keepalived_conns.remove(conn)
-            conn.asked = Asked(conn, head, request, began)
-            self._crowd.add(conn)
         elif isinstance(request, Bare):
-            self._others.append(Asked(conn, head, request, began))
+            self.take(Asked(conn, head, request, began))
         elif self._wire.is_quick(request):
             self._asked.append(Asked(conn, head, request, began))
         else:
             self._hand_on(Asked(conn, head, request, began))
+
+    def take(self, asked: Asked) -> None:
+        """Take a bare request: a thread answers it, after the look at who asks."""
+        self._others.append(asked)
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Do one turn of the loop, and answer what it brought."""
         self._looked = time.monotonic()
         if self.pending_conns:
             timeout = min(timeout, max(0.0, self.pending_conns[0].timeout - self._looked))
-        super().wait_for_and_dispatch_events(min(timeout, self._crowd.left(self._looked)))
-        began = time.monotonic()
-        if conns := self._crowd.go(began, hold=self._wire is not None and self._wire.holds()):
-            self._wire.look_ahead([conn.asked.request for conn in conns])
-            self.enqueue_all(conns)
-        self._answer_others(began)
-
-    def _answer_others(self, began: float) -> None:
-        """Answer what was not gathered."""
+        super().wait_for_and_dispatch_events(timeout)
+        began = self._began = time.monotonic()
         others, self._others = self._others, []
         if others:
             self._wire.look_ahead([each.request for each in others])
@@ -154,26 +155,16 @@ class ExpressWorker(DrainingWorker):
             else:
                 self._send(each.conn, sent)
 
-    def enqueue_all(self, conns: list[TConn]) -> None:
-        """Have one thread serve all of `conns`, and `have_served` called with that list when it has some of them."""
-        raise NotImplementedError
-
-    def have_served(self, conns: list[TConn]) -> None:
-        """Some of `conns`, which were served together, have been served."""
-        self._crowd.have_served(conns, time.monotonic())
-
     def handle(self, conn: TConn) -> Any:
         """Serve a request, or what is known of one, in a thread."""
-        asked, rest = vars(conn).pop("asked", None), vars(conn).pop("rest", None)
+        asked, rest, failed = (vars(conn).pop(name, None) for name in ("asked", "rest", "failed"))
+        if failed is not None:
+            return self._fail(conn, failed)
         if asked is not None:
-            waited = time.perf_counter() - asked.began
-            patience.have_waited(waited)
             try:
-                sent = self._answer(asked, waited) if self.alive else None
+                sent = self.answer(asked) if self.alive else None
             except Exception as error:
-                conn.sock.setblocking(True)
-                self.handle_error(None, conn.sock, conn.client, error)
-                return False
+                return self._fail(conn, error)
             if sent is None:
                 return self._serve_whole(asked)
             self.nr += 1
@@ -182,8 +173,16 @@ class ExpressWorker(DrainingWorker):
             return kept
         return super().handle(conn) if rest is None else _sent_all(conn, (rest,))
 
-    def _answer(self, asked: Asked, waited: float) -> Any:
-        """The answer; None where it is the application's, asked in gunicorn's way."""
+    def _fail(self, conn: TConn, error: BaseException) -> bool:
+        """Answer in gunicorn's way what has failed."""
+        conn.sock.setblocking(True)
+        self.handle_error(None, conn.sock, conn.client, error)
+        return False
+
+    def answer(self, asked: Asked) -> Any:
+        """The answer; None where it is the application's, asked in gunicorn's way. Raises whatever it raises."""
+        waited = time.perf_counter() - asked.began
+        patience.have_waited(waited)
         if isinstance(asked.request, Bare):
             return self._wire.whole(asked.request, {**self._base, **_ends(asked.conn)}, waited)
         return self._wire.found(asked.request, asked.began)
@@ -204,21 +203,28 @@ class ExpressWorker(DrainingWorker):
 
     def _send(self, conn: TConn, sent: Any) -> None:
         """Answer, and keep the connection. Who takes it slowly is a thread's to wait for."""
-        self.nr += 1
-        parts = _parts(sent)
         try:
-            taken = _taken(conn, parts)
+            complete = self.has_sent(conn, sent)
         except OSError:
             self.keepalived_conns.remove(conn)
             self._lose(conn)
             return
-        if taken < sum(map(len, parts)):
-            conn.rest = b"".join(parts)[taken:]
+        if not complete:
             super().on_client_socket_readable(conn, conn.sock)
             return
         self.keepalived_conns.remove(conn)
         conn.set_timeout()
         self.keepalived_conns.append(conn)
+
+    def has_sent(self, conn: TConn, sent: Any) -> bool:
+        """Send as much of an answer as the client takes at once; whether that was all. Raises OSError if it is gone."""
+        self.nr += 1
+        parts = _parts(sent)
+        taken = _taken(conn, parts)
+        if taken == sum(map(len, parts)):
+            return True
+        conn.rest = b"".join(parts)[taken:]
+        return False
 
     def _lose(self, conn: TConn) -> None:
         self.poller.unregister(conn.sock)

@@ -79,6 +79,15 @@ def end() -> float:
     return math.inf if _time.ends is None else _time.ends
 
 
+def require_time() -> None:
+    """Raise sqlalchemy.exc.TimeoutError where this thread's time is over.
+
+    What is sent then is not waited for: the server might do it after the caller was told that it is not done.
+    """
+    if _time.ends is not None and time.monotonic() > _time.ends:
+        raise PoolTimeout("the request has no time left")
+
+
 @contextmanager
 def bounded() -> Iterator[None]:
     """Give a request of this thread its time, less what it has waited for the thread."""

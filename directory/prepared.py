@@ -18,6 +18,7 @@ from psycopg.adapt import Transformer
 from sqlalchemy import Dialect, Engine, Select, TextClause
 from sqlalchemy.exc import DBAPIError
 
+from directory import patience
 from directory.database import within_transaction
 from directory.extensions import db
 
@@ -171,6 +172,7 @@ class _PostgresqlPlan(_Plan):
     def _ask(self, connection: Any, values: Row) -> list[Row]:
         driver, notes = connection.dbapi_connection, connection.info
         given = [_written(value) for value in values]
+        patience.require_time()
         if self._anew:
             driver.pgconn.send_query_params(self._text.encode(), given)
         else:

@@ -11,7 +11,7 @@ for another that waits for a seat.
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 
 
@@ -19,6 +19,7 @@ class _Own(threading.local):
     """The seats of which this thread has one."""
 
     seats: "Seats | None" = None
+    has_left: bool = False
 
 
 _own = _Own()
@@ -31,21 +32,24 @@ class Seats:
         self._coming: SimpleQueue[Callable[[], object] | threading.Event] = SimpleQueue()
         self.put = self._coming.put
         for _ in range(seats):
-            self._fill()
+            self.fill()
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """Have one thread more."""
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
         _own.seats = self
-        while not isinstance(piece := self._coming.get(), threading.Event):
+        while not _own.has_left:
+            if isinstance(piece := self._coming.get(), threading.Event):
+                piece.set()
+                return
             piece()
-        piece.set()
 
     @contextmanager
     def left(self) -> Iterator[None]:
         """Leave this thread's seat to another thread, and queue for one afterwards."""
-        self._fill()
+        self.fill()
         try:
             yield
         finally:
@@ -60,11 +64,22 @@ class Seats:
 @contextmanager
 def aside() -> Iterator[None]:
     """Wait for something within this: a thread that serves requests leaves its seat meanwhile."""
-    if _own.seats is None:
+    if _own.seats is None or _own.has_left:
         yield
         return
     with _own.seats.left():
         yield
+
+
+def leave() -> None:
+    """Leave this thread's seat to another thread for good: it ends with what it does, which is not much any more.
+
+    Where the system has no room for another thread, this one keeps it.
+    """
+    if _own.seats is not None and not _own.has_left:
+        with suppress(RuntimeError):
+            _own.seats.fill()
+            _own.has_left = True
 
 
 def by_another(work: Callable[[], object]) -> None:

@@ -3,16 +3,15 @@
 import selectors
 import socket
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from gunicorn.workers.gthread import TConn
 
-from directory import gathered, patience
-from directory.express import ExpressWorker
-from directory.freshness import SLOW
+from directory import patience
+from directory.express import Served
+from directory.gathering import GatheringWorker
 from directory.seats import Seats
 
 LINGER = 2.0  # seconds for a client to read its answer and to hang up
@@ -20,18 +19,7 @@ LINGERING = 500  # connections at most
 DRAINED = 65536  # bytes of what a client still sends; closed with them unread, its answer might be lost
 
 
-class Served:
-    """What became of a connection: as much of a future as gunicorn looks at, for a future costs more to make."""
-
-    def __init__(self, keep: Any) -> None:
-        self.result = lambda: keep
-
-    def cancelled(self) -> bool:
-        """No."""
-        return False
-
-
-class Worker(ExpressWorker):
+class Worker(GatheringWorker):
     """Closes connections beside its other work, and counts a request's wait for a seat as part of its time.
 
     gunicorn 27.0 itself waits up to two seconds until the client of a connection that is not kept alive has hung up.
@@ -52,52 +40,19 @@ class Worker(ExpressWorker):
         if not (conn.initialized or conn.data_ready):
             self.await_first(conn)
             return
-        self.enqueue_all([conn])
+        conn.queued = time.monotonic()
+        self.tpool.put(partial(self._serve, conn))
 
-    def enqueue_all(self, conns: list[TConn]) -> None:
-        """Queue connections for the next thread that is free, which serves them all."""
-        now = time.monotonic()
-        for conn in conns:
-            conn.queued = now
-        self.tpool.put(partial(self._serve, conns))
-
-    def _serve(self, conns: list[TConn]) -> None:
-        """Serve their requests, in a thread."""
-        if len(conns) == 1:
-            self.method_queue.defer(self._finish, conns, [(conns[0], self._served(conns[0]))])
-            return
-        ended: list[tuple[TConn, Served]] = []
-        for _ in gathered.run(self._works(conns, ended)):
-            if ended:
-                self.method_queue.defer(self._finish, conns, ended.copy())
-                ended.clear()
-
-    def _works(self, conns: list[TConn], ended: list[tuple[TConn, Served]]) -> Iterator[Callable[[], None]]:
-        """What serves each of them. Those for whom it takes too long until they are begun get threads of their own."""
-        late = time.monotonic() + SLOW
-        for conn in conns:
-            if time.monotonic() < late:
-                yield partial(self._end, conn, ended)
-            else:
-                self.tpool.put(partial(self._serve, [conn]))
-
-    def _end(self, conn: TConn, ended: list[tuple[TConn, Served]]) -> None:
-        ended.append((conn, self._served(conn)))
-
-    def _served(self, conn: TConn) -> Served:
-        """Serve its request."""
+    def _serve(self, conn: TConn) -> None:
+        """Serve its request, in a thread."""
         patience.have_waited(time.monotonic() - conn.queued)
+        keep = False
         try:
-            return Served(self.handle(conn))
+            keep = self.handle(conn)
         except BaseException:  # gunicorn catches all but what ends a thread, of which there is a number
             self.log.exception("a connection was given up")
-            return Served(False)
-
-    def _finish(self, conns: list[TConn], ended: list[tuple[TConn, Served]]) -> None:
-        """Keep the connections that have been served, some of `conns`, or close them."""
-        self.have_served(conns)
-        for conn, served in ended:
-            self.finish_request(conn, served)
+        finally:
+            self.method_queue.defer(self.finish_request, conn, Served(keep))
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
         """Keep the connection, or close it in our own way."""

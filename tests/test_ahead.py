@@ -13,7 +13,7 @@ from sqlalchemy import select, text
 
 from directory.api import credentials
 from directory.api.metrics import VOTES
-from directory.api.wire import Wire
+from directory.api.wire import Quickest, Wire
 from directory.database import transaction
 from directory.extensions import db
 from directory.lookup import LookUp
@@ -128,6 +128,21 @@ def test_what_was_looked_up_long_ago_is_looked_up_again(app: Flask, world: World
     assert [wire.whole(each, SERVER, waited).status[:3] for each, waited in zip(asked, (0.5, 1.5), strict=True)] == [
         b"200", b"401",
     ]  # fmt: skip
+
+
+def test_the_quickest_of_some_looks_tells_whether_the_database_is_near(app: Flask, world: World, wire: Wire) -> None:
+    assert wire.is_near
+    quickest = Quickest(3)
+    for seconds, known in ((0.5, 0.0), (0.2, 0.0), (0.9, 0.2), (0.1, 0.2), (0.8, 0.2), (0.8, 0.1)):
+        quickest.take(seconds)
+        assert quickest.seconds == known
+    token, _ = proofs_of(app, world.user())
+    wire._distance = Quickest(1)
+    assert wire.look_ahead([bare(wire, Authorization=f"Bearer {token}")])
+    assert 0 < wire._distance.seconds < 60
+    wire._distance.seconds = 1.0
+    assert not wire.is_near
+    assert not wire.look_ahead([bare(wire, Accept="*/*", Cookie="a=b")])  # it is nobody's
 
 
 @pytest.fixture

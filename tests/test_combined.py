@@ -12,11 +12,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory import combined, patience
+from directory import patience
 from directory.combined import Combined
 from directory.errors import Unavailable
 from directory.extensions import db
-from tests.gathering import gather
+from directory.seats import Seats
+from tests.greenlets import gather
+from tests.waiting import until
 
 WITHIN = 30.0
 
@@ -166,6 +168,21 @@ def test_who_has_no_time_left_does_not_begin_again(work: Work) -> None:
     assert work.alone == [2]
 
 
+def test_who_gets_a_seat_when_his_time_is_over_does_not_begin(work: Work) -> None:
+    def fails(_items: list[int]) -> None:
+        raise Unavailable
+
+    work.fails = fails
+    work.hinders = lambda _item: time.sleep(0.3)
+    seats, told = Seats(1), []
+    seats.put(lambda: told.append(work.told(1, 2, 3, seconds=[0.2, 0.2, 60])))
+    until(lambda: bool(told))
+    assert told[0][0] == 2
+    assert isinstance(told[0][1], Unavailable)
+    assert told[0][2] == 6
+    assert work.alone == [1, 3]
+
+
 def test_together_it_takes_no_longer_than_any_of_them_has(work: Work) -> None:
     assert work.told(0, 1, 2, seconds=[20.0, 7.0, 13.0]) == [0, 2, 4]
     assert 5 < work.left[0] <= 7
@@ -178,21 +195,3 @@ def test_together_it_takes_no_longer_than_any_of_them_has(work: Work) -> None:
     with patience.until(time.monotonic() + 5):
         assert patience.left(60) <= 5
     assert patience.left(60) == 60
-
-
-def test_it_is_known_whether_the_database_is_far(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(combined, "SOME", 3)
-    monkeypatch.setattr(combined, "NEAR", 0.05)
-    seconds = [0.06]
-    work.fails = lambda _items: time.sleep(seconds.pop())
-
-    def far_after(*some: float) -> bool:
-        for each in some:
-            seconds.append(each)
-            work.told(4, 5)
-        return work.combined.far
-
-    assert not far_after(0.06, 0.06)
-    assert far_after(0.06)
-    assert far_after(0.06, 0.0)  # the quickest counts, but of three
-    assert not far_after(0.06)

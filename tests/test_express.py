@@ -42,20 +42,21 @@ class Wire:
     def __init__(self) -> None:
         self.had: Sent | None = None
         self.made: Sent | None = None
-        self.quick = self.held = True
+        self.quick = self.knows = self.is_near = True
         self.forgotten = self.looks = self.prepared = 0
         self.ahead: list[list[Bare]] = []
+        self.fails: list[BaseException] = []
 
     def asked(self, head: bytes) -> Plain | Bare | None:
-        return {GET: PLAIN, DELETE: Bare({"what": "DELETE"}), VOTE: Bare({"what": "VOTE"})}.get(head)
+        found = {GET: PLAIN, DELETE: Bare({"what": "DELETE"}), VOTE: Bare({"what": "VOTE"})}
+        return found.get(head)
 
     def gathers(self, bare: Bare) -> bool:
-        return bare.environ["what"] == "VOTE"
-
-    def holds(self) -> bool:
-        return self.held
+        return bool(bare.environ["what"] == "VOTE")
 
     def whole(self, bare: Bare, server: dict[str, Any], _waited: float) -> Sent:
+        if self.fails:
+            raise self.fails.pop()
         self.environ = {**server, **bare.environ}
         return ANSWER
 
@@ -66,8 +67,9 @@ class Wire:
         self.looks += 1
         return [self.had] * len(asked)
 
-    def look_ahead(self, bares: list[Bare]) -> None:
+    def look_ahead(self, bares: list[Bare]) -> bool:
         self.ahead.append(bares)
+        return self.knows
 
     def found(self, _plain: Plain, _began: float) -> Sent | None:
         return self.made
@@ -82,17 +84,16 @@ class Wire:
 class Loop:
     """The worker's loop without its processes and threads: what would go to a thread is in `handed`."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.worker: Any = ExpressWorker.__new__(ExpressWorker)
-        self.wire, self.handed, self.together = Wire(), [], []
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type[ExpressWorker] = ExpressWorker) -> None:
+        self.worker: Any = kind.__new__(kind)
+        self.wire, self.handed = Wire(), []
         vars(self.worker).update(
             alive=True, age=1, nr=0, _owed=False, _accepting=True, _base={"base": True},
             max_requests=1000, nr_conns=0, keepalived_conns=deque(), pending_conns=deque(), _asked=[], _others=[],
-            _crowd=Crowd(), _wire=self.wire, _resume=0.0, _looked=0.0,
+            _crowd=Crowd(), _wire=self.wire, _resume=0.0, _looked=0.0, _began=0.0,
             poller=selectors.DefaultSelector(), cfg=SimpleNamespace(keepalive=5), max_keepalived=50,
         )  # fmt: skip
         monkeypatch.setattr(ExpressWorker, "enqueue_req", lambda _self, conn: self.handed.append(conn))
-        monkeypatch.setattr(ExpressWorker, "enqueue_all", lambda _self, conns: self.together.append(conns))
         monkeypatch.setattr(ThreadWorker, "handle", lambda _self, conn: ("whole", conn.unread))
 
     def client(self) -> tuple[socket.socket, Any]:
@@ -220,46 +221,6 @@ def test_who_asks_is_looked_up_once_for_a_turn(loop: Loop) -> None:
     assert len(loop.wire.ahead) == 1
     for client, _ in clients:
         client.close()
-
-
-def test_what_is_to_be_served_together_waits_for_what_is_being_served(loop: Loop) -> None:
-    first, second, third, other = clients = [loop.client() for _ in range(4)]
-    for client, _ in (first, second):
-        client.sendall(VOTE)
-    loop.turn()
-    assert loop.together == [[first[1], second[1]]]
-    assert [len(bares) for bares in loop.wire.ahead] == [2]
-    third[0].sendall(VOTE)
-    other[0].sendall(DELETE)
-    loop.turn()
-    assert loop.handed == [other[1]]
-    assert len(loop.together) == 1
-    third[0].sendall(VOTE)  # is not read before it has been answered
-    began = time.monotonic()
-    loop.turn()
-    if len(loop.together) == 1:
-        loop.worker.have_served(loop.together[0])
-        loop.turn()
-        assert time.monotonic() < began + 1
-    assert loop.together == [[first[1], second[1]], [third[1]]]
-    assert [conn.asked.request.environ["what"] for conn in loop.together[1]] == ["VOTE"]
-    assert loop.worker.handle(third[1]) is True
-    assert third[0].recv(9000).endswith(b"A: b\r\n\r\nbody")
-    assert [*loop.worker.keepalived_conns] == []
-    for client, conn in clients:
-        client.close()
-        conn.sock.close()
-
-
-def test_nobody_is_held_up_by_who_waits_for_the_network(loop: Loop) -> None:
-    loop.wire.held = False
-    clients = [loop.client() for _ in range(3)]
-    for client, conn in clients:
-        client.sendall(VOTE)
-        loop.turn()
-        assert loop.together.pop() == [conn]
-        client.close()
-        conn.sock.close()
 
 
 def test_a_thread_that_gets_to_it_when_the_worker_ends_goes_gunicorns_way(loop: Loop) -> None:

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from directory.seats import Seats, aside
+import pytest
+
+from directory.seats import Seats, aside, by_another, leave
 from tests.waiting import until
 
 WITHIN = 30.0
@@ -98,3 +100,49 @@ def test_to_shut_down_is_to_leave_the_rest_to_the_end_of_the_process() -> None:
     work.seats.shutdown(wait=False)
     work.put(lambda: "served")
     until(lambda: work.done == ["served"])
+
+
+def test_who_leaves_for_good_makes_room_at_once_and_ends_with_what_it_does() -> None:
+    over, left, work = threading.Event(), threading.Event(), Work(1)
+    before = threading.active_count()
+
+    def wait() -> str:
+        leave()
+        leave()
+        with aside():
+            left.set()
+        over.wait(WITHIN)
+        return "waited"
+
+    work.put(wait)
+    assert left.wait(WITHIN)
+    assert threading.active_count() == before + 1
+    work.put(lambda: "served")
+    until(lambda: work.done == ["served"])
+    over.set()
+    until(lambda: work.done == ["served", "waited"])
+    until(lambda: threading.active_count() == before)
+    work.put(lambda: "more")
+    until(lambda: work.done[-1] == "more")
+
+
+def test_where_there_is_no_room_for_another_thread_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    work = Work(1)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", full)
+        work.put(lambda: leave())
+        until(lambda: work.done == [None])
+    work.put(lambda: "served")
+    until(lambda: work.done == [None, "served"])
+
+
+def test_what_another_is_to_do_takes_a_seat_or_outside_of_a_server_a_thread() -> None:
+    work, done = Work(2), []
+    work.put(lambda: by_another(lambda: done.append(threading.get_ident())))
+    until(lambda: bool(done))
+    by_another(lambda: done.append(threading.get_ident()))
+    until(lambda: len(done) == 2)
+    assert len({*done, threading.get_ident()}) == 3

@@ -10,7 +10,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from directory import patience
 from directory.database import transaction
 from directory.errors import NotFound
 from directory.extensions import db
@@ -21,7 +23,7 @@ from directory.services.ranking import hot
 from directory.services.voting import Ballot
 from tests.conftest import Database
 from tests.factories import World
-from tests.gathering import gather
+from tests.greenlets import gather
 from tests.waiting import until
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
@@ -221,3 +223,16 @@ def test_a_vote_for_nothing_is_not_found_in_a_crowd_as_well(app: Flask, world: W
     assert [isinstance(each, NotFound) or each["upvoted"] for each in told] == [True] * 8
     assert [isinstance(each, NotFound) for each in told] == [True, False] * 4
     assert world.stored(project)["upvotes"] == 4
+
+
+@on_postgresql
+def test_a_vote_for_which_no_time_is_left_is_not_sent(app: Flask, world: World) -> None:
+    """The server might count it after its caller was told that it is not, and who tries again would take it back."""
+    project, user = world.project(), world.user()
+    with app.app_context():
+        backends = text("SELECT pg_backend_pid()")
+        before = db.session.scalar(backends)
+        with patience.within(-0.1), pytest.raises(PoolTimeout, match="no time left"):
+            voting.toggle(project, by=user)
+        assert votes() == set()
+        assert db.session.scalar(backends) == before  # and no connection is given up for it

@@ -1,6 +1,7 @@
 """Answers as they go over the wire, for a server that reads requests itself (`directory/express.py`)."""
 
 import logging
+import math
 import re
 import time
 from collections.abc import Iterable
@@ -15,11 +16,14 @@ from directory.api.answer import STATUSES, Answer, joined
 from directory.api.lane import Lane
 from directory.freshness import SLOW
 from directory.plain import Bare, Plain, recognise
-from directory.services import sessions, voting
+from directory.services import sessions
 
 log = logging.getLogger(__name__)
 STALE = 1.0  # seconds after which it is asked again who asks: a request may wait for a thread
-VOTE = re.compile(r"/api/projects/[0-9]+/upvote")  # the paths of which several requests are served together
+VOTE = re.compile(r"/api/projects/[0-9]+/upvote")  # the paths whose requests are served several at once
+# A database takes less than NEAR seconds for the quickest of SOME looks, or its network takes more than the processor
+# does; and who waits for one answer before he asks for his own waits longer for the network.
+NEAR, SOME = 0.002, 50
 BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
 
 
@@ -31,11 +35,26 @@ class Sent(NamedTuple):
     body: bytes
 
 
+class Quickest:
+    """The quickest of the last `some` answers: what one takes where nothing else is in its way."""
+
+    def __init__(self, some: int) -> None:
+        self.seconds, self._some = 0.0, some
+        self._next, self._answers = math.inf, 0
+
+    def take(self, seconds: float) -> None:
+        """Take in how long another answer took."""
+        self._next, self._answers = min(self._next, seconds), self._answers + 1
+        if self._answers == self._some:
+            self.seconds, self._next, self._answers = self._next, math.inf, 0
+
+
 class Wire:
     """The lane, and the application, asked in bytes. What they answer is what their WSGI says, which a test holds."""
 
     def __init__(self, app: Flask, lane: Lane) -> None:
         self._app, self._lane, self._hops = app, lane, app.config["TRUSTED_PROXIES"]
+        self._distance = Quickest(SOME)
 
     def asked(self, head: bytes) -> Plain | Bare | None:
         """The plain or bare request of which this is the head; None where it is, or may be, anything else."""
@@ -49,24 +68,28 @@ class Wire:
         """Whether it is of those that are served several at once, by one thread: a vote."""
         return VOTE.fullmatch(bare.environ["PATH_INFO"]) is not None
 
-    def holds(self) -> bool:
-        """Whether those that are to be gathered had better wait for those that are under way."""
-        return not voting.waits_for_network()
+    @property
+    def is_near(self) -> bool:
+        """Whether the database is so near that who waits for another's answer and then for his own waits no longer."""
+        return self._distance.seconds < NEAR
 
-    def look_ahead(self, bares: list[Bare]) -> None:
-        """Look up who asks, all by one look. Whom it does not tell, the application will look for itself."""
+    def look_ahead(self, bares: list[Bare]) -> bool:
+        """Look up who asks, all by one look; whether that was told. If not, the application will look for itself."""
         cookie_name = self._app.config["COOKIE_NAME"]
         try:
             proofs = [each for bare in bares if (each := credentials.proof(bare.environ, cookie_name)) is not None]
-            if not proofs:
-                return
             with self._app.app_context(), self._lane.guard.at_hand() as there:
-                known = sessions.look_up(proofs) if there else {}
+                if not (there and proofs):
+                    return False
+                began = time.perf_counter()
+                known = sessions.look_up(proofs)
+                self._distance.take(time.perf_counter() - began)
         except Exception as error:
             log.info("not looked up ahead", extra={"reason": type(error).__name__})
-            return
+            return False
         for bare in bares:
             bare.environ[credentials.KNOWN] = known
+        return True
 
     def at_once(self, asked: list[tuple[Plain, float]]) -> list[Sent | None]:
         """The answers that can be given without a thread; None for each that cannot.

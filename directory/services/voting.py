@@ -66,11 +66,6 @@ def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
     return _vote(project_id, by, "withdraw")
 
 
-def waits_for_network() -> bool:
-    """Whether it is the way to the database that a vote waits for."""
-    return _count.far
-
-
 def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
     outcome = _count(Ballot(project_id, by.id, wish))
     if outcome is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory import gathered, patience
+from directory import greenlets, patience
 
 
 def gather(app: Flask, *works: Callable[[], Any], seconds: list[float] | None = None) -> list[Any]:
@@ -19,6 +19,6 @@ def gather(app: Flask, *works: Callable[[], Any], seconds: list[float] | None = 
             except BaseException as error:
                 told[place] = error
 
-    for _ in gathered.run([lambda place=place: piece(place) for place in range(len(works))]):  # type: ignore[misc]
+    for _ in greenlets.run([lambda place=place: piece(place) for place in range(len(works))]):  # type: ignore[misc]
         pass
     return told

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from directory import gathered, patience
+from directory import greenlets, patience
 from directory.seats import Seats
 from tests.waiting import until
 
@@ -29,7 +29,7 @@ class Log:
         def do() -> None:
             self.lines.append(f"{name} begins")
             for time in range(times):
-                gathered.share(self.together, (name, time))
+                greenlets.share(self.together, (name, time))
             self.lines.append(f"{name} ends")
 
         return do
@@ -42,7 +42,7 @@ def log() -> Log:
 
 def do(*works: Callable[[], None]) -> int:
     """Do them, and say how often it was given."""
-    return sum(1 for _ in gathered.run(works))
+    return sum(1 for _ in greenlets.run(works))
 
 
 def test_each_begins_before_any_goes_on_and_what_they_share_is_done_once(log: Log) -> None:
@@ -55,27 +55,27 @@ def test_each_begins_before_any_goes_on_and_what_they_share_is_done_once(log: Lo
 
 def test_they_may_share_again_and_other_things(log: Log) -> None:
     other: list[list[str]] = []
-    assert do(log.work("a", times=3), log.work("b"), lambda: gathered.share(other.append, "x")) == 5
+    assert do(log.work("a", times=3), log.work("b"), lambda: greenlets.share(other.append, "x")) == 5
     assert other == [["x"]]
     assert [line for line in log.lines if isinstance(line, list)] == [[("a", 0), ("b", 0)], [("a", 1)], [("a", 2)]]
 
 
 def test_it_gives_before_it_waits_so_that_those_that_have_ended_are_known(log: Log) -> None:
-    going = gathered.run([log.work("a", times=0), log.work("b")])
-    next(going)
+    going = greenlets.run([log.work("a", times=0), log.work("b")])
+    assert next(going) is False
     assert log.lines == ["a begins", "a ends", "b begins"]
-    assert list(going) == [None]
+    assert list(going) == [True]
     assert log.lines[-1] == "b ends"
 
 
 def test_a_thread_that_serves_one_does_everything_at_once(log: Log) -> None:
-    assert not gathered.is_here()
-    gathered.share(log.together, 1)
+    assert not greenlets.is_here()
+    greenlets.share(log.together, 1)
     assert log.lines == [[1]]
-    assert gathered.aside(lambda: threading.get_ident()) == threading.get_ident()
-    do(lambda: log.lines.append(gathered.is_here()))
+    assert greenlets.aside(lambda: threading.get_ident()) == threading.get_ident()
+    do(lambda: log.lines.append(greenlets.is_here()))
     assert log.lines == [[1], True]
-    assert not gathered.is_here()
+    assert not greenlets.is_here()
 
 
 def test_each_has_a_context_and_a_time_of_its_own(log: Log) -> None:
@@ -85,7 +85,7 @@ def test_each_has_a_context_and_a_time_of_its_own(log: Log) -> None:
         assert WHO.get(None) is None
         WHO.set(name)
         with patience.within(seconds):
-            gathered.share(lambda_, name)
+            greenlets.share(lambda_, name)
             assert patience.left(100) <= seconds
             seen.append((WHO.get(), patience.left(100) > seconds - 5))
 
@@ -105,10 +105,10 @@ def test_who_goes_aside_keeps_none_of_the_others_waiting_nor_its_context_and_tim
     def slow() -> None:
         WHO.set("slow")
         with patience.within(20):
-            seen.append(gathered.aside(lambda: (let.wait(WITHIN), WHO.get(), 15 < patience.left(60) <= 20)))
+            seen.append(greenlets.aside(lambda: (let.wait(WITHIN), WHO.get(), 15 < patience.left(60) <= 20)))
 
     def quick() -> None:
-        seen.append(gathered.aside(lambda: "quick"))
+        seen.append(greenlets.aside(lambda: "quick"))
         let.set()
 
     assert do(slow, quick, lambda: seen.append("neither")) == 3
@@ -121,7 +121,7 @@ def test_what_is_raised_aside_is_raised_by_who_went(log: Log) -> None:
 
     def work() -> None:
         with pytest.raises(KeyError, match="x"):
-            gathered.aside(fail)
+            greenlets.aside(fail)
         log.lines.append("told")
 
     do(work, log.work("a"))
@@ -139,7 +139,7 @@ def test_a_thread_of_the_server_leaves_its_seat_to_what_it_waits_for(log: Log) -
         busy[0] -= 1
 
     def piece() -> None:
-        do(*[lambda: gathered.aside(heavy)] * 5)
+        do(*[lambda: greenlets.aside(heavy)] * 5)
         log.lines.append("done")
 
     before = threading.active_count()
@@ -155,7 +155,7 @@ def test_threads_gather_each_its_own(log: Log) -> None:
     batches: list[list[Any]] = []
 
     def serve(number: int) -> None:
-        do(*[lambda: (meet.wait(), gathered.share(batches.append, number))] * 3)
+        do(*[lambda: (meet.wait(), greenlets.share(batches.append, number))] * 3)
 
     threads = [threading.Thread(target=serve, args=[n]) for n in range(4)]
     for thread in threads:

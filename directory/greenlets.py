@@ -9,9 +9,8 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
 from contextvars import Context, copy_context
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from greenlet import getcurrent, greenlet
@@ -41,12 +40,10 @@ class _Gathering:
         self.end = self._ended.put
 
     def next_ended(self) -> Any:
-        """A piece for which what it does aside has ended; this thread leaves its seat to wait for one."""
+        """A piece for which what it does aside has ended. This thread leaves its seat to who does it."""
+        seats.leave()
         self.aside -= 1
-        with suppress(Empty):
-            return self._ended.get_nowait()
-        with seats.aside():
-            return self._ended.get()
+        return self._ended.get()
 
     def leave(self) -> None:
         """Let the others go on, until this piece is switched to."""
@@ -63,22 +60,25 @@ class _Own(threading.local):
 _own = _Own()
 
 
-def run(works: Iterable[Callable[[], None]]) -> Iterator[None]:
-    """Do pieces of work, none of which raises anything. Gives whenever the thread is about to wait, and at the end."""
+def run(works: Iterable[Callable[[], None]]) -> Iterator[bool]:
+    """Do pieces of work, none of which raises anything.
+
+    Gives whenever the thread is about to wait, and at the end: whether all have ended but for those that go aside.
+    """
     gathering = _own.gathering = _Gathering()
     try:
         for work in works:
             greenlet(work).switch()
-        while gathering.shared:
-            yield
+        while gathering.shared or gathering.aside:
+            yield not gathering.shared
+            if not gathering.shared:
+                gathering.next_ended().switch()
+                continue
             together, waiting = gathering.shared.popitem()
             waiting[0].context.run(together, [each.item for each in waiting])
             for each in waiting:
                 each.piece.switch()
-        while gathering.aside:
-            yield
-            gathering.next_ended().switch()
-        yield
+        yield True
     finally:
         _own.gathering = None
 
