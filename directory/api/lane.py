@@ -22,7 +22,7 @@ from directory.freshness import Basis, Guard, Moment
 from directory.kept import Kept
 from directory.plain import Plain, are_tags
 
-CAPACITY = 7 * 2**20  # bytes of answers kept by a process
+CAPACITY = 6 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 800  # bytes that an entry takes beside its body
 # A request with any of these may get another answer than the next one.
@@ -81,9 +81,10 @@ class Lane:
             self._keep(key, moment, answer, basis)
         return answer
 
-    def find_together(self, plains: list[Plain], moment: Moment) -> list[Answer | None]:
-        """Answers that are made by one short look for all of them, after `moment`; None for each that takes more.
+    def find_together(self, plains: list[Plain]) -> list[Answer | None]:
+        """Answers that are made by one short look for all of them; None for each that takes more.
 
+        They are not kept: to know that one still holds would take a look as well, and lists need the room more.
         Raises what the look raises.
         """
         answers: list[Answer | None] = [None] * len(plains)
@@ -98,8 +99,7 @@ class Lane:
                 found = operation.read_together(view.operation, [read.id for _, read in reads])
             for (place, read), made in zip(reads, found, strict=True):
                 if made is not None:
-                    answers[place] = answer = self._answer(made, plains[place], read.rule)
-                    self._keep(plains[place].address, moment, answer, made.basis)
+                    answers[place] = self._answer(made, plains[place], read.rule)
         return answers
 
     def is_quick(self, plain: Plain) -> bool:

@@ -93,20 +93,18 @@ def operation(**facts: Any) -> Callable[[View], View]:
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Made":
     """What a read gives an anonymous caller, asked of an application context alone."""
     query = _query(spec, path, query_string)
-    return _public(view(**arguments, **query), query.get("query", {}), spec)
+    result = view(**arguments, **query)
+    answer = made(result, spec)
+    if spec.basis is not None:
+        shown = result[0] if isinstance(result, tuple) else result
+        answer.basis = spec.basis(shown, query.get("query", {}))
+    return answer
 
 
 def read_together(spec: Operation, ids: list[int]) -> list["Made | None"]:
     """What a read of one thing gives several anonymous callers, by their ids; None to whom it would raise."""
     results = [] if spec.together is None else spec.together(ids)
-    return [None if result is None else _public(result, {}, spec) for result in results]
-
-
-def _public(result: Any, query: dict[str, Any], spec: Operation) -> "Made":
-    answer = made(result, spec)
-    if spec.basis is not None:
-        answer.basis = spec.basis(result[0] if isinstance(result, tuple) else result, query)
-    return answer
+    return [None if result is None else made(result, spec) for result in results]
 
 
 def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:

@@ -101,10 +101,9 @@ class Wire:
         plains = [plain for plain, _ in asked]
         answers = self._again(plains)
         missing = [place for place, answer in enumerate(answers) if answer is None]
-        moment = self._lane.guard.latest
-        if missing and moment is not None and time.monotonic() < looked + SLOW:
+        if missing and time.monotonic() < looked + SLOW:
             try:
-                made = self._lane.find_together([plains[place] for place in missing], moment)
+                made = self._lane.find_together([plains[place] for place in missing])
             except Exception as error:
                 log.info("not answered at once", extra={"reason": type(error).__name__})
                 made = []
