@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from gunicorn.workers.gthread import ThreadWorker
 
 from directory import balance
 from directory.balance import BalancingWorker
@@ -64,7 +65,7 @@ def test_every_process_gets_its_share(server: Serving) -> None:
 def test_a_process_yields_until_another_has_taken_a_connection_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(balance, "YIELD", 60)
     worker = BalancingWorker.__new__(BalancingWorker)
-    vars(worker).update(alive=True, age=1, nr_conns=1, sockets=[], _accepting=True, _owed=False, _resume=0.0)
+    vars(worker).update(alive=True, age=1, nr_conns=1, sockets=[], _accepting=True, _owed=0, _resume=0.0)
     balance._held[2] = 1  # none, and one more
     try:
         worker.accept(None)
@@ -74,6 +75,41 @@ def test_a_process_yields_until_another_has_taken_a_connection_and_no_longer(mon
         worker.set_accept_enabled(True)
         assert worker._accepting
     finally:
+        balance.forget(2)
+
+
+def test_who_yields_in_vain_takes_twice_as_many_each_time_until_another_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balance, "YIELD", 60)
+    worker, waiting, taken = BalancingWorker.__new__(BalancingWorker), 100, []
+    vars(worker).update(
+        alive=True, age=1, nr_conns=1, sockets=[], _accepting=True, _owed=0, _resume=0.0, worker_connections=61
+    )
+
+    def accept(self: BalancingWorker, _listener: object) -> None:
+        nonlocal waiting
+        self.nr_conns, waiting = self.nr_conns + min(waiting, 1), max(waiting - 1, 0)
+
+    def turn(*, in_vain: bool) -> int:
+        before, worker._resume = worker.nr_conns, 0.0 if in_vain else worker._resume
+        worker._accepting = True
+        worker.accept(None)
+        taken.append(worker.nr_conns - before)
+        return taken[-1]
+
+    monkeypatch.setattr(ThreadWorker, "accept", accept)
+    balance._held[2] = 1  # none, and one more
+    try:
+        assert [turn(in_vain=True) for _ in range(7)] == [0, 1, 2, 4, 8, 16, 16]
+        balance._held[2] = 80
+        assert turn(in_vain=False) == 61 - 48, "no more than there is room for"
+        balance._held[2], worker.nr_conns, worker._owed = 1, 2, 16
+        assert turn(in_vain=False) == 0, "another has come: it is to have its share again"
+        assert turn(in_vain=True) == 1
+        balance._held[2], waiting = 80, 3
+        assert turn(in_vain=False) == 3
+        assert not worker._owed
+    finally:
+        balance.forget(1)
         balance.forget(2)
 
 
