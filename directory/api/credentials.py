@@ -33,7 +33,7 @@ def init_app(app: Flask) -> None:
 
 def bearer(request: Request) -> str | None:
     """The bearer token of a request, None where it has no Authorization of that scheme."""
-    return _bearer(request.headers.get("Authorization", ""))
+    return _bearer(request.environ.get("HTTP_AUTHORIZATION", ""))
 
 
 def _bearer(authorization: str) -> str | None:

@@ -39,8 +39,7 @@ def init_app(app: Flask) -> None:
     """Put the hooks around every request, unknown paths included."""
     app.before_request(_begin)
     app.before_request(_preflight)
-    app.before_request(_refuse_in_read_only_mode)
-    app.before_request(_refuse_cross_site)
+    app.before_request(_check_write)
     app.after_request(_finish)
     app.wsgi_app = Sealed(app.wsgi_app)  # type: ignore[method-assign]
 
@@ -106,15 +105,14 @@ def _preflight() -> Response | None:
     return response
 
 
-def _writes() -> bool:
-    """Whether the request is for a route that writes."""
-    return request.method not in SAFE_METHODS and request.routing_exception is None
+def _check_write() -> None:
+    """Let pass what no rule forbids of a request for a route that writes, whoever asks.
 
-
-def _refuse_in_read_only_mode() -> None:
-    """Refuse every write in read-only mode, whoever asks, before the database is asked or a password hashed."""
-    if _writes():
+    That comes first: before the database is asked or a password hashed.
+    """
+    if request.method not in SAFE_METHODS and request.routing_exception is None:
         require_writable()
+        _refuse_cross_site()
 
 
 def _refuse_cross_site() -> None:
@@ -122,7 +120,7 @@ def _refuse_cross_site() -> None:
 
     A bearer token proves itself: no page can add it to a request, so such a request is judged by it alone.
     """
-    if not _writes() or bearer(request) is not None:
+    if bearer(request) is not None:
         return
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if site is not None:
@@ -158,19 +156,19 @@ def public_headers(scheme: str) -> list[tuple[str, str]]:
 
 
 def _finish(response: Response) -> Response:
-    response.headers["X-Request-ID"] = g.request_id
-    _caching(response)
-    _cors(response)
     user = known()
+    response.headers.add("X-Request-ID", g.request_id)
+    _caching(response, PUBLIC if user is None else PRIVATE)
+    _cors(response)
     log_request(request.method, request.path, response.status_code, g.began, user_id=user.id if user else None)
     return response
 
 
-def _caching(response: Response) -> None:
-    if request.path.startswith(NO_STORE) or response.status_code >= 400:
+def _caching(response: Response, default: str) -> None:
+    if response.status_code >= 400 or request.path.startswith(NO_STORE):
         response.headers["Cache-Control"] = "no-store"
-    else:
-        response.headers.setdefault("Cache-Control", PRIVATE if known() else PUBLIC)
+    elif "Cache-Control" not in response.headers:
+        response.headers.add("Cache-Control", default)
 
 
 def _cors(response: Response) -> None:
