@@ -84,7 +84,7 @@ class Lane:
     def find_together(self, plains: list[Plain]) -> list[Answer | None]:
         """Answers that are made by one short look for all of them; None for each that takes more.
 
-        They are not kept: to know that one still holds would take a look as well, and lists need the room more.
+        They are not kept: to know that one still holds takes a look as well, and lists need the room more.
         Raises what the look raises.
         """
         answers: list[Answer | None] = [None] * len(plains)
