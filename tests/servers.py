@@ -86,8 +86,12 @@ def url_of(variable: str) -> str:
     raise ServerMissing(os.environ.get(f"{variable}_MISSING", f"{variable} is not set"))
 
 
-def postgresql(version: str = "", *, own: bool = False) -> Named:
-    """A PostgreSQL (of that major version) that trusts everybody on loopback. Raises ServerMissing, ServerFailed."""
+def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Named:
+    """A PostgreSQL (of that major version) that trusts everybody on loopback. Raises ServerMissing, ServerFailed.
+
+    One of its own may be given settings. Without them it is quick, and forgets what it acknowledged if the machine
+    fails.
+    """
     if (url := os.environ.get(DATABASE)) and not own:
         return Named(url)
     programs = _postgres_programs(version or os.environ.get("TEST_POSTGRES", ""))
@@ -106,14 +110,15 @@ def postgresql(version: str = "", *, own: bool = False) -> Named:
             "--locale=C",
         ]
         folder.run(*initdb, "-D", folder.path / "data")
-        return _started(_postgres_server(programs, folder))
+        return _started(_postgres_server(programs, folder, settings))
     except BaseException:
         folder.remove()
         raise
 
 
-def _postgres_server(programs: Path, folder: Folder) -> Server:
+def _postgres_server(programs: Path, folder: Folder, given: dict[str, str]) -> Server:
     port = free_port()
+    # On the command line, where nothing that is set later by ALTER SYSTEM counts.
     settings = {
         "listen_addresses": "127.0.0.1",
         "port": port,
@@ -122,6 +127,7 @@ def _postgres_server(programs: Path, folder: Folder) -> Server:
         "fsync": "off",
         "synchronous_commit": "off",
         "full_page_writes": "off",
+        **given,
     }
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bench.__main__ import DURABLE
 from tests import servers
 from tests.processes import PORTS, Folder, ServerFailed, ServerMissing, free_port
 
@@ -46,6 +47,14 @@ def test_a_frozen_server_is_silent_until_it_thaws():
         assert time.monotonic() - started < 2
         server.resume()
         servers.ping(port, timeout=5)
+
+
+def test_a_server_has_the_settings_that_it_is_given():
+    with servers.or_skip():
+        server = servers.postgresql(own=True, **DURABLE)
+    with server, servers.connect(server.url) as connection:
+        seen = {name: connection.execute(f"SHOW {name}").fetchone()[0] for name in DURABLE}
+    assert seen == DURABLE
 
 
 def test_no_two_processes_are_given_one_port():
