@@ -15,11 +15,12 @@ FUZZ_EXAMPLES ?= 2000
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 FUZZERS = tests/test_schemathesis.py tests/test_stateful.py tests/test_properties.py
+SOURCES := $(wildcard *.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/api/decorators.py
 # The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".
 ifneq ($(shell command -v uv 2>/dev/null),)
 NEW_VENV = uv venv -q -p $(PYTHON) .venv
-INSTALL = uv pip install -q -p $(BIN)/python -c constraints.txt -r
+INSTALL = uv pip install -q --compile-bytecode -p $(BIN)/python -c constraints.txt -r
 else
 NEW_VENV = $(PYTHON) -m venv .venv
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --root-user-action=ignore -c constraints.txt -r
@@ -29,15 +30,14 @@ help: ## List these commands
 	@sed -n 's/^\([a-z]*\):.* ## /  make \1\t/p' Makefile
 	@echo "  HOST and PORT say where run listens, as in HOST=0.0.0.0; test takes PYTEST_ARGS, as in PYTEST_ARGS='-k vote'"
 
-run: .venv/.run ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
-	@$(BIN)/flask db upgrade
-	@$(BIN)/flask seed --if-empty
+run: export PREPARE_DATABASE = true
+run: .venv/.run .venv/.compiled ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
 	@exec $(BIN)/gunicorn -c gunicorn.conf.py wsgi:app
 
-test: .venv/.test ## Run the whole suite
+test: .venv/.test .venv/.compiled ## Run the whole suite
 	@$(PYTEST) $(PYTEST_ARGS)
 
-check: .venv/.test ## Style, types, imports, known faults, and the suite with its coverage: what a change must pass
+check: .venv/.test .venv/.compiled ## Style, types, imports, known faults, and the suite with its coverage: what a change must pass
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
@@ -47,13 +47,13 @@ check: .venv/.test ## Style, types, imports, known faults, and the suite with it
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
 
-fuzz: .venv/.test ## Try 2,000 of what the tests try 100 of, for hours; with FUZZ_EXAMPLES=600 a role takes 4 minutes
+fuzz: .venv/.test .venv/.compiled ## Try 2,000 of what the tests try 100 of, for hours; with FUZZ_EXAMPLES=600 a role takes 4 minutes
 	@FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
 
-bench: .venv/.test ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'
+bench: .venv/.test .venv/.compiled ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'
 	@$(BIN)/python -m bench $(BENCH_ARGS)
 
-chaos: .venv/.test ## Kill, freeze and cut off what the service stands on, and print which promises held; CHAOS_ARGS as in 'disk'
+chaos: .venv/.test .venv/.compiled ## Kill, freeze and cut off what the service stands on, and print which promises held; CHAOS_ARGS as in 'disk'
 	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 
 fmt: .venv/.test ## Format the code and mend what can be mended
@@ -79,13 +79,19 @@ audit: .venv/.test ## As check does, look what is pinned up among known vulnerab
 
 clean: ## Remove what the tools leave behind; .venv and instance stay
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .schemathesis htmlcov
-	@rm -f .coverage .coverage.*
+	@rm -f .coverage .coverage.* .venv/.compiled
 	@find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: newer than all that says what to install, or it is installed again.
 .venv/.run: $(BIN)/python requirements.txt constraints.txt
 	@echo "Installing what runs"
 	@$(INSTALL) requirements.txt
+	@touch $@
+
+# Here and not when it is first imported, for some environments keep Python from writing what it compiles: half of
+# a start would be spent on compiling the same again.
+.venv/.compiled: .venv/.run $(SOURCES)
+	@$(BIN)/python -m compileall -q $(SOURCES)
 	@touch $@
 
 .venv/.test: $(BIN)/python requirements.txt tests/requirements.txt constraints.txt

@@ -46,6 +46,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "APP_ENV": app_env,
         "SECRET_KEY": _secret_key(env, production=app_env == "production"),
         "SQLALCHEMY_DATABASE_URI": _read(env, "DATABASE_URL", "", _database_url),
+        "PREPARE_DATABASE": _flag(env, "PREPARE_DATABASE", False),
         "REDIS_URL": redis_url,
         "HOST": _read(env, "HOST", "127.0.0.1", _host),
         "PORT": _whole(env, "PORT", 8000, 1, 65535),

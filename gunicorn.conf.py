@@ -8,12 +8,11 @@ import resource
 import sys
 from contextlib import suppress
 from ctypes import CDLL
-from pathlib import Path
 
 from gunicorn.glogging import Logger
 
 from config import load
-from directory import balance, sharing
+from directory import balance, preparing, sharing
 from directory.database import on_postgresql
 from directory.extensions import db
 from directory.logs import JsonFormatter
@@ -72,12 +71,13 @@ class JsonLogger(Logger):
 
 logger_class = JsonLogger
 
-ROOT = Path(__file__).resolve().parent
-DELIVERER = (sys.executable, "-m", "flask", "--app", str(ROOT / "wsgi.py"), "webhooks", "work", "--until-eof")
+DELIVERER = (*preparing.FLASK, "webhooks", "work", "--until-eof")
 
 
 def on_starting(server):
-    """Keep the deliverer with the server: a reload reads this file anew and would forget it."""
+    """Have the database ready, and keep the deliverer with the server: a reload reads this file anew and forgets it."""
+    if settings["PREPARE_DATABASE"]:
+        preparing.prepare(server.app.wsgi())
     server.deliverer = None
 
 

@@ -3,6 +3,8 @@
 from alembic import context
 from flask import current_app
 
+from directory.cli.console import refusals
+
 db = current_app.extensions["migrate"].db
 
 
@@ -25,6 +27,7 @@ def compare_type(_context, _inspected, _metadata, inspected_type, metadata_type)
     return None
 
 
+@refusals()
 def run() -> None:
     """Migrate over one connection, each migration in a transaction of its own."""
     sqlite = db.engine.dialect.name == "sqlite"

@@ -174,9 +174,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("the tour needs curl")
     settings = {"APP_ENV": "development", "DATABASE_URL": f"sqlite:///{tmp_path / 'tour.db'}", "SECRET_KEY": "s" * 64}
     environ = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), **settings}
-    for prepared in ("db upgrade", "seed --if-empty"):
-        _run([sys.executable, "-m", "flask", *prepared.split()], environ)
-    with serving(environ, tmp_path / "log") as server:
+    with serving({**environ, "PREPARE_DATABASE": "true"}, tmp_path / "log") as server:
         yield f"http://127.0.0.1:{server.port}", environ
 
 
