@@ -65,6 +65,9 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         ("UPDATE categories SET live_projects = 5 * :id", "category tools: live_projects 5 instead of 1"),
         ("UPDATE categories SET pending_projects = 0 * :id", "category tools: pending_projects 0 instead of 1"),
         ("UPDATE categories SET rejected_projects = 9 * :id", "category tools: rejected_projects 9 instead of 1"),
+        ("UPDATE user_counts SET users = 7 * :id", "accounts: active members 7 instead of 5"),
+        ("DELETE FROM user_counts WHERE users > :id", "accounts: active members 0 instead of 5"),
+        ("INSERT INTO user_counts VALUES ('admin', 'suspended', 3 * :id)", "accounts: suspended admins 3 instead of 0"),
     ],
 )
 def test_what_is_wrong_is_named_and_repaired(app: Flask, run: Any, first: int, statement: str, says: str) -> None:

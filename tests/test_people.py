@@ -59,6 +59,20 @@ def test_users_are_found_filtered_sorted_and_paged(world: World, admin: Api) -> 
     assert names(admin.get("/api/admin/users?page=9")) == []
 
 
+def test_the_total_is_of_the_users_that_match(world: World, admin: Api) -> None:
+    bob = world.user("bob").id
+    world.user("amy", status="suspended")
+    kinds = ("", "?role=admin", "?role=member", "?status=active", "?status=suspended", "?role=admin&status=suspended")
+
+    def totals() -> list[int]:
+        return [admin.get(f"/api/admin/users{kind}").json["pagination"]["total"] for kind in kinds]
+
+    assert totals() == [3, 1, 2, 2, 1, 0]
+    assert admin.put(f"/api/admin/users/{bob}", {"role": "admin", "status": "suspended"}).status_code == 200
+    assert totals() == [3, 2, 1, 1, 2, 1]
+    assert admin.get("/api/admin/users?q=b&role=admin").json["pagination"]["total"] == 1
+
+
 @pytest.mark.parametrize("size", [1, 15])
 def test_a_page_of_users_costs_the_same_statements_whatever_its_size(
     world: World, admin: Api, statements: Statements, size: int

@@ -1,5 +1,6 @@
 """How the databases answer the hot statements: by an index in the wanted order, reading and sorting no whole table."""
 
+import re
 from typing import Any
 
 import psycopg
@@ -98,6 +99,13 @@ def test_the_users_list_walks_an_index_and_looks_up_the_figures_of_its_page_alon
         assert "TEMP B-TREE" not in page, page
         assert "Sort" not in page, page
         _reads_no_whole(figures, sort)
+
+
+def test_nobody_counts_the_users(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    for path in ("/api/admin/users?limit=5", "/api/admin/users?role=member&status=active&limit=5"):
+        total = plans(many, admin, path)[-1]
+        assert re.findall(r"(?:on|SCAN|SEARCH) (\w+)", total) == ["user_counts"], total
 
 
 def test_the_dashboard_reads_of_votes_and_log_only_its_days(many: Flask, world: World) -> None:

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
+from directory.database import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Delivery, Project, Role, Upvote, User
+from directory.models import AuditEntry, Delivery, Project, Role, Upvote, User, UserCount
+from directory.services import recount
 from tests import hammer
 from tests.conftest import Database
 from tests.factories import World
@@ -183,3 +185,31 @@ def test_category_counters_hold_while_projects_come_go_and_move(app: Flask, worl
             for status in ("live", "pending", "rejected"):
                 counted = select(func.count()).where(Project.category_id == counters["id"], Project.status == status)
                 assert counters[f"{status}_projects"] == db.session.scalar(counted)
+
+
+def test_the_numbers_of_users_hold_while_some_register_and_others_change(
+    app: Flask, world: World, database: Database
+) -> None:
+    admins = [world.caller(world.admin()).token for _ in range(3)]
+    changed = [world.user().id for _ in range(4)]
+    kinds = ({"role": "admin"}, {"status": "suspended"}, {"role": "member", "status": "active"})
+    scripts = [
+        # In opposite orders, so that two of them often move one user into the kind that the other moves one out of.
+        *([(token, "PUT", f"/api/admin/users/{user}", kind) for kind in kinds for user in changed[:: 1 - 2 * (n % 2)]]
+          for n, token in enumerate(admins)),
+        *([(None, "POST", "/api/auth/register", {"username": f"new{n}-{m}", "email": f"new{n}{m}@example.org",
+            "password": "correct horse battery"}) for m in range(3)] for n in range(3)),
+    ]  # fmt: skip
+    answers = hammer.run(database.url, scripts, processes=2)
+    assert {a["status"] for a in answers} <= {200, 201}
+    with app.app_context():
+        assert recount.look_at_users() == []
+        assert sum(db.session.scalars(select(UserCount.users))) == 3 + 4 + 9
+
+
+def test_users_who_are_gone_are_not_counted(app: Flask, world: World) -> None:
+    gone = world.user("gone").id
+    with app.app_context():
+        transaction(lambda: db.session.execute(delete(User).where(User.id == gone)))
+        assert recount.look_at_users() == []
+        assert sum(db.session.scalars(select(UserCount.users))) == 0

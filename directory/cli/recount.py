@@ -39,8 +39,8 @@ class Findings:
 def recount_all(check: bool) -> None:
     """Prove the counters right, or repair them.
 
-    Votes, ranks, tags, search entries and the categories' counters are taken from the rows again. The exit status is
-    0 where all was right, else 1. It may run while the service does.
+    Votes, ranks, tags, search entries, the categories' counters and the numbers of users are taken from the rows
+    again. The exit status is 0 where all was right, else 1. It may run while the service does.
     """
     projects = votes = 0
     with Progress(catalog.total(catalog.Filters()), "Counting") as progress:
@@ -54,6 +54,8 @@ def recount_all(check: bool) -> None:
             progress.advance(seen.projects)
         if recount.look_at_categories():
             findings.add(transaction(partial(recount.confirm_categories, repair=not check)))
+        if recount.look_at_users():
+            findings.add(transaction(partial(recount.confirm_users, repair=not check)))
     _conclude(projects, votes, sum(findings.numbers.values()), check=check)
 
 

@@ -1,6 +1,6 @@
 """The tables, their constraints, and each index with the query that it serves."""
 
-from directory.models.accounts import Session, Token, User
+from directory.models.accounts import Session, Token, User, UserCount
 from directory.models.base import AccountStatus, DeliveryState, Role, Status, now
 from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
 from directory.models.projects import Category, Project, ProjectTag, Upvote
@@ -20,5 +20,6 @@ __all__ = [
     "Token",
     "Upvote",
     "User",
+    "UserCount",
     "now",
 ]

@@ -1,6 +1,6 @@
 """Who uses the directory: accounts, browser sessions and API tokens."""
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
@@ -8,7 +8,10 @@ from directory.models.base import AccountStatus, BigId, Id, Instant, Role, now, 
 
 
 class User(db.Model):  # type: ignore[name-defined,misc]
-    """An account. Rows are never deleted: projects, votes and the audit log keep pointing at them."""
+    """An account. Rows are never deleted: projects, votes and the audit log keep pointing at them.
+
+    Triggers keep `user_counts`.
+    """
 
     __tablename__ = "users"
     __table_args__ = (
@@ -33,6 +36,17 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     def is_admin(self) -> bool:
         """True exactly when the role is admin."""
         return self.role == Role.ADMIN
+
+
+class UserCount(db.Model):  # type: ignore[name-defined,misc]
+    """How many users there are of a role and a status, so that the list's total and the dashboard count nobody."""
+
+    __tablename__ = "user_counts"
+    __table_args__ = (CheckConstraint("users >= 0", name="users"),)
+
+    role: Mapped[str] = mapped_column(String(16), primary_key=True)
+    status: Mapped[str] = mapped_column(String(16), primary_key=True)
+    users: Mapped[int] = mapped_column(BigId)
 
 
 class Session(db.Model):  # type: ignore[name-defined,misc]

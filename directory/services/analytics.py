@@ -7,7 +7,7 @@ from sqlalchemy import Float, cast, func, select
 
 from directory.database import in_parallel
 from directory.extensions import db
-from directory.models import AccountStatus, AuditEntry, Category, Project, Status, Upvote, User, now
+from directory.models import AccountStatus, AuditEntry, Category, Project, Status, Upvote, User, UserCount, now
 from directory.services.paging import AnySelect
 
 TOP = 10
@@ -41,8 +41,8 @@ def _totals() -> dict[str, Any]:
     counters = (Category.live_projects, Category.pending_projects, Category.rejected_projects)
     sums: AnySelect = select(*(func.coalesce(func.sum(counter), 0) for counter in counters))
     live, pending, rejected = db.session.execute(sums).one()
-    active = func.count().filter(User.status == AccountStatus.ACTIVE)
-    active_users, users = db.session.execute(select(active, func.count()).select_from(User)).one()
+    active = func.sum(UserCount.users).filter(UserCount.status == AccountStatus.ACTIVE)
+    active_users, users = (int(n or 0) for n in db.session.execute(select(active, func.sum(UserCount.users))).one())
     projects = {"live": int(live), "pending": int(pending), "rejected": int(rejected)}
     return {
         "projects": {**projects, "total": sum(projects.values())},

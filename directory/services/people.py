@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
 
 from directory.extensions import db
-from directory.models import Project, Status, Upvote, User
+from directory.models import Project, Status, Upvote, User, UserCount
 from directory.services.paging import AnySelect, Slice, Sort, Window, fetch
 
 SORTS = {
@@ -35,8 +35,10 @@ def page(filters: Filters, sort: str, window: Window) -> Slice:
 
 
 def total(filters: Filters) -> int:
-    """How many users match."""
-    return db.session.scalar(select(func.count()).select_from(User).where(_condition(filters))) or 0
+    """How many users match: a sum of what is counted already, unless `q` makes it a count."""
+    if filters.q is not None:
+        return db.session.scalar(select(func.count()).select_from(User).where(_condition(filters))) or 0
+    return int(db.session.scalar(select(func.sum(UserCount.users)).where(*_kinds(filters, UserCount))) or 0)
 
 
 def one(user_id: int) -> dict[str, Any]:
@@ -95,12 +97,13 @@ def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _condition(filters: Filters) -> ColumnElement[bool]:
-    terms: list[ColumnElement[bool]] = []
+    terms = _kinds(filters, User)
     if filters.q is not None:
         columns = (User.username, User.email)  # both stored in lower case
         terms.append(or_(*(column.contains(filters.q.lower(), autoescape=True) for column in columns)))
-    if filters.role is not None:
-        terms.append(User.role == filters.role)
-    if filters.status is not None:
-        terms.append(User.status == filters.status)
     return and_(true(), *terms)
+
+
+def _kinds(filters: Filters, model: type[User | UserCount]) -> list[ColumnElement[bool]]:
+    given = ((model.role, filters.role), (model.status, filters.status))
+    return [column == value for column, value in given if value is not None]

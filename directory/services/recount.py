@@ -1,19 +1,19 @@
 """Whether what is kept beside the projects agrees with them, and putting it right where it does not.
 
-Counted again are the votes, the rank, the tags and the search entry of every project, and the counters of the
-categories. A look takes no locks, so what it finds is a suspicion: between two of its statements somebody may have
-voted. `confirm` looks again under the locks that writers take, and what it finds is a fault.
+Counted again are the votes, the rank, the tags and the search entry of every project, the counters of the categories
+and the numbers of users. A look takes no locks, so what it finds is a suspicion: between two of its statements somebody
+may have voted. `confirm` looks again under the locks that writers take, and what it finds is a fault.
 """
 
 from collections.abc import Callable, Iterator
 from math import isclose
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, column, delete, func, insert, select, table, update
+from sqlalchemy import ColumnElement, column, delete, func, insert, select, table, text, update
 
 from directory.database import on_postgresql, unbounded
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Category, Project, ProjectTag, Upvote
+from directory.models import Category, Project, ProjectTag, Upvote, User, UserCount
 from directory.services import search
 from directory.services.queries import COUNTERS
 from directory.services.ranking import hot
@@ -22,11 +22,15 @@ LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
 HIGHEST_ID = 2**63 - 1
 
+_COUNTED = select(User.role, User.status, func.count()).group_by(User.role, User.status)
+
 Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]
 
 
 class Fault(NamedTuple):
-    """Something kept that is wrong: of which project (or the category `name`), what it says and what is right."""
+    """Something kept that is wrong: of which project, of the category `name`, or of the accounts; what it says and what
+    is right.
+    """
 
     kind: str
     project_id: int | None
@@ -37,7 +41,8 @@ class Fault(NamedTuple):
     def __str__(self) -> str:
         if self.kind == "search":
             return f"project {self.project_id}: {'not in' if self.right else 'gone, but still in'} the search index"
-        where = f"category {self.name}" if self.project_id is None else f"project {self.project_id}"
+        others = f"category {self.name}" if self.name else "accounts"
+        where = others if self.project_id is None else f"project {self.project_id}"
         return f"{where}: {self.kind} {_shown(self.kept)} instead of {_shown(self.right)}"
 
 
@@ -113,6 +118,29 @@ def confirm_categories(*, repair: bool) -> list[Fault]:
     for fault in faults if repair else ():
         changing = update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right})
         db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    return faults
+
+
+def look_at_users() -> list[Fault]:
+    """The numbers of users of a role and a status that differ from the users."""
+    unbounded()
+    kept = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
+    counted = {row[:2]: row[2] for row in db.session.execute(_COUNTED)}
+    compared = (
+        Fault(f"{status} {role}s", None, kept.get((role, status), 0), counted.get((role, status), 0))
+        for role, status in sorted({*kept, *counted})
+    )
+    return [fault for fault in compared if fault.kept != fault.right]
+
+
+def confirm_users(*, repair: bool) -> list[Fault]:
+    """The numbers of users that differ while nobody may change them; repaired, if asked."""
+    if on_postgresql():  # with SQLite this transaction is the only one that writes
+        db.session.execute(text("LOCK TABLE user_counts IN SHARE ROW EXCLUSIVE MODE"))
+    faults = look_at_users()
+    if faults and repair:
+        db.session.execute(delete(UserCount), execution_options=UNSYNCHRONISED)
+        db.session.execute(insert(UserCount).from_select(["role", "status", "users"], _COUNTED))
     return faults
 
 
