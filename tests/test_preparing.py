@@ -1,8 +1,5 @@
 """PREPARE_DATABASE: what a server does to its database before it serves, and that it does no more than that."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +12,9 @@ from directory import preparing
 from directory.extensions import db
 from directory.services import health, seeding
 from tests.conftest import ENVIRONMENT, Database
-from tests.factories import Api, World
+from tests.factories import World
 from tests.processes import free_port
-from tests.serving import ROOT, serving
+from tests.serving import WITHIN, Serving, serving
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def test_unasked_it_is_left_as_it_is(bare: Flask, database: Database, tmp_path: 
         assert server.request("GET", "/readyz") == 503
 
 
-def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, api: Api, commands: list[Any]) -> None:
+def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, commands: list[Any]) -> None:
     world.user()
     preparing.prepare(app)
 
@@ -97,11 +94,10 @@ def test_one_that_is_behind_is_migrated(app: Flask, world: World, commands: list
 
 def test_one_that_does_not_answer_ends_the_start_with_one_line(tmp_path: Path) -> None:
     nobody = f"postgresql+psycopg://x:y@127.0.0.1:{free_port()}/x"
-    settings = {**os.environ, **environment(nobody, PORT=str(free_port()), LOG_LEVEL="ERROR")}
-    command = [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", "wsgi:app"]
-    ran = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60)
+    server = Serving(environment(nobody, LOG_LEVEL="ERROR"), tmp_path / "log")
+    status = server.process.wait(WITHIN)
 
-    said = [line for line in ran.stderr.splitlines() if not line.startswith("{")]
-    assert ran.returncode == 1
+    said = [line for line in server.log.read_text().splitlines() if not line.startswith("{")]
+    assert status == 1
     assert len(said) == 1
     assert said[0].startswith("Error: The database does not answer: ")

@@ -127,10 +127,9 @@ def stage(
         stack.callback(ledger.close)
         made = Stage(folder, f"sqlite:///{folder / 'test.db'}", {}, ledger, target)
         if kind == "postgresql":
-            made.server = stack.enter_context(servers.postgresql(own=True))
+            # A crash shall lose nothing, as where nobody switched it off.
+            made.server = stack.enter_context(servers.postgresql(own=True, synchronous_commit="on"))
             made.url = made.server.url
-            with servers.connect(made.url) as connection:  # a crash shall lose nothing, as where nobody switched it off
-                connection.execute("ALTER DATABASE postgres SET synchronous_commit = on")
         migrate(made.url)
         seen = made.url
         if proxied:
