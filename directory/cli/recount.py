@@ -1,4 +1,4 @@
-"""flask recount: proves that counters, ranks, tags and the search index agree with the projects, or repairs them."""
+"""flask recount: proves that whatever is kept beside the projects agrees with them, or repairs it."""
 
 import sys
 from functools import partial
@@ -39,8 +39,8 @@ class Findings:
 def recount_all(check: bool) -> None:
     """Prove the counters right, or repair them.
 
-    Votes, ranks, tags, search entries, the categories' counters and the numbers of users are taken from the rows
-    again. The exit status is 0 where all was right, else 1. It may run while the service does.
+    Votes, ranks, standings, tags, search entries, the categories' counters and the numbers of users are taken from
+    the rows again. The exit status is 0 where all was right, else 1. It may run while the service does.
     """
     projects = votes = 0
     with Progress(catalog.total(catalog.Filters()), "Counting") as progress:

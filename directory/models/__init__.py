@@ -3,7 +3,7 @@
 from directory.models.accounts import Session, Token, User, UserCount
 from directory.models.base import AccountStatus, DeliveryState, Role, Status, now
 from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
-from directory.models.projects import Category, Project, ProjectTag, Upvote
+from directory.models.projects import Category, Project, ProjectTag, Standing, Upvote
 
 __all__ = [
     "AccountStatus",
@@ -16,6 +16,7 @@ __all__ = [
     "ProjectTag",
     "Role",
     "Session",
+    "Standing",
     "Status",
     "Token",
     "Upvote",

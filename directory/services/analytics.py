@@ -7,7 +7,18 @@ from sqlalchemy import Float, cast, func, select
 
 from directory.database import in_parallel
 from directory.extensions import db
-from directory.models import AccountStatus, AuditEntry, Category, Project, Status, Upvote, User, UserCount, now
+from directory.models import (
+    AccountStatus,
+    AuditEntry,
+    Category,
+    Project,
+    Standing,
+    Status,
+    Upvote,
+    User,
+    UserCount,
+    now,
+)
 from directory.services.paging import AnySelect
 
 TOP = 10
@@ -108,8 +119,8 @@ def _date(value: Any) -> date:
 
 def _top_projects() -> list[dict[str, Any]]:
     columns = (Project.id, Project.slug, Project.title, Project.upvotes)
-    query = select(*columns).where(Project.status == Status.LIVE)
-    rows = db.session.execute(query.order_by(Project.upvotes.desc(), Project.id.desc()).limit(TOP))
+    query = select(*columns).join(Standing, Standing.project_id == Project.id).where(Standing.status == Status.LIVE)
+    rows = db.session.execute(query.order_by(Standing.upvotes.desc(), Standing.project_id.desc()).limit(TOP))
     return [dict(row._mapping) for row in rows]
 
 

@@ -1,6 +1,6 @@
 """Everything of one database into another, of the same kind or not: the rule of `flask copy`.
 
-A table goes over row by row, ids and all, but for what the target makes of the rows by itself: the tags and the
+A table goes over row by row, ids and all, but for what the target makes of the rows by itself: tags, standings and
 counters by its triggers, and the search index, which is another on each database. Sessions stay behind.
 The source is read as of one moment; nobody else may write to the target until the transaction ends.
 """
@@ -21,7 +21,7 @@ from directory.database import engine_options, on_postgresql, prepare
 from directory.errors import Conflict
 from directory.extensions import db
 from directory.faults import is_unavailable
-from directory.models import Project, ProjectTag, Session, UserCount
+from directory.models import Project, ProjectTag, Session, Standing, UserCount
 from directory.services import bulk, health, recount, search
 from directory.services.paging import AnySelect
 from directory.services.queries import COUNTERS
@@ -57,7 +57,7 @@ class Comparison:
 
 def tables() -> list[Table]:
     """What is copied row by row, a table after those that it points to."""
-    others = (Session.__table__, ProjectTag.__table__, UserCount.__table__)
+    others = (Session.__table__, ProjectTag.__table__, Standing.__table__, UserCount.__table__)
     return [each for each in db.metadata.sorted_tables if each not in others]
 
 
@@ -133,7 +133,7 @@ def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
 
 
 def recounted() -> recount.Look:
-    """The target's counters, ranks, tags and search entries against its rows, under the locks of `begin`."""
+    """The target's counters, ranks, standings, tags and search entries against its rows, under the locks of `begin`."""
     bulk.analyse()
     looks = [recount.look(scope) for scope in recount.scopes()]
     faults = [fault for look in looks for fault in look.faults]

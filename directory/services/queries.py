@@ -10,20 +10,25 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, func, literal, literal_column, or_, select
 
 from directory.lookup import LookUp
-from directory.models import Category, Project, ProjectTag, Status, Upvote, User
+from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
 from directory.prepared import Prepared
 from directory.services import search
 from directory.services.paging import AnySelect, Sort, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
-upvotes, tags = Upvote.__table__, ProjectTag.__table__
-P = projects.c
+upvotes, tags, standings = Upvote.__table__, ProjectTag.__table__, Standing.__table__
+P, S = projects.c, standings.c
 
 SORTS = {
     "newest": Sort("newest", (P.listed_at, P.id), descending=True),
     "upvotes": Sort("upvotes", (P.upvotes, P.id), descending=True),
     "popular": Sort("popular", (P.hot, P.id), descending=True),
     "oldest": Sort("oldest", (P.submitted_at, P.id), descending=False),
+}
+# The same two by the table whose indexes are in these orders, for projects of one state.
+STANDINGS = {
+    "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
+    "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
 WITHOUT_VOTES = {"newest", "oldest"}  # the orders that no vote changes
 COUNTERS = {
@@ -81,14 +86,18 @@ def page(
     Where counters tell the total, one statement gives both for less than two do. `few` tells that a query's matches
     are; they are gathered then, and the list is made of them.
     """
-    sorted_by, conditioned = order(sort, dialect), conditions(filters, status, dialect)
     if few or sort == "best":
+        conditioned = conditions(filters, status, dialect)
         del conditioned["q"]
-        return _searched(list(conditioned.values()), sorted_by, start, limit, signed_in, dialect)
+        return _searched(list(conditioned.values()), order(sort, dialect), start, limit, signed_in, dialect)
     told = _counted(filters)
     total = _counters(filters, status).correlate(None).scalar_subquery() if told else literal(None)
-    query = _viewed(signed_in).add_columns(total.label("total")).where(*conditioned.values())
-    return Prepared(windowed(query, sorted_by, start, limit), anew=not told)
+    query = _viewed(signed_in).add_columns(total.label("total"))
+    if status and sort in STANDINGS:
+        query = query.join(standings, S.project_id == P.id).where(*conditions(filters, status, dialect, S).values())
+        return Prepared(windowed(query, STANDINGS[sort], start, limit), anew=not told)
+    query = query.where(*conditions(filters, status, dialect).values())
+    return Prepared(windowed(query, order(sort, dialect), start, limit), anew=not told)
 
 
 def _searched(
@@ -155,8 +164,10 @@ def several() -> AnySelect:
     return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
 
 
-def conditions(filters: tuple[str, ...], status: str | None, dialect: str) -> dict[str, ColumnElement[bool]]:
-    """The named filters as conditions.
+def conditions(
+    filters: tuple[str, ...], status: str | None, dialect: str, kept: Any = P
+) -> dict[str, ColumnElement[bool]]:
+    """The named filters as conditions; state and category are those that the projects, or `kept` by others, have.
 
     The status stands in the text: one plan is right for each, and PostgreSQL keeps it. Slugs and names are looked up
     in subqueries of their own: as joined tables they would keep the planner from seeing that one category is one range
@@ -166,8 +177,8 @@ def conditions(filters: tuple[str, ...], status: str | None, dialect: str) -> di
     owner = select(users.c.id).where(users.c.username == bindparam("owner"))
     tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
     known: dict[str, Any] = {
-        "status": lambda: P.status == literal_column(f"'{Status(str(status))}'"),
-        "category": lambda: P.category_id == category.correlate(None).scalar_subquery(),
+        "status": lambda: kept.status == literal_column(f"'{Status(str(status))}'"),
+        "category": lambda: kept.category_id == category.correlate(None).scalar_subquery(),
         "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
         "owner_id": lambda: P.owner_id == bindparam("owner_id"),
         "tag": lambda: P.id.in_(tagged),

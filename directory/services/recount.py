@@ -1,19 +1,20 @@
 """Whether what is kept beside the projects agrees with them, and putting it right where it does not.
 
-Counted again are the votes, the rank, the tags and the search entry of every project, the counters of the categories
-and the numbers of users. A look takes no locks, so what it finds is a suspicion: between two of its statements somebody
-may have voted. `confirm` looks again under the locks that writers take, and what it finds is a fault.
+Counted again are the votes, the rank, the standing, the tags and the search entry of every project, the counters of the
+categories and the numbers of users. A look takes no locks, so what it finds is a suspicion: between two of its
+statements somebody may have voted. `confirm` looks again under the locks that writers take, and what it finds is a
+fault.
 """
 
 from collections.abc import Callable, Iterator
 from math import isclose
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, column, delete, func, insert, select, table, text, update
+from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select, table, text, update
 
 from directory.database import on_postgresql, unbounded
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Category, Project, ProjectTag, Upvote, User, UserCount
+from directory.models import Category, Project, ProjectTag, Standing, Upvote, User, UserCount
 from directory.services import search
 from directory.services.queries import COUNTERS
 from directory.services.ranking import hot
@@ -22,6 +23,7 @@ LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
 HIGHEST_ID = 2**63 - 1
 
+_STANDING = ("status", "category_id", "upvotes", "hot")  # what a project has and its standing repeats
 _COUNTED = select(User.role, User.status, func.count()).group_by(User.role, User.status)
 
 Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]
@@ -41,6 +43,8 @@ class Fault(NamedTuple):
     def __str__(self) -> str:
         if self.kind == "search":
             return f"project {self.project_id}: {'not in' if self.right else 'gone, but still in'} the search index"
+        if self.kind == "standing":
+            return f"project {self.project_id}: standing {'out of date' if self.kept else 'missing'}"
         others = f"category {self.name}" if self.name else "accounts"
         where = others if self.project_id is None else f"project {self.project_id}"
         return f"{where}: {self.kind} {_shown(self.kept)} instead of {_shown(self.right)}"
@@ -74,8 +78,10 @@ def scopes() -> Iterator[Scope]:
 def look(scope: Scope) -> Look:
     """Compare the projects of a scope with what is kept beside them."""
     unbounded()
-    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags)
-    projects = list(db.session.execute(select(*columns).where(scope(Project.id.expression))))
+    stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
+    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, stands)
+    found = select(*columns).outerjoin(Standing, Standing.project_id == Project.id)
+    projects = list(db.session.execute(found.where(scope(Project.id.expression))))
     votes = _votes(scope)
     tags = _tags(scope)
     indexed = _indexed(scope)
@@ -173,6 +179,8 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
         yield Fault("upvotes", project.id, project.upvotes, counted)
     elif not isclose(project.hot, rank, rel_tol=1e-12):
         yield Fault("hot", project.id, project.hot, rank)
+    if not project.stands:
+        yield Fault("standing", project.id, project.stands is not None, True)
     if tagged != set(project.tags):
         yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
     if project.id not in indexed:
@@ -191,6 +199,14 @@ def _recount(fault: Fault) -> None:
     db.session.execute(changing, execution_options=UNSYNCHRONISED)
 
 
+def _stand(fault: Fault) -> None:
+    db.session.execute(
+        delete(Standing).where(Standing.project_id == fault.project_id), execution_options=UNSYNCHRONISED
+    )
+    project = select(Project.id, *(getattr(Project, name) for name in _STANDING)).where(Project.id == fault.project_id)
+    db.session.execute(insert(Standing).from_select(["project_id", *_STANDING], project))
+
+
 def _retag(fault: Fault) -> None:
     gone = delete(ProjectTag).where(ProjectTag.project_id == fault.project_id)
     db.session.execute(gone, execution_options=UNSYNCHRONISED)
@@ -207,4 +223,4 @@ def _reindex(fault: Fault) -> None:
         search.forget(fault.project_id)
 
 
-_REPAIRS = {"upvotes": _recount, "hot": _recount, "tags": _retag, "search": _reindex}
+_REPAIRS = {"upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex}
