@@ -52,13 +52,14 @@ def _totals() -> dict[str, Any]:
     counters = (Category.live_projects, Category.pending_projects, Category.rejected_projects)
     sums: AnySelect = select(*(func.coalesce(func.sum(counter), 0) for counter in counters))
     live, pending, rejected = db.session.execute(sums).one()
+    votes = select(func.coalesce(func.sum(Standing.upvotes), 0))  # of narrow rows: nine in ten pages less
     active = func.sum(UserCount.users).filter(UserCount.status == AccountStatus.ACTIVE)
     active_users, users = (int(n or 0) for n in db.session.execute(select(active, func.sum(UserCount.users))).one())
     projects = {"live": int(live), "pending": int(pending), "rejected": int(rejected)}
     return {
         "projects": {**projects, "total": sum(projects.values())},
         "users": {"active": active_users, "suspended": users - active_users, "total": users},
-        "upvotes": int(db.session.scalar(select(func.coalesce(func.sum(Project.upvotes), 0))) or 0),
+        "upvotes": int(db.session.scalar(votes) or 0),
     }
 
 
