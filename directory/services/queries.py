@@ -30,7 +30,7 @@ STANDINGS = {
     "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
-WITHOUT_VOTES = {"newest", "oldest"}  # the orders that no vote changes
+WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that no vote changes
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
     Status.PENDING: categories.c.pending_projects,

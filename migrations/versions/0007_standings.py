@@ -9,6 +9,7 @@ branch_labels = None
 depends_on = None
 
 BIG_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+KEY = "fk_standings_project_id_projects"
 KEPT = "status, category_id, upvotes, hot"
 ORDERS = (("status", "upvotes"), ("status", "hot"), ("status", "category_id", "upvotes"), ("status", "category_id", "hot"))
 
@@ -37,7 +38,6 @@ POSTGRESQL_TRIGGERS = {
 
 def upgrade() -> None:
     postgresql = op.get_bind().dialect.name == "postgresql"
-    goes = ("fk_standings_project_id_projects", "CASCADE")
     op.create_table(
         "standings",
         sa.Column("project_id", BIG_ID, autoincrement=False, nullable=False),
@@ -45,7 +45,7 @@ def upgrade() -> None:
         sa.Column("category_id", BIG_ID, nullable=False),
         sa.Column("upvotes", BIG_ID, nullable=False),
         sa.Column("hot", sa.Float(precision=53), nullable=False),
-        *(() if postgresql else (sa.ForeignKeyConstraint(["project_id"], ["projects.id"], goes[0], ondelete=goes[1]),)),
+        *(() if postgresql else (sa.ForeignKeyConstraint(["project_id"], ["projects.id"], KEY, ondelete="CASCADE"),)),
         sa.PrimaryKeyConstraint("project_id", name="pk_standings"),
     )
     # All of them while others still write; then, under the lock that the triggers take, those that they wrote to: of a
@@ -69,7 +69,7 @@ def upgrade() -> None:
             f"INSERT INTO standings SELECT id, {KEPT} FROM projects p "
             "WHERE NOT EXISTS (SELECT 1 FROM standings s WHERE s.project_id = p.id)"
         )
-        op.create_foreign_key(goes[0], "standings", "projects", ["project_id"], ["id"], ondelete=goes[1])
+        op.create_foreign_key(KEY, "standings", "projects", ["project_id"], ["id"], ondelete="CASCADE")
     else:
         for name, when in SQLITE.items():
             op.execute(f"CREATE TRIGGER {name} {when}")
