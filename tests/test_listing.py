@@ -4,7 +4,9 @@ from itertools import chain
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from directory.services.paging import NEAR
 from tests.conftest import Statements
 from tests.factories import Api, World
 
@@ -187,6 +189,18 @@ def test_pages_reach_ten_thousand_items_deep(world: World, api: Api) -> None:
         answer = api.get(f"/api/projects?{path}")
         assert answer.status_code == 422
         assert "cursor" in answer.json["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize("sort", ["newest", "upvotes"])
+def test_pages_near_the_top_and_far_from_it_make_the_list_that_cursors_do(app: Flask, api: Api, sort: str) -> None:
+    sizes = ["--projects", "1500", "--users", "50", "--votes", "3000"]
+    assert app.test_cli_runner().invoke(args=["seed", *sizes]).exit_code == 0
+    path = f"/api/projects?sort={sort}&limit=100"
+    paging = api.get(path).json["pagination"]
+    assert paging["total"] > NEAR + 300
+    numbered = [each for n in range(paging["pages"]) for each in ids(api.get(f"{path}&page={n + 1}"))]
+    assert numbered == walk(api, path)
+    assert len(numbered) == paging["total"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, bindparam, literal_column, tuple_
+from sqlalchemy import FromClause, Select, bindparam, literal_column, select, tuple_
 
 from directory.extensions import db
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     AnySelect = Select[*tuple[Any, ...]]
 else:
     AnySelect = Select  # of any columns; SQLAlchemy 2.0 could not be told so
+
+
+NEAR = 500  # rows that a page by number skips at most to be near the top
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +48,22 @@ class Window:
 
     @property
     def start(self) -> str:
-        """Where it begins: at the "top", at an "offset", "after" a position or, backwards, "before" one."""
+        """Where it begins: at the "top", "near" or "far" from it, "after" a position or, backwards, "before" one."""
         if self.position is not None:
             return "after" if self.position.forward else "before"
-        return "top" if (self.page or 1) == 1 else "offset"
+        if not self._skipped:
+            return "top"
+        return "near" if self._skipped <= NEAR else "far"
 
     def parameters(self) -> dict[str, Any]:
         """The values for a statement that `windowed` made."""
         if self.position is not None:
             return {f"_key_{n}": key for n, key in enumerate(self.position.keys)}
-        offset = ((self.page or 1) - 1) * self.limit
-        return {"_offset": offset} if offset else {}
+        return {"_offset": self._skipped} if self._skipped else {}
+
+    @property
+    def _skipped(self) -> int:
+        return ((self.page or 1) - 1) * self.limit
 
 
 @dataclass(slots=True)
@@ -74,20 +82,31 @@ def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:
     return cut(db.session.execute(statement, window.parameters()).all(), sort, window)
 
 
-def windowed(query: AnySelect, sort: Sort, start: str, limit: int) -> AnySelect:
+def windowed(query: AnySelect, sort: Sort, start: str, limit: int, *, one_plan: bool = False) -> AnySelect:
     """The statement for a window of `query`, whose keys ride along as its last columns.
 
     The limit is part of the text, not a value: a plan for any limit would be a plan for a large one. One row more than
-    wanted tells whether the list goes on.
+    wanted tells whether the list goes on. `one_plan` makes a text whose plan PostgreSQL keeps for all pages near the
+    top: it takes an offset that it does not know for a tenth of all rows, finds a plan for that too dear, and would
+    make one for each page; so it is told that there are not many.
     """
     query = query.add_columns(*(key.label(f"_key_{n}") for n, key in enumerate(sort.keys)))
     if start in {"after", "before"}:
         here = tuple_(*sort.keys)
         there = tuple_(*(bindparam(f"_key_{n}", type_=key.type) for n, key in enumerate(sort.keys)))
         query = query.where(here < there if sort.descending == (start == "after") else here > there)
-    elif start == "offset":
+    query = query.order_by(*directed(sort.keys, sort, start))
+    if start == "near" and one_plan:
+        first = query.limit(literal_column(str(NEAR + limit + 1))).subquery("first")
+        query = select(first).order_by(*directed(carried(first, sort), sort, start))
+    if start in {"near", "far"}:
         query = query.offset(bindparam("_offset", type_=None))
-    return query.order_by(*directed(sort.keys, sort, start)).limit(literal_column(str(limit + 1)))
+    return query.limit(literal_column(str(limit + 1)))
+
+
+def carried(window: FromClause, sort: Sort) -> list[Any]:
+    """The keys that ride along in a windowed statement, as another one that reads from it sees them."""
+    return [window.c[f"_key_{n}"] for n in range(len(sort.keys))]
 
 
 def directed(keys: Iterable[Any], sort: Sort, start: str) -> list[Any]:

@@ -13,7 +13,7 @@ from directory.lookup import LookUp
 from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
 from directory.prepared import Prepared
 from directory.services import search
-from directory.services.paging import AnySelect, Sort, directed, windowed
+from directory.services.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 upvotes, tags, standings = Upvote.__table__, ProjectTag.__table__, Standing.__table__
@@ -83,35 +83,38 @@ def page(
 ) -> Prepared:
     """A window of a list narrowed by the named filters, with the list's total beside each row, null where unknown.
 
-    Where counters tell the total, one statement gives both for less than two do. `few` tells that a query's matches
-    are; they are gathered then, and the list is made of them.
+    Its ids are found first, by an index alone where there is one, and what is shown is looked up for them and not for
+    those that a page skips. Where counters tell the total, one statement gives both for less than two do. `few` tells
+    that a query's matches are; they are gathered then, and the list is made of them.
     """
-    if few or sort == "best":
-        conditioned = conditions(filters, status, dialect)
-        del conditioned["q"]
-        return _searched(list(conditioned.values()), order(sort, dialect), start, limit, signed_in, dialect)
+    among, by = _among(filters, status, sort, dialect, matched=few or sort == "best")
     told = _counted(filters)
-    total = _counters(filters, status).correlate(None).scalar_subquery() if told else literal(None)
-    query = _viewed(signed_in).add_columns(total.label("total"))
-    if status and sort in STANDINGS:
-        query = query.join(standings, S.project_id == P.id).where(*conditions(filters, status, dialect, S).values())
-        return Prepared(windowed(query, STANDINGS[sort], start, limit), anew=not told)
-    query = query.where(*conditions(filters, status, dialect).values())
-    return Prepared(windowed(query, order(sort, dialect), start, limit), anew=not told)
-
-
-def _searched(
-    conditions: list[ColumnElement[bool]], sort: Sort, start: str, limit: int, signed_in: bool, dialect: str
-) -> Prepared:
-    """A window of a query's matches: found and sorted by their keys alone, for of the best there may be many."""
-    matches = search.matches(dialect)
-    among = select(P.id).join(matches, matches.c.project_id == P.id).where(*conditions)
-    found = windowed(among, sort, start, limit).subquery("found")
-    keys = [found.c[f"_key_{n}"] for n in range(len(sort.keys))]
-    counted = select(func.count()).select_from(among.subquery("all_found")).scalar_subquery()
-    total: ColumnElement[Any] = counted if sort.name == "best" else literal(None)
+    total: ColumnElement[Any] = literal(None)
+    if told:
+        total = _counters(filters, status).correlate(None).scalar_subquery()
+    elif sort == "best":
+        total = select(func.count()).select_from(among.subquery("all_found")).scalar_subquery()
+    found = windowed(among, by, start, limit, one_plan=told and dialect == "postgresql").subquery("found")
+    keys = carried(found, by)
     query = _viewed(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
-    return Prepared(query.order_by(*directed(keys, sort, start)), anew=True)
+    return Prepared(query.order_by(*directed(keys, by, start)), anew=not told)
+
+
+def _among(
+    filters: tuple[str, ...], status: str | None, sort: str, dialect: str, *, matched: bool
+) -> tuple[AnySelect, Sort]:
+    """The ids that a list is of, and its order by the columns at hand; `matched` starts from the query's matches."""
+    if matched:
+        matches = search.matches(dialect)
+        query: AnySelect = select(P.id).join(matches, matches.c.project_id == P.id)
+        narrowed = conditions(tuple(name for name in filters if name != "q"), status, dialect)
+        return query.where(*narrowed.values()), order(sort, dialect)
+    if status and sort in STANDINGS:
+        query = select(S.project_id.label("id")).where(*conditions(filters, status, dialect, S).values())
+        if not _counted(filters):
+            query = query.join(projects, P.id == S.project_id)
+        return query, STANDINGS[sort]
+    return select(P.id).where(*conditions(filters, status, dialect).values()), order(sort, dialect)
 
 
 @lru_cache(maxsize=100)
@@ -191,11 +194,11 @@ def _viewed(signed_in: bool) -> AnySelect:
     """The columns of a project, with the viewer's vote."""
     voted: ColumnElement[Any] = literal(None)
     if signed_in:
-        voted = (
-            select(upvotes.c.project_id)
-            .where(upvotes.c.user_id == bindparam("viewer_id"), upvotes.c.project_id == P.id)
-            .exists()
+        # Not EXISTS: for that PostgreSQL may gather all votes of the viewer, of whom there may be many.
+        vote = select(upvotes.c.project_id).where(
+            upvotes.c.user_id == bindparam("viewer_id"), upvotes.c.project_id == P.id
         )
+        voted = vote.scalar_subquery().is_not(None)
     columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
     return columns.join_from(projects, categories, categories.c.id == P.category_id).join(
         users, users.c.id == P.owner_id
