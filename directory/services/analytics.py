@@ -3,9 +3,9 @@
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Float, cast, func, select
+from sqlalchemy import ARRAY, JSON, ColumnElement, Date, Float, String, bindparam, cast, column, func, select
 
-from directory.database import in_parallel
+from directory.database import in_parallel, on_postgresql
 from directory.extensions import db
 from directory.models import (
     AccountStatus,
@@ -94,24 +94,31 @@ def _median_wait(since: datetime) -> float | None:
 
 def _series(since: datetime, days: int) -> list[dict[str, Any]]:
     """One object for each day, oldest first; a day without anything is all zeros."""
-    names = ("submissions", "approvals", "rejections", "upvotes", "signups")
+    day, following = _days()
+
+    def during(instant: Any, *conditions: ColumnElement[bool]) -> ColumnElement[int]:
+        return select(func.count()).where(instant >= day, instant < following, *conditions).scalar_subquery()
+
+    counts = {name: during(AuditEntry.at, AuditEntry.action == action) for action, name in LOGGED.items()}
+    counts |= {"upvotes": during(Upvote.created_at), "signups": during(User.created_at)}
     dates = [(since + timedelta(days=n)).date() for n in range(days)]
-    series = {day: {"date": day, **dict.fromkeys(names, 0)} for day in dates}
-    until = since + timedelta(days=days)
-    logged = _per_day(AuditEntry.at, since, until)
-    counts = {name: logged.where(AuditEntry.action == action) for action, name in LOGGED.items()}
-    counts["upvotes"] = _per_day(Upvote.created_at, since, until)
-    counts["signups"] = _per_day(User.created_at, since, until)
-    for name, query in counts.items():
-        for day, count in db.session.execute(query):
-            series[_date(day)][name] = count
-    return list(series.values())
+    rows = db.session.execute(select(func.date(day), *counts.values()), {"days": [each.isoformat() for each in dates]})
+    found = {_date(each): dict(zip(counts, counted, strict=True)) for each, *counted in rows}
+    return [{"date": each, **found[each]} for each in dates]
 
 
-def _per_day(instant: Any, since: datetime, until: datetime) -> AnySelect:
-    """Rows a UTC day; PostgreSQL's date() goes by the session's zone, which `database` sets to UTC."""
-    day = func.date(instant)
-    return select(day, func.count()).where(instant >= since, instant < until).group_by(day)
+def _days() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The UTC days of the statement's parameter, and the ones that follow them.
+
+    The rows of each are counted in an index, three times as fast as all are grouped by their days. PostgreSQL takes a
+    day to begin in the session's zone, which `database` sets to UTC.
+    """
+    if on_postgresql():
+        dates = func.unnest(cast(bindparam("days", type_=ARRAY(String)), ARRAY(Date)))
+        day = dates.table_valued(column("day", Date), name="days").render_derived().c.day
+        return day, day + 1
+    day = func.json_each(bindparam("days", type_=JSON)).table_valued("value").c.value
+    return day, func.date(day, "+1 day")
 
 
 def _date(value: Any) -> date:
