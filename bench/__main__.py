@@ -5,12 +5,14 @@ and writes one table and one plot below --out.
 """
 
 import argparse
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +64,7 @@ def main() -> None:
     given = parser.parse_args()
     if shutil.which("wrk") is None:
         raise SystemExit("wrk is missing: apt-get install wrk")
+    given.out = given.out.resolve()  # some servers start elsewhere
     given.out.mkdir(parents=True, exist_ok=True)
     results: list[dict[str, Any]] = []
     with ExitStack() as stack:
@@ -71,12 +74,11 @@ def main() -> None:
             postgres = own or Running(given.database)
             redis = stack.enter_context(servers.redis(own=True))
         directories = [fill(size, given, postgres, redis) for size in given.sizes]
-        # A round is of all sizes: the machine's own pace changes too much to measure one long after another.
-        for round_ in range(1, given.rounds + 1):
-            # What the database puts off until later is paid for by who comes next, so they take turns at that.
-            for directory in directories[:: 1 if round_ % 2 else -1]:
-                for name in ("ours", *([] if given.alone else OTHERS)):
-                    results += serve(name, directory, round_, given, postgres)
+        names = ["ours", *([] if given.alone else OTHERS)]
+        for round_ in range(given.rounds + 1):
+            done = play(round_, names, directories, given, postgres)
+            results += done if round_ else []  # the first fills the memories, and does not count
+            for directory in directories:
                 flask(directory.environment, "recount", "--check")
     (given.out / "results.json").write_text(json.dumps(results, indent=1))
     (given.out / "table.md").write_text(text := table(results) + growth(results))
@@ -116,7 +118,7 @@ def fill(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> Fil
     processes = 1 if postgres is None else given.processes
     environment = {
         **os.environ, "DATABASE_URL": url, "RATELIMIT_ENABLED": "false", "WEB_CONCURRENCY": str(processes),
-        "THREADS": "8", "LOG_LEVEL": "INFO", "BENCH_BODIES": str(given.out), "PORT": str(free_port()),
+        "THREADS": "8", "LOG_LEVEL": "INFO",
         **({"REDIS_URL": redis.url} if redis else {}),
     }  # fmt: skip
     flask(environment, "db", "upgrade")
@@ -125,42 +127,69 @@ def fill(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> Fil
     return Filled(size, environment, prepare(url, environment))
 
 
-def serve(name: str, directory: Filled, round_: int, given: Any, postgres: Any) -> list[dict[str, Any]]:
-    """One server's part of a round, over one directory."""
-    size, environment, subjects = directory.size, directory.environment, directory.subjects
-    base = f"http://127.0.0.1:{environment['PORT']}"
+def play(round_: int, names: list[str], directories: list[Filled], given: Any, postgres: Any) -> list[dict[str, Any]]:
+    """A round: each operation of all sizes and servers right after one another, for the machine's own pace changes."""
+    rows = []
+    with ExitStack() as stack:
+        serving = [[stack.enter_context(served(name, directory, given)) for name in names] for directory in directories]
+        for n, operation in enumerate(given.ops):
+            # What the database puts off until later is paid for by who comes next, so they take turns at that.
+            for server in itertools.chain.from_iterable(serving[:: 1 if (round_ + n) % 2 else -1]):
+                if server.name != "ours" and operation not in {"list", "one", "vote", "analytics"}:
+                    continue
+                row = asked(operation, server, given, postgres)
+                rows.append({"round": round_, "op": operation, **row})
+                shown = f"{server.directory.size:>9,} round {round_} {server.name:12} {operation:10}"
+                print(f"{shown} {row['rps']:9.1f}/s", flush=True)
+    return rows
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that answers: by what name, over which directory, where, by which process, and how soon it did."""
+
+    name: str
+    directory: Filled
+    url: str
+    pid: int
+    started: float
+
+
+@contextmanager
+def served(name: str, directory: Filled, given: Any) -> Iterator[Served]:
+    """One server over one directory."""
+    address = f"127.0.0.1:{(port := free_port())}"
+    bodies = given.out / f"bodies_{directory.size}"
+    paths = {**directory.environment, "PYTHONPATH": str(ROOT), "PORT": str(port), "BENCH_BODIES": str(bodies)}
     gunicorn = [sys.executable, "-m", "gunicorn"]
     if name == "ours":
         command = [*gunicorn, "-c", "gunicorn.conf.py", "wsgi:app"]
     else:
-        workers = environment["WEB_CONCURRENCY"]
-        command = [*gunicorn, "-k", "gthread", "-w", workers, "--threads", "8", "-b", base.removeprefix("http://")]
+        command = [*gunicorn, "-k", "gthread", "-w", paths["WEB_CONCURRENCY"], "--threads", "8", "-b", address]
         command += ["--no-control-socket", OTHERS[name]]
-    with (given.out / f"{name}.log").open("wb") as log:
+    with (given.out / f"{name}_{directory.size}.log").open("wb") as log:
         # The ceilings start elsewhere: gunicorn would take our own configuration from the folder that it is in.
         place = ROOT if name == "ours" else given.out
-        paths = {**environment, "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(command, env=paths, cwd=place, stdout=log, stderr=log)
     try:
-        started = wait_for(base, process)
+        server = Served(name, directory, f"http://{address}", process.pid, wait_for(f"http://{address}", process))
         if name == "ours":
-            keep_bodies(base, subjects, given.out)
-        pids = {"server": process.pid} | ({"database": postgres.pid} if postgres else {})
-        rows = []
-        for operation in given.ops:
-            if name != "ours" and operation not in {"list", "one", "vote", "analytics"}:
-                continue
-            if operation == "fresh_analytics":
-                row = fresh(base, subjects)
-            else:
-                lines = requests(operation, subjects)
-                row = measure(base, lines, seconds=given.seconds, connections=given.connections, pids=pids)
-            rows.append({"server": name, "op": operation, "size": size, "round": round_, "start_s": started, **row})
-            print(f"{size:>9,} round {round_} {name:12} {operation:10} {row['rps']:9.1f}/s", flush=True)
-        return rows
+            keep_bodies(server.url, directory.subjects, bodies)
+        yield server
     finally:
         process.terminate()
         process.wait(30)
+
+
+def asked(operation: str, server: Served, given: Any, postgres: Any) -> dict[str, Any]:
+    """What an operation took."""
+    subjects = server.directory.subjects
+    told = {"server": server.name, "size": server.directory.size, "start_s": server.started}
+    if operation == "fresh_analytics":
+        return told | fresh(server.url, subjects)
+    pids = {"server": server.pid} | ({"database": postgres.pid} if postgres else {})
+    lines = requests(operation, subjects)
+    return told | measure(server.url, lines, seconds=given.seconds, connections=given.connections, pids=pids)
 
 
 def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:
@@ -168,6 +197,7 @@ def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:
     import requests as http
 
     admin = {"Authorization": f"Bearer {subjects.admin}"}
+    out.mkdir(exist_ok=True)
     first = subjects.live[0]
     (out / "list").write_bytes(http.get(f"{base}/api/projects", timeout=30).content)
     (out / "one").write_bytes(http.get(f"{base}/api/projects/{first}", timeout=30).content)
