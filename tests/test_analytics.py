@@ -3,7 +3,6 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -11,12 +10,15 @@ from flask import Flask
 from sqlalchemy import update
 
 from directory import patience
+from directory.api import admin as routes
 from directory.database import transaction
 from directory.extensions import db
 from directory.freshness import Changes, Guard, Moment
+from directory.kept import Kept
 from directory.models import Project, Upvote, User
 from directory.services import analytics
 from tests.factories import Api, World
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -108,24 +110,29 @@ def test_days_are_from_one_to_a_year(admin: Api, days: str) -> None:
     assert len(dashboard(admin, "?days=365")["series"]) == 365
 
 
-def test_of_many_who_ask_one_sums_up(app: Flask, world: World, admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     guard: Guard = app.extensions["guard"]
     moment = Moment(1, Changes())
     monkeypatch.setattr(guard, "moment", lambda: moment)
-    summed, asking, make = [], Barrier(6), analytics.dashboard
+    monkeypatch.setattr(routes, "DASHBOARD_SECONDS", 1e12)  # for no minute to end meanwhile
+    monkeypatch.setattr(patience, "SECONDS", 60)  # for nobody to have waited long enough
+    kept: Kept[bytes] = app.extensions["dashboards"]
+    came, turn, make = [], kept.turn, analytics.dashboard
+    summed: list[int] = []
 
     def slow(days: int) -> Any:
         summed.append(days)
-        time.sleep(0.3)  # for the others to come
+        until(lambda: len(came) >= 6)
         return make(days)
 
-    def ask() -> Any:
-        asking.wait(20)
-        return dashboard(admin)
+    def come(seconds: float) -> Any:
+        came.append(seconds)
+        return turn(seconds)
 
     monkeypatch.setattr(analytics, "dashboard", slow)
+    monkeypatch.setattr(kept, "turn", come)
     with ThreadPoolExecutor(6) as pool:
-        told = [each.result(30) for each in [pool.submit(ask) for _ in range(6)]]
+        told = list(pool.map(lambda _: dashboard(admin), range(6)))
     assert len(summed) == 1
     assert told.count(told[0]) == 6
     moment = Moment(2, Changes())
