@@ -91,6 +91,7 @@ def plot(rows: Rows) -> str:
         ]
         for op in dict.fromkeys(row["op"] for row in ours)
     }
+    bottom = math.floor(math.log10(min(map(min, cost.values()))))
     top = math.ceil(math.log10(max(map(max, cost.values()))))
 
     def x(size: float) -> float:
@@ -98,11 +99,11 @@ def plot(rows: Rows) -> str:
         return 80 + 480 * math.log10(size / sizes[0]) / span
 
     def y(us: float) -> float:
-        return 340 - 300 * (math.log10(us) - 2) / max(1, top - 2)
+        return 340 - 300 * (math.log10(us) - bottom) / max(1, top - bottom)
 
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" font-family="sans-serif" font-size="12">']
     parts.append('<rect width="720" height="400" fill="white"/>')
-    for power in range(2, top + 1):
+    for power in range(bottom, top + 1):
         parts.append(f'<line x1="80" x2="560" y1="{y(10**power):.0f}" y2="{y(10**power):.0f}" stroke="#ddd"/>')
         parts.append(f'<text x="72" y="{y(10**power) + 4:.0f}" text-anchor="end">{10**power:,} us</text>')
     for size in sizes:
