@@ -36,8 +36,9 @@ def dashboard(days: int) -> dict[str, Any]:
     today = at.date()
     first = today - timedelta(days=days - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=at.tzinfo)
+    series = _series(since, days)
     with in_parallel():
-        series, totals = _series(since, days), _totals()
+        totals = _totals()
     return {
         "generated_at": at,
         "totals": totals,
