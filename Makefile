@@ -14,9 +14,9 @@ FUZZ_EXAMPLES ?= 2000
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-FUZZERS = tests/test_schemathesis.py tests/test_stateful.py tests/test_properties.py
+FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py
 SOURCES := $(wildcard *.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
-EXACT = directory/services/*,directory/api/decorators.py
+EXACT = directory/services/*,directory/http/access.py
 # The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".
 ifneq ($(shell command -v uv 2>/dev/null),)
 NEW_VENV = uv venv -q -p $(PYTHON) .venv
@@ -54,7 +54,7 @@ bench: .venv/.test .venv/.compiled ## Measure the service beside its ceilings (n
 	@$(BIN)/python -m bench $(BENCH_ARGS)
 
 chaos: .venv/.test .venv/.compiled ## Kill, freeze and cut off what the service stands on, and print which promises held; CHAOS_ARGS as in 'disk'
-	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
+	@$(BIN)/python -m tests.system.chaos $(CHAOS_ARGS)
 
 fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero

@@ -261,7 +261,7 @@ def _webhook_url(value: str) -> str:
 
 def _signing_secrets(given: Any, style: str) -> list[str]:
     """The secrets of an endpoint, the newest first; those that sign must be base64, as Standard Webhooks has them."""
-    from directory.services.signing import key  # the service is read in only where there is something to check
+    from directory.services.webhooks.signing import key
 
     if not isinstance(given, list) or not all(isinstance(secret, str) and secret.strip() for secret in given):
         raise ValueError("a secret is a text, or a list of texts with the newest first")

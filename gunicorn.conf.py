@@ -12,11 +12,12 @@ from ctypes import CDLL
 from gunicorn.glogging import Logger
 
 from config import load
-from directory import balance, preparing, sharing
-from directory.database import on_postgresql
+from directory import balance
+from directory.db.transactions import on_postgresql
 from directory.extensions import db
 from directory.logs import JsonFormatter
-from directory.supervisor import Supervisor
+from directory.runtime import bootstrap, metrics_dir
+from directory.runtime.supervisor import Supervisor
 
 settings = load()  # a value that makes no sense ends the start here, with one line
 
@@ -56,7 +57,7 @@ secure_scheme_headers: dict[str, str] = {}
 if sys.platform == "linux" and os.access("/dev/shm", os.W_OK):  # noqa: S108 (gunicorn makes an unnamed file there)
     worker_tmp_dir = "/dev/shm"  # noqa: S108  a heartbeat on a slow disk would count as a worker that hangs
 if settings["METRICS_ENABLED"] and workers > 1:
-    sharing.provide(globals().get("worker_tmp_dir"))
+    metrics_dir.provide(globals().get("worker_tmp_dir"))
 
 
 class JsonLogger(Logger):
@@ -71,13 +72,13 @@ class JsonLogger(Logger):
 
 logger_class = JsonLogger
 
-DELIVERER = (*preparing.FLASK, "webhooks", "work", "--until-eof")
+DELIVERER = (*bootstrap.FLASK, "webhooks", "work", "--until-eof")
 
 
 def on_starting(server):
     """Have the database ready, and keep the deliverer with the server: a reload reads this file anew and forgets it."""
     if settings["PREPARE_DATABASE"]:
-        preparing.prepare(server.app.wsgi())
+        bootstrap.prepare(server.app.wsgi())
     server.deliverer = None
 
 
@@ -111,7 +112,7 @@ def worker_exit(server, worker):
 def child_exit(server, worker):
     """Forget what a worker that is gone held, and what it had measured of itself."""
     balance.forget(worker.age)
-    if os.environ.get(sharing.VARIABLE):
+    if os.environ.get(metrics_dir.VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 
         multiprocess.mark_process_dead(worker.pid)

@@ -26,14 +26,14 @@ import config
 from bench.load import GROWING, OPERATIONS, Subjects, fresh, measure, requests, wait_for
 from bench.report import growth, plot, table
 from directory import create_app
-from directory.api import cursors
 from directory.extensions import db
+from directory.http import pagination as cursors
 from directory.models import Project
-from directory.services import search
-from directory.services.paging import Position
-from directory.services.sessions import digest
-from tests import servers
-from tests.processes import free_port
+from directory.services.accounts.sessions import digest
+from directory.services.catalog import search
+from directory.services.catalog.paging import Position
+from tests.support import servers
+from tests.support.processes import free_port
 
 ROOT = Path(__file__).parent.parent
 MEMBERS = 999

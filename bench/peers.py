@@ -22,8 +22,8 @@ from sqlalchemy.engine import make_url
 
 import config
 from directory import create_app
-from directory.database import transaction
-from directory.services import search
+from directory.db.transactions import transaction
+from directory.services.catalog import search
 from directory.services.links import url_key
 
 CHUNK = 5_000

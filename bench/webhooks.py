@@ -19,12 +19,12 @@ from statistics import quantiles
 from flask import Flask
 
 from directory.extensions import db
-from tests import deliverers, servers
 from tests.conftest import ENVIRONMENT, build, migrate
-from tests.factories import World
-from tests.outbox import endpoint, put, states
-from tests.receiver import SECRET, Receiver, hang, status
-from tests.serving import serving
+from tests.support import deliverers, servers
+from tests.support.factories import World
+from tests.support.outbox import endpoint, put, states
+from tests.support.receiver import SECRET, Receiver, hang, status
+from tests.support.serving import serving
 
 BACKENDS = ("sqlite", "postgresql")
 

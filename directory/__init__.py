@@ -6,55 +6,44 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory import cli, database, logs, patience
-from directory.api import (
-    admin,
-    auth,
-    categories,
-    credentials,
-    lane,
-    limits,
-    metrics,
-    problems,
-    projects,
-    routing,
-    security,
-    system,
-    wire,
-)
+from directory import cli, logs
+from directory.api import admin, auth, categories, projects, system, wire
+from directory.cache import middleware
+from directory.cache.validator import Guard
+from directory.db import deadline, transactions
 from directory.extensions import db, migrate
-from directory.freshness import Guard
+from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
 from directory.services import health
-from directory.services.webhooks import Endpoint
+from directory.services.webhooks.outbox import Endpoint
 
 
 def create_app(config: Mapping[str, Any]) -> Flask:
     """The application for checked settings, as `config.load` makes them. Opens no connection."""
-    app = routing.Synchronous(__name__, static_folder=None)
+    app = converters.Synchronous(__name__, static_folder=None)
     app.config.from_mapping(config)
-    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = database.engine_options(
+    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = transactions.engine_options(
         config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]
     )
     logs.configure(config["LOG_LEVEL"])
     db.init_app(app)
     with app.app_context():
-        database.prepare(db.engine)
+        transactions.prepare(db.engine)
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["webhooks"] = [
         Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]))
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
-    routing.init_app(app)
-    for room in (security, credentials, limits, problems, metrics):
+    converters.init_app(app)
+    for room in (hooks, authentication, rate_limits, problem_details, metrics):
         room.init_app(app)
     for room in (projects, categories, auth, admin, system):
         app.register_blueprint(room.bp)
-    routing.require_access(app)
+    converters.require_access(app)
     cli.init_app(app)
     with app.app_context():
-        lane.init_app(app, Guard(db.engine))
+        middleware.init_app(app, Guard(db.engine))
         wire.init_app(app)
-    app.wsgi_app = patience.Bounded(app.wsgi_app)  # type: ignore[method-assign]
+    app.wsgi_app = deadline.Bounded(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]

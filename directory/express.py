@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from gunicorn.http.wsgi import SERVER, base_environ
 from gunicorn.workers.gthread import TConn
 
-from directory import patience
+from directory.cache.validator import SLOW
+from directory.db import deadline as patience
 from directory.drain import DrainingWorker
-from directory.freshness import SLOW
 from directory.plain import LONGEST, Bare, Plain
 
 FIRST = 5.0  # seconds for the first byte of a new connection

@@ -8,9 +8,9 @@ from typing import Any
 from gunicorn.workers.gthread import TConn
 
 from directory import greenlets
+from directory.cache.validator import SLOW
 from directory.crowd import Crowd
 from directory.express import Asked, ExpressWorker, Served
-from directory.freshness import SLOW
 
 Ended = list[tuple[TConn, Any]]  # connections, each with the answer to its request or the error that came of it
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from directory import patience, seats
+from directory import seats
+from directory.db import deadline
 
 Item = TypeVar("Item")
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class _Gathering:
 
     def leave(self) -> None:
         """Let the others go on, until this piece is switched to."""
-        with patience.paused():
+        with deadline.paused():
             self._thread.switch()
 
 
@@ -107,11 +108,11 @@ def aside(work: Callable[[], T]) -> T:
     if gathering is None:
         return work()
     done: Future[T] = Future()
-    piece, context, ends = getcurrent(), copy_context(), patience.end()
+    piece, context, ends = getcurrent(), copy_context(), deadline.end()
 
     def do() -> None:
         try:
-            with patience.until(ends):
+            with deadline.until(ends):
                 done.set_result(context.run(work))
         except BaseException as error:
             done.set_exception(error)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import TConn
 
-from directory import patience
+from directory.db import deadline
 from directory.express import Served
 from directory.gathering import GatheringWorker
 from directory.seats import Seats
@@ -45,7 +45,7 @@ class Worker(GatheringWorker):
 
     def _serve(self, conn: TConn) -> None:
         """Serve its request, in a thread."""
-        patience.have_waited(time.monotonic() - conn.queued)
+        deadline.have_waited(time.monotonic() - conn.queued)
         keep = False
         try:
             keep = self.handle(conn)

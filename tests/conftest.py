@@ -14,9 +14,9 @@ from sqlalchemy import Engine, create_engine, event, text
 import config
 from directory import create_app
 from directory.extensions import db
-from directory.services import passwords
-from tests import servers
-from tests.factories import Api, World
+from directory.services.accounts import passwords
+from tests.support import servers
+from tests.support.factories import Api, World
 
 BACKENDS = ("sqlite", "postgresql")
 ENVIRONMENT = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "LOG_LEVEL": "WARNING", "RATELIMIT_ENABLED": "false"}

@@ -5,7 +5,8 @@ from typing import Any
 
 from flask import Flask
 
-from directory import greenlets, patience
+from directory import greenlets
+from directory.db import deadline
 
 
 def gather(app: Flask, *works: Callable[[], Any], seconds: list[float] | None = None) -> list[Any]:
@@ -13,7 +14,7 @@ def gather(app: Flask, *works: Callable[[], Any], seconds: list[float] | None = 
     told: list[Any] = [None] * len(works)
 
     def piece(place: int) -> None:
-        with app.app_context(), patience.within(seconds[place] if seconds else 60):
+        with app.app_context(), deadline.within(seconds[place] if seconds else 60):
             try:
                 told[place] = works[place]()
             except BaseException as error:

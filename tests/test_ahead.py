@@ -11,19 +11,19 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, text
 
-from directory.api import credentials
-from directory.api.metrics import VOTES
 from directory.api.wire import Quickest, Wire
-from directory.database import transaction
+from directory.db.lookup import LookUp
+from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.lookup import LookUp
+from directory.http import authentication
+from directory.http.metrics import VOTES
 from directory.models import Token
 from directory.plain import Bare
-from directory.services import sessions
-from directory.services.identity import Caller
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, Database, Statements
-from tests.factories import World
-from tests.serving import Serving, serving
+from tests.support.factories import World
+from tests.support.serving import Serving, serving
 from tests.test_express import Line
 
 SERVER = {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "REMOTE_ADDR": "192.0.2.1", "wsgi.errors": None}
@@ -107,13 +107,13 @@ def test_without_a_look_the_application_looks_for_itself(
     if why == "it fails":
         broken = LookUp(select(text("1 / nothing")), Token.id)
         with monkeypatch.context() as patched:
-            patched.setattr(credentials, "proof", lambda *_: sessions.Proof(broken, "x"))
+            patched.setattr(authentication, "proof", lambda *_: sessions.Proof(broken, "x"))
             wire.look_ahead([asked])
     else:
         guard.close()
         wire.look_ahead([asked])
     assert guard.is_open == (why == "it fails")
-    assert not asked.environ.get(credentials.KNOWN)
+    assert not asked.environ.get(authentication.KNOWN)
     assert answered(wire, asked) == (200, user.username)
     wire.prepare()
     assert guard.is_open  # for those that come next

@@ -14,7 +14,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from directory import balance
 from directory.balance import BalancingWorker
 from tests.conftest import ENVIRONMENT, Database
-from tests.serving import Serving, serving
+from tests.support.serving import Serving, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 CALLERS = 24

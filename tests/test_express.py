@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 from gunicorn.workers.gthread import ThreadWorker
 
-from directory import patience
 from directory.api.wire import Sent
 from directory.crowd import Crowd
+from directory.db import deadline
 from directory.express import ExpressWorker
 from directory.extensions import db
 from directory.plain import Bare, Plain
 from tests.conftest import ENVIRONMENT, Database, build
-from tests.factories import World
-from tests.serving import Serving, serving
-from tests.voter import race
+from tests.support.factories import World
+from tests.support.serving import Serving, serving
+from tests.support.voter import race
 
 GET = b"GET /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 OTHER = b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -255,12 +255,12 @@ def test_what_a_thread_has_tried_in_vain_is_taken_from_the_time_that_the_applica
     left: list[float] = []
 
     def handle(_self: Any, _conn: Any) -> None:
-        with patience.bounded():
-            left.append(patience.left(60))
+        with deadline.bounded():
+            left.append(deadline.left(60))
 
     monkeypatch.setattr(ThreadWorker, "handle", handle)
     loop.worker.handle(conn)
-    assert left[0] <= patience.SECONDS - 3
+    assert left[0] <= deadline.SECONDS - 3
 
 
 @pytest.mark.parametrize("sent", [OTHER, GET[:20], GET + GET, b"nonsense\r\n\r\n"])

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from directory import greenlets, patience
+from directory import greenlets
+from directory.db import deadline
 from directory.seats import Seats
-from tests.waiting import until
+from tests.support.waiting import until
 
 WITHIN = 30.0
 WHO: ContextVar[str] = ContextVar("WHO")
@@ -84,19 +85,19 @@ def test_each_has_a_context_and_a_time_of_its_own(log: Log) -> None:
     def work(name: str, seconds: float) -> None:
         assert WHO.get(None) is None
         WHO.set(name)
-        with patience.within(seconds):
+        with deadline.within(seconds):
             greenlets.share(lambda_, name)
-            assert patience.left(100) <= seconds
-            seen.append((WHO.get(), patience.left(100) > seconds - 5))
+            assert deadline.left(100) <= seconds
+            seen.append((WHO.get(), deadline.left(100) > seconds - 5))
 
     def lambda_(_names: list[str]) -> None:
-        seen.append((WHO.get(), patience.left(100)))
+        seen.append((WHO.get(), deadline.left(100)))
 
     WHO.set("outside")
     do(partial(work, "a", 20.0), partial(work, "b", 50.0))
     assert seen == [("a", 100), ("a", True), ("b", True)]
     assert WHO.get() == "outside"
-    assert patience.left(100) == 100
+    assert deadline.left(100) == 100
 
 
 def test_who_goes_aside_keeps_none_of_the_others_waiting_nor_its_context_and_time_from_it() -> None:
@@ -104,8 +105,8 @@ def test_who_goes_aside_keeps_none_of_the_others_waiting_nor_its_context_and_tim
 
     def slow() -> None:
         WHO.set("slow")
-        with patience.within(20):
-            seen.append(greenlets.aside(lambda: (let.wait(WITHIN), WHO.get(), 15 < patience.left(60) <= 20)))
+        with deadline.within(20):
+            seen.append(greenlets.aside(lambda: (let.wait(WITHIN), WHO.get(), 15 < deadline.left(60) <= 20)))
 
     def quick() -> None:
         seen.append(greenlets.aside(lambda: "quick"))

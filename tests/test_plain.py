@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory.api.lane import PERSONAL
+from directory.cache.middleware import PERSONAL
 from directory.express import _ends
 from directory.plain import LONGEST, Bare, Plain, recognise
 

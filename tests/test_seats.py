@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from directory.seats import Seats, aside, by_another, leave
-from tests.waiting import until
+from tests.support.waiting import until
 
 WITHIN = 30.0
 

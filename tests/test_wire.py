@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import SqliteDatabase
-from tests.serving import Serving, serving
+from tests.support.serving import Serving, serving
 
 HOST = "Host: directory.example\r\n"
 HIDDEN = "GET /healthz HTTP/1.1\r\nHost: hidden.example\r\n\r\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ENVIRONMENT, migrate
-from tests.serving import Serving, serving
+from tests.support.serving import Serving, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LOGIN = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"

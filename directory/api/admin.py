@@ -6,12 +6,6 @@ from typing import Any
 import orjson
 from flask import Blueprint, Response, current_app
 
-from directory import patience
-from directory.api import cursors
-from directory.api.credentials import caller
-from directory.api.decorators import admin_required, close_admin, require_admin
-from directory.api.dump import compiled
-from directory.api.operation import operation, versions_allowed
 from directory.api.projects import listing, order, subscribers
 from directory.api.schemas.admin import (
     AuditPage,
@@ -31,10 +25,19 @@ from directory.api.schemas.admin import (
 )
 from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
 from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail, ProjectPage
+from directory.cache.validator import Moment
+from directory.db import deadline
 from directory.errors import CategoryInUse, Duplicate, InvalidTransition, LastAdmin, PreconditionFailed
-from directory.freshness import Moment
-from directory.services import accounts, analytics, audit, catalog, categories, moderation, people
-from directory.services import deliveries as outbox
+from directory.http import pagination
+from directory.http.access import admin_required, close_admin, require_admin
+from directory.http.authentication import caller
+from directory.http.endpoint import operation, versions_allowed
+from directory.http.serialization import compiled
+from directory.services import analytics, audit, categories, moderation
+from directory.services.accounts import accounts
+from directory.services.accounts import users as people
+from directory.services.catalog import catalog
+from directory.services.webhooks import deliveries as outbox
 
 bp = Blueprint("admin", __name__, url_prefix="/api/admin")
 bp.before_request(require_admin)
@@ -120,9 +123,9 @@ def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) 
 @operation(query=HistoryQuery(), answer=AuditPage(), tier="read")
 def history(project_id: int, query: dict[str, Any]) -> Any:
     """List what happened to a project, and to earlier submissions of its URL."""
-    window = cursors.window(query)
+    window = pagination.window(query)
     found = audit.history(project_id, window)
-    return {"items": found.items, "pagination": cursors.pagination(found, window)}
+    return {"items": found.items, "pagination": pagination.pagination(found, window)}
 
 
 @bp.get("/audit")
@@ -130,10 +133,10 @@ def history(project_id: int, query: dict[str, Any]) -> Any:
 @operation(query=AuditQuery(), answer=AuditPage(), tier="read")
 def log(query: dict[str, Any]) -> Any:
     """List the audit log, newest first."""
-    window = cursors.window(query)
+    window = pagination.window(query)
     names = ("action", "project_id", "user_id", "actor_id")
     found = audit.entries(window, **{name: query[name] for name in names if name in query})
-    return {"items": found.items, "pagination": cursors.pagination(found, window)}
+    return {"items": found.items, "pagination": pagination.pagination(found, window)}
 
 
 @bp.get("/users")
@@ -141,11 +144,11 @@ def log(query: dict[str, Any]) -> Any:
 @operation(query=UsersQuery(), answer=UserPage(), tier="read", headers=("Link",))
 def users(query: dict[str, Any]) -> Any:
     """List users with their statistics."""
-    window = cursors.window(query)
+    window = pagination.window(query)
     filters = people.Filters(**{name: query.get(name) for name in ("q", "role", "status")})
     found = people.page(filters, query["sort"], window)
-    paging = cursors.numbered(found, window, people.total(filters))
-    return {"items": found.items, "pagination": paging}, {"Link": cursors.links(paging)}
+    paging = pagination.numbered(found, window, people.total(filters))
+    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
 
 
 @bp.put("/users/<id:user_id>")
@@ -171,7 +174,7 @@ def dashboard(query: dict[str, Any]) -> Any:
 def _make_dashboard(key: tuple[int, int], moment: Moment | None) -> bytes:
     """Make the figures, unless somebody has while this caller waited: of many who ask, one sums up whole tables."""
     guard, kept = current_app.extensions["guard"], current_app.extensions["dashboards"]
-    with kept.turn(patience.left(patience.SECONDS) / 2):
+    with kept.turn(deadline.left(deadline.SECONDS) / 2):
         body: bytes | None = None if moment is None else kept.get(key, moment)
         if body is not None:
             return body
@@ -214,9 +217,9 @@ def remove_category(slug: str) -> Any:
 @operation(query=DeliveriesQuery(), answer=DeliveryPage(), tier="read")
 def deliveries(query: dict[str, Any]) -> Any:
     """List webhook deliveries with their attempts, newest first."""
-    window = cursors.window(query)
+    window = pagination.window(query)
     found = outbox.listed(query.get("state"), window)
-    return {"items": found.items, "pagination": cursors.pagination(found, window)}
+    return {"items": found.items, "pagination": pagination.pagination(found, window)}
 
 
 @bp.post("/webhooks/deliveries/<id:delivery_id>/redeliver")

@@ -8,12 +8,6 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
-from directory import patience
-from directory.api import limits
-from directory.api.body import receive
-from directory.api.credentials import caller, give_cookie, take_cookie
-from directory.api.decorators import login_required, public
-from directory.api.operation import operation, respond
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -24,7 +18,8 @@ from directory.api.schemas.accounts import (
     TokenList,
     UserOutput,
 )
-from directory.database import transaction
+from directory.db import deadline
+from directory.db.transactions import transaction
 from directory.errors import (
     AccountSuspended,
     Duplicate,
@@ -34,9 +29,14 @@ from directory.errors import (
     RegistrationClosed,
     Unavailable,
 )
+from directory.http import rate_limits
+from directory.http.access import login_required, public
+from directory.http.authentication import caller, give_cookie, take_cookie
+from directory.http.endpoint import operation, respond
+from directory.http.request_body import receive
 from directory.seats import aside
-from directory.services import accounts, sessions
-from directory.services.passwords import AT_ONCE
+from directory.services.accounts import accounts, sessions
+from directory.services.accounts.passwords import AT_ONCE
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 
@@ -53,7 +53,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(view)
     def run(**path: Any) -> Any:
-        limits.spend("auth")
+        rate_limits.spend("auth")
         receive()
         if not _door.acquire(blocking=False) and not _let_in():
             raise Unavailable
@@ -67,7 +67,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
 def _let_in() -> bool:
     with aside():
-        return _door.acquire(timeout=patience.left(patience.SECONDS))
+        return _door.acquire(timeout=deadline.left(deadline.SECONDS))
 
 
 def _user_agent() -> str:
@@ -114,7 +114,7 @@ def register(body: dict[str, Any]) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address."""
     found = accounts.find(body["login"])
-    limits.spend_on_account(found.id if found else None, body["login"])
+    rate_limits.spend_on_account(found.id if found else None, body["login"])
     accounts.release()
     user = accounts.authenticate(found, body["password"])
     new_hash = accounts.upgraded_hash(user, body["password"])
@@ -165,7 +165,7 @@ def change(body: dict[str, Any]) -> Any:
         missing = "current_password" if "password" in body else "password"
         raise Invalid.field(missing, "password and current_password go together.")
     if "password" in body:
-        limits.spend_on_account(user.id)
+        rate_limits.spend_on_account(user.id)
         email = body.get("email", user.email)
         accounts.release()
         accounts.require_password(known, body["current_password"])

@@ -4,10 +4,10 @@ from typing import Any
 
 from flask import Blueprint
 
-from directory.api.decorators import public
-from directory.api.operation import operation
 from directory.api.schemas.projects import CategoryList
-from directory.freshness import Basis
+from directory.cache.validator import Basis
+from directory.http.access import public
+from directory.http.endpoint import operation
 from directory.services import categories
 
 bp = Blueprint("categories", __name__, url_prefix="/api/categories")

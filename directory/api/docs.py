@@ -9,9 +9,9 @@ from pathlib import Path
 
 from flask import Response, render_template
 
-from directory.api.operation import tag
-from directory.api.problems import KINDS
 from directory.errors import NotFound
+from directory.http.endpoint import tag
+from directory.http.problem_details import KINDS
 
 OWN = Path(__file__).resolve().parent.parent / "assets"
 SWAGGER = {

@@ -5,7 +5,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from directory.services import feed
-from directory.services.webhooks import timestamp
+from directory.services.webhooks.outbox import timestamp
 
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
 TITLE = "Project directory"

@@ -4,15 +4,16 @@ from typing import Any
 
 from flask import Blueprint, current_app
 
-from directory.api import cursors
-from directory.api.credentials import caller, viewer
-from directory.api.decorators import login_required, owner_required, public
-from directory.api.operation import operation, versions_allowed
 from directory.api.schemas.projects import ProjectDetail, ProjectInput, ProjectPage, ProjectQuery, VoteOutput
+from directory.cache.validator import Basis
 from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
-from directory.freshness import Basis
-from directory.services import catalog, submissions, voting
-from directory.services.webhooks import Endpoint
+from directory.http import pagination
+from directory.http.access import login_required, owner_required, public
+from directory.http.authentication import caller, viewer
+from directory.http.endpoint import operation, versions_allowed
+from directory.services import submissions, voting
+from directory.services.catalog import catalog
+from directory.services.webhooks.outbox import Endpoint
 
 bp = Blueprint("projects", __name__, url_prefix="/api/projects")
 
@@ -51,11 +52,11 @@ def index(query: dict[str, Any]) -> Any:
 
 def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """A page of projects and its Link header."""
-    window = cursors.window(query, {**filters.given(), "sort": sort})
+    window = pagination.window(query, {**filters.given(), "sort": sort})
     found = catalog.page(filters, sort, window, viewer=viewer())
     total = catalog.total(filters) if found.total is None else found.total
-    paging = cursors.numbered(found, window, total)
-    return {"items": found.items, "pagination": paging}, {"Link": cursors.links(paging)}
+    paging = pagination.numbered(found, window, total)
+    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
 
 
 @bp.get("/<id:project_id>")

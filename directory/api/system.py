@@ -5,11 +5,12 @@ from typing import Any
 import click
 from flask import Blueprint, Response, current_app
 
-from directory.api import docs, feed, metrics, openapi, probes
-from directory.api.decorators import public
-from directory.api.operation import operation, tag
+from directory.api import docs, feed, openapi
 from directory.api.schemas.system import Health, Readiness
 from directory.errors import NotFound, Unavailable
+from directory.http import metrics, readiness
+from directory.http.access import public
+from directory.http.endpoint import operation, tag
 
 bp = Blueprint("system", __name__, cli_group=None)
 
@@ -37,7 +38,7 @@ def readyz() -> Any:
     `checks`. So an upgrade may migrate first and then go from host to host. Redis and the webhooks are reported and
     decide nothing: without the one each process counts rate limits by itself, and the others wait in the outbox.
     """
-    ready, checks = probes.checks()
+    ready, checks = readiness.checks()
     if not ready:
         raise Unavailable("The service is not ready.", checks=checks)
     return {"status": "ready", "checks": checks}, NO_STORE

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from flask import Flask
 
-from directory import patience
-from directory.api import credentials, security
-from directory.api.answer import STATUSES, Answer, joined
-from directory.api.lane import Lane
-from directory.freshness import SLOW
+from directory.cache.middleware import Lane
+from directory.cache.response import STATUSES, Answer, joined
+from directory.cache.validator import SLOW
+from directory.db import deadline
+from directory.http import authentication, hooks
 from directory.plain import Bare, Plain, recognise
-from directory.services import sessions
+from directory.services.accounts import sessions
 
 log = logging.getLogger(__name__)
 STALE = 1.0  # seconds after which it is asked again who asks: a request may wait for a thread
@@ -58,7 +58,7 @@ class Wire:
 
     def asked(self, head: bytes) -> Plain | Bare | None:
         """The plain or bare request of which this is the head; None where it is, or may be, anything else."""
-        return recognise(head, self._hops, security.request_id)
+        return recognise(head, self._hops, hooks.request_id)
 
     def is_quick(self, plain: Plain) -> bool:
         """Whether it may be answered at once."""
@@ -77,7 +77,7 @@ class Wire:
         """Look up who asks, all by one look; whether that was told. If not, the application will look for itself."""
         cookie_name = self._app.config["COOKIE_NAME"]
         try:
-            proofs = [each for bare in bares if (each := credentials.proof(bare.environ, cookie_name)) is not None]
+            proofs = [each for bare in bares if (each := authentication.proof(bare.environ, cookie_name)) is not None]
             with self._app.app_context(), self._lane.guard.at_hand() as there:
                 if not (there and proofs):
                     return False
@@ -88,7 +88,7 @@ class Wire:
             log.info("not looked up ahead", extra={"reason": type(error).__name__})
             return False
         for bare in bares:
-            bare.environ[credentials.KNOWN] = known
+            bare.environ[authentication.KNOWN] = known
         return True
 
     def at_once(self, asked: list[tuple[Plain, float]]) -> list[Sent | None]:
@@ -123,7 +123,7 @@ class Wire:
     def found(self, plain: Plain, began: float) -> Sent | None:
         """The answer, kept or made; None where it is the application's, which is to be asked next in this thread."""
         try:
-            with patience.bounded():
+            with deadline.bounded():
                 answer = self._lane.find(plain)
         except Exception as error:
             self._lane.failed.error = error
@@ -139,7 +139,7 @@ class Wire:
         """
         given: list[Any] = []
         if waited > STALE:
-            bare.environ.pop(credentials.KNOWN, None)
+            bare.environ.pop(authentication.KNOWN, None)
 
         def begin(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             given[:] = status, headers

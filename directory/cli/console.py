@@ -9,8 +9,8 @@ import click
 from marshmallow import Schema, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.db.errors import is_unavailable
 from directory.errors import DirectoryError, Invalid
-from directory.faults import is_unavailable
 
 UNDEFINED_TABLE = "42P01"
 

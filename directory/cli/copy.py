@@ -11,9 +11,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from directory.cli.console import Progress, count, refusals, table
-from directory.database import writing
+from directory.db.transactions import writing
 from directory.models import Session
-from directory.services import copying
+from directory.services.data import copying
 
 SHOWN = 20  # faults of the recount
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}

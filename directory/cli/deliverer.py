@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 from flask import Flask
 
-from directory.database import transaction
-from directory.faults import is_unavailable
-from directory.services import claims, sender
-from directory.services.claims import Claim, Outcome
-from directory.services.schedule import Policy
-from directory.services.webhooks import Endpoint
+from directory.db.errors import is_unavailable
+from directory.db.transactions import transaction
+from directory.services.webhooks import claims, sender
+from directory.services.webhooks.claims import Claim, Outcome
+from directory.services.webhooks.outbox import Endpoint
+from directory.services.webhooks.schedule import Policy
 
 log = logging.getLogger(__name__)
 

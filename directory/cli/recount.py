@@ -7,10 +7,11 @@ import click
 from flask.cli import with_appcontext
 
 from directory.cli.console import Progress, count, refusals
-from directory.database import transaction
+from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.services import catalog, recount
-from directory.services.bulk import chunks
+from directory.services.catalog import catalog
+from directory.services.data import recount
+from directory.services.data.bulk import chunks
 
 SHOWN = 20  # faults of a kind; a lost index would be a line for each project
 

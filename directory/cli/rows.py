@@ -13,12 +13,12 @@ from typing import IO, Any, NamedTuple
 
 import click
 
-from directory.api.body import parse_json
 from directory.api.schemas.projects import ProjectInput
 from directory.cli.console import checked, sayings
 from directory.errors import DirectoryError
-from directory.services.transfer import READ_ONLY, WRITABLE
-from directory.services.webhooks import timestamp
+from directory.http.request_body import parse_json
+from directory.services.data.import_export import READ_ONLY, WRITABLE
+from directory.services.webhooks.outbox import timestamp
 
 FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)

@@ -7,11 +7,11 @@ from flask import current_app
 from flask.cli import with_appcontext
 
 from directory.cli.console import Progress, count, refusals, table
-from directory.database import transaction
+from directory.db.transactions import transaction
 from directory.models import Status
-from directory.services import demo, seeding
-from directory.services.passwords import hash_password
-from directory.services.synthetic import Plan, Sizes
+from directory.services.accounts.passwords import hash_password
+from directory.services.data import demo, seeding
+from directory.services.data.synthetic import Plan, Sizes
 
 DEFAULT_SEED = 1
 DEFAULT_PROJECTS = 1_000

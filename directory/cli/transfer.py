@@ -15,12 +15,13 @@ from flask.cli import with_appcontext
 from directory.cli.console import Progress, refusals, sayings
 from directory.cli.rows import FORMATS, Lines, Row, read, writer
 from directory.cli.users import named
-from directory.database import transaction
+from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
 from directory.models import Status
-from directory.services import catalog, transfer
-from directory.services.bulk import chunks
-from directory.services.identity import Caller
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import catalog
+from directory.services.data import import_export
+from directory.services.data.bulk import chunks
 
 NO_OWNER = "Add one by `flask users create-admin`, or name an owner by --owner."
 FORM = click.Choice(FORMATS)
@@ -61,7 +62,7 @@ def import_projects(file: str, owner: str | None, status: str, create_categories
     tally = Tally()
     with click.open_file(file, "rb") as opened, Progress(_size(file), "Importing") as progress:
         lines = Lines(opened)
-        for batch in chunks(read(lines, form or _format(file)), transfer.TAKEN_AT_ONCE):
+        for batch in chunks(read(lines, form or _format(file)), import_export.TAKEN_AT_ONCE):
             for line, fault in _take(batch, tally, options):
                 progress.note(f"line {line}: {fault}")
             progress.reach(lines.bytes)
@@ -90,7 +91,7 @@ def export_projects(form: str | None, output: str, status: str | None) -> None:
     size = 0 if mixed else catalog.total(catalog.Filters(status=status))
     with Progress(size, "Exporting") as progress, _opened(output) as file:
         write = writer(file, form or _format(output))
-        for project in transfer.given(status):
+        for project in import_export.given(status):
             write(project)
             progress.advance(1)
 
@@ -99,8 +100,8 @@ def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple
     """Add a batch in one transaction and count its rows; return the lines refused, with their faults, in order."""
     good = [row for row in batch if not row.faults]
 
-    def work() -> list[transfer.Outcome]:
-        return transfer.take([row.fields for row in good], **options)
+    def work() -> list[import_export.Outcome]:
+        return import_export.take([row.fields for row in good], **options)
 
     try:
         outcomes = transaction(work)
@@ -116,7 +117,7 @@ def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple
 
 def _owner(login: str | None) -> Caller:
     if login is None:
-        owner = transfer.default_owner()
+        owner = import_export.default_owner()
         if owner is None:
             raise click.ClickException(f"There is no administrator to own the projects. {NO_OWNER}")
         return owner

@@ -7,12 +7,13 @@ from flask.cli import AppGroup
 
 from directory.api.schemas.accounts import RegisterInput
 from directory.cli.console import checked, count, refusals, table
-from directory.database import transaction
+from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.models import AccountStatus, Role, User
-from directory.services import accounts, people
-from directory.services.identity import Caller
-from directory.services.paging import Window
+from directory.services.accounts import accounts
+from directory.services.accounts import users as people
+from directory.services.accounts.identity import Caller
+from directory.services.catalog.paging import Window
 
 users = AppGroup("users", help="Manage accounts.")
 

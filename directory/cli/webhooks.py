@@ -12,14 +12,14 @@ from flask import current_app
 from flask.cli import AppGroup
 
 from directory.cli.console import count, refusals, table
-from directory.database import transaction, unbounded
+from directory.db.transactions import transaction, unbounded
 from directory.models import DeliveryState, now
-from directory.services import deliveries
-from directory.services.claims import Claim
-from directory.services.paging import Window
-from directory.services.recount import HIGHEST_ID
-from directory.services.schedule import Policy
-from directory.services.webhooks import Endpoint, timestamp
+from directory.services.catalog.paging import Window
+from directory.services.data.recount import HIGHEST_ID
+from directory.services.webhooks import deliveries
+from directory.services.webhooks.claims import Claim
+from directory.services.webhooks.outbox import Endpoint, timestamp
+from directory.services.webhooks.schedule import Policy
 
 # `requests` is loaded by the commands that send: 60 ms and 6 MB that the server has no use for.
 
@@ -86,7 +86,7 @@ def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
 @refusals()
 def send_test(endpoint: str | None) -> None:
     """Send a `webhook.test` to all endpoints, or to the one of that name or host, and show what they answer."""
-    from directory.services import sender
+    from directory.services.webhooks import sender
 
     chosen = [one for one in _endpoints() if endpoint is None or endpoint in (one.name, one.name.rpartition("-")[0])]
     if not chosen:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ARRAY, JSON, ColumnElement, Date, Float, String, bindparam, cast, column, func, select
 
-from directory.database import in_parallel, on_postgresql
+from directory.db.transactions import in_parallel, on_postgresql
 from directory.extensions import db
 from directory.models import (
     AccountStatus,
@@ -19,7 +19,7 @@ from directory.models import (
     UserCount,
     now,
 )
-from directory.services.paging import AnySelect
+from directory.services.catalog.paging import AnySelect
 
 TOP = 10
 LOGGED = {

@@ -8,8 +8,8 @@ from sqlalchemy.orm import aliased
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import AuditEntry, Project, User
-from directory.services.identity import Caller
-from directory.services.paging import AnySelect, Slice, Sort, Window, fetch, plain
+from directory.services.accounts.identity import Caller
+from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch, plain
 
 ACTIONS = (
     "project.submitted",

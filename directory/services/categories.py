@@ -4,9 +4,9 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
+from directory.db.errors import refusing
 from directory.errors import CategoryInUse, Duplicate, NotFound
 from directory.extensions import UNSYNCHRONISED, db
-from directory.faults import refusing
 from directory.models import Category
 
 TAKEN = "There is a category of this slug already."

@@ -7,9 +7,9 @@ from sqlalchemy import select
 
 from directory.extensions import db
 from directory.models import Status, User
-from directory.services import catalog
-from directory.services.paging import Window
-from directory.services.webhooks import timestamp
+from directory.services.catalog import catalog
+from directory.services.catalog.paging import Window
+from directory.services.webhooks.outbox import timestamp
 
 SIZE = 50
 

@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import Connection, Engine, case, func, inspect, select, text
 
+from directory.db.deadline import within
 from directory.models import AuditEntry, Delivery, DeliveryState, now
-from directory.patience import within
-from directory.services.paging import AnySelect
+from directory.services.catalog.paging import AnySelect
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"

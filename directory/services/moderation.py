@@ -13,10 +13,11 @@ from directory.errors import InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
-from directory.services import audit, webhooks
-from directory.services.identity import Caller
-from directory.services.ranking import hot
-from directory.services.webhooks import Endpoint
+from directory.services import audit
+from directory.services.accounts.identity import Caller
+from directory.services.catalog.ranking import hot
+from directory.services.webhooks import outbox
+from directory.services.webhooks.outbox import Endpoint
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 MOVES = {
@@ -64,7 +65,7 @@ def decide(
     if target is Status.LIVE:
         _rank(moved)
     told = None if target is Status.LIVE else reason
-    webhooks.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=told)
+    outbox.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=told)
 
 
 def decide_many(

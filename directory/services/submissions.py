@@ -6,16 +6,18 @@ from typing import Any
 from sqlalchemy import delete as sql_delete
 from sqlalchemy import select
 
+from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
-from directory.faults import refusing
 from directory.models import Category, Project, Status, now
-from directory.services import audit, catalog, search, webhooks
-from directory.services.identity import Caller
+from directory.services import audit
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import catalog, search
+from directory.services.catalog.ranking import hot
 from directory.services.links import url_key
-from directory.services.ranking import hot
 from directory.services.text import slugify
-from directory.services.webhooks import Endpoint
+from directory.services.webhooks import outbox
+from directory.services.webhooks.outbox import Endpoint
 
 SEARCHED = {"title", "tagline", "description", "tags"}
 MATERIAL = {"url", "title"}  # what a reviewer approved above all
@@ -37,7 +39,7 @@ def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int
     _flush()  # the id, for the log; and whether the owner has the URL already
     search.index([project])
     audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
-    webhooks.enqueue("project.submitted", project.id, by=by, endpoints=notify)
+    outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
     return project.id
 
 
@@ -74,7 +76,7 @@ def edit(
 def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
     """Delete a project with its votes; its audit entries stay. Raises NotFound, NotOwner, PreconditionFailed."""
     project = _locked(project_id, by, versions)
-    webhooks.enqueue("project.deleted", project_id, by=by, endpoints=notify)
+    outbox.enqueue("project.deleted", project_id, by=by, endpoints=notify)
     audit.record_project("project.deleted", project, by=by, from_state=project.status)
     db.session.flush()
     db.session.expunge(project)

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, bindparam, delete, insert, select, text, update
 
-from directory.combined import Combined
-from directory.database import on_postgresql, transaction, writing
+from directory.db.group_commit import Combined
+from directory.db.statements import Prepared
+from directory.db.transactions import on_postgresql, transaction, writing
 from directory.errors import NotFound, NotVotable
 from directory.extensions import db
 from directory.models import Project, Status, Upvote, now
 from directory.models.base import UtcDateTime
-from directory.prepared import Prepared
-from directory.services.identity import Caller
-from directory.services.ranking import hot
+from directory.services.accounts.identity import Caller
+from directory.services.catalog.ranking import hot
 
 projects, upvotes = Project.__table__, Upvote.__table__
 P, U = projects.c, upvotes.c

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from directory.services import search
+from directory.services.catalog import search
 
 revision = "0002"
 down_revision = "0001"

@@ -1,4 +1,4 @@
-"""PostgreSQL's votes of several callers in one transaction (directory.combined)."""
+"""PostgreSQL's votes of several callers in one transaction (directory.db.group_commit)."""
 
 from alembic import op
 

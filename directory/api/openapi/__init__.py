@@ -9,7 +9,7 @@ from flask import Flask, current_app
 from directory.api.openapi import answers, prose
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
-from directory.api.problems import MEDIA_TYPE
+from directory.http.problem_details import MEDIA_TYPE
 
 VERSION = "0.1.0"
 

@@ -3,8 +3,8 @@
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from directory.api.problems import KINDS
 from directory.errors import DirectoryError
+from directory.http.problem_details import KINDS
 
 if TYPE_CHECKING:
     from directory.api.openapi.operations import Route

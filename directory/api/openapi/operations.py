@@ -11,10 +11,10 @@ from werkzeug.routing import Rule
 
 from directory.api.docs import ASSETS
 from directory.api.openapi import prose
-from directory.api.operation import NOTHING, READS, Operation
-from directory.api.problems import KINDS
-from directory.api.routing import HIGHEST_ID
 from directory.errors import PreconditionFailed
+from directory.http.converters import HIGHEST_ID
+from directory.http.endpoint import NOTHING, READS, Operation
+from directory.http.problem_details import KINDS
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG
 
 EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")

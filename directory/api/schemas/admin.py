@@ -4,7 +4,6 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validates
 
-from directory.api.routing import HIGHEST_ID
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.fields import Few, Line, Prose, Slug, Strict, Timestamp, Whole, Word
@@ -18,6 +17,7 @@ from directory.api.schemas.projects import (
     ProjectDetail,
     UserRef,
 )
+from directory.http.converters import HIGHEST_ID
 from directory.models import AccountStatus, DeliveryState, Role
 from directory.services.audit import ACTIONS
 from directory.services.text import CATEGORY_SLUG_MAX

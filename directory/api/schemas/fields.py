@@ -9,7 +9,7 @@ from marshmallow import Schema, ValidationError, fields
 
 from directory.services.links import URL_MAX, check_url
 from directory.services.text import SLUG, clean_text
-from directory.services.webhooks import timestamp
+from directory.services.webhooks.outbox import timestamp
 
 # What the document says of texts, in the part of regular expressions that JavaScript, Python and Rust share. They
 # leave out what they cannot say in few words: the rarer invisible characters, and runs of combining marks.

@@ -16,7 +16,7 @@ from directory.api.schemas.fields import (
     document,
 )
 from directory.models import Status
-from directory.services.search import MAX_WORD_LENGTH, MAX_WORDS
+from directory.services.catalog.search import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 STATUSES = tuple(Status)

@@ -1,0 +1,84 @@
+"""What several requests want done, done at once where one thread serves them: one transaction, one flush of the log."""
+
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory import greenlets
+from directory.db import deadline
+from directory.db.errors import state_of
+from directory.errors import Unavailable
+
+log = logging.getLogger(__name__)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Combined(Generic[Item, Result]):
+    """Work that is done `together` for some items, all or none of them, with a result for each; or `alone` for one.
+
+    Nobody is refused for another's item, or waits for what another's waits for: work that failed together is done for
+    each alone, aside from the others. Where it may have been done for all that, only what is `repeatable` is done
+    again.
+    """
+
+    def __init__(
+        self,
+        alone: Callable[[Item], Result],
+        together: Callable[[list[Item]], list[Result]],
+        repeatable: Callable[[Item], bool],
+    ) -> None:
+        self._alone, self._together, self._repeatable = alone, together, repeatable
+
+    def __call__(self, item: Item) -> Result:
+        """The result for an item. Raises what the work does, and Unavailable where it does not end in time."""
+        if not greenlets.is_here():
+            return self._alone(item)
+        mine = _Piece(item)
+        greenlets.share(self._settle, mine)
+        if mine.error is None:
+            return mine.result  # type: ignore[no-any-return]
+        if not (_is_undone(mine.error) or self._repeatable(item)):
+            raise mine.error
+        return greenlets.aside(partial(self._by_itself, mine))
+
+    def _by_itself(self, piece: "_Piece") -> Result:
+        """Do it alone, unless its time is over by now: nobody waits for the answer any more."""
+        if time.monotonic() > piece.ends:
+            raise Unavailable from piece.error
+        return self._alone(piece.item)
+
+    def _settle(self, pieces: list["_Piece"]) -> None:
+        """Do the work of all of them, in the time that all of them have."""
+        try:
+            with deadline.until(min(piece.ends for piece in pieces)):
+                results = self._together([piece.item for piece in pieces])
+            for piece, result in zip(pieces, results, strict=True):
+                piece.result = result
+        except BaseException as error:
+            log.info("not done together", extra={"reason": state_of(error) or type(error).__name__})
+            for piece in pieces:
+                piece.error = error
+
+
+def _is_undone(error: BaseException) -> bool:
+    """Whether nothing was done: nothing was sent, or the database said that it failed. If it fell silent who knows."""
+    if isinstance(error, DBAPIError):
+        return not error.connection_invalidated
+    return isinstance(error, PoolTimeout | Unavailable)
+
+
+class _Piece:
+    """One request's piece of work, and what has become of it."""
+
+    __slots__ = ("ends", "error", "item", "result")
+
+    def __init__(self, item: Any) -> None:
+        self.item, self.ends = item, deadline.end()
+        self.result: Any = None
+        self.error: BaseException | None = None

@@ -1,0 +1,71 @@
+"""Who may call a route. Every route carries one of these; `access` is what it says of itself.
+
+They run before anything of the request is read or validated.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import request
+from werkzeug.exceptions import NotFound
+
+from directory.errors import AdminRequired
+from directory.http import rate_limits
+from directory.http.authentication import caller
+from directory.services.catalog import catalog
+
+View = Callable[..., Any]
+
+
+def public(view: View) -> View:
+    """Anyone may call."""
+    view.access = "public"  # type: ignore[attr-defined]
+    return view
+
+
+def login_required(view: View) -> View:
+    """Signed-in callers may. Raises Unauthenticated."""
+    return _guarded(view, "member", lambda **_path: caller())
+
+
+def owner_required(view: View) -> View:
+    """The owner of the project `project_id` and administrators may. Raises Unauthenticated, NotFound, NotOwner.
+
+    The rule itself stands in the services, which ask it again under the project's lock. The request is counted
+    before it: counted is what a caller tries, and not only what there is.
+    """
+
+    def check(project_id: int, **_path: Any) -> None:
+        by = caller()
+        rate_limits.spend(view.operation.tier)  # type: ignore[attr-defined]
+        catalog.editable(project_id, by=by)
+
+    return _guarded(view, "owner", check)
+
+
+def admin_required(view: View) -> View:
+    """Administrators may. Raises Unauthenticated, AdminRequired."""
+    return _guarded(view, "admin", lambda **_path: require_admin())
+
+
+def require_admin() -> None:
+    """Raise Unauthenticated or AdminRequired unless an administrator calls."""
+    if not caller().is_admin:
+        raise AdminRequired
+
+
+def close_admin() -> None:
+    """Let none but administrators learn what there is under /api/admin, an id that cannot be included."""
+    if request.path.startswith("/api/admin/") and isinstance(request.routing_exception, NotFound):
+        require_admin()
+
+
+def _guarded(view: View, access: str, check: Callable[..., object]) -> View:
+    @wraps(view)
+    def guarded(**path: Any) -> Any:
+        check(**path)
+        return view(**path)
+
+    guarded.access = access  # type: ignore[attr-defined]
+    return guarded

@@ -1,0 +1,127 @@
+"""Who calls: the session cookie or the bearer token of a request, as Flask-Login's request loader."""
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+from flask import Flask, Request, Response, current_app, g, request
+from flask_login import current_user
+from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.http import parse_cookie
+
+from directory.db.transactions import writing
+from directory.errors import ReadOnly, Unauthenticated, Unavailable
+from directory.extensions import login_manager
+from directory.http.converters import hookless
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
+
+log = logging.getLogger(__name__)
+KNOWN = "directory.known"  # in a request's environment: proofs that have been looked up since it came
+COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
+
+
+def init_app(app: Flask) -> None:
+    """Bind Flask-Login, and name the cookie: `__Host-` keeps it to this host and to TLS outside development."""
+    secure = app.config["APP_ENV"] != "development"
+    app.config |= {"COOKIE_NAME": "__Host-directory" if secure else "directory", "COOKIE_SECURE": secure}
+    with hookless(app):
+        login_manager.init_app(app)
+    login_manager.request_loader(load)
+    app.before_request(refuse_bad_token)
+
+
+def bearer(request: Request) -> str | None:
+    """The bearer token of a request, None where it has no Authorization of that scheme."""
+    return _bearer(request.environ.get("HTTP_AUTHORIZATION", ""))
+
+
+def _bearer(authorization: str) -> str | None:
+    for given in authorization.split(","):  # a server joins repeated headers so
+        scheme, _, token = given.strip().partition(" ")
+        if scheme.lower() == "bearer":
+            return token.strip()
+    return None
+
+
+def cookie(request: Request) -> str | None:
+    """The session cookie of a request."""
+    return request.cookies.get(current_app.config["COOKIE_NAME"])
+
+
+def proof(environ: dict[str, Any], cookie_name: str) -> sessions.Proof | None:
+    """What `load` will look up for a request that Flask has not seen yet; None where it will look for nothing."""
+    token = _bearer(environ.get("HTTP_AUTHORIZATION", ""))
+    given = environ.get("HTTP_COOKIE") if token is None else None
+    return _proof(token, parse_cookie(given).get(cookie_name) if given else None)
+
+
+def _proof(token: str | None, secret: str | None) -> sessions.Proof | None:
+    """What tells who calls: the bearer token alone where there is one, else the session cookie's secret."""
+    if token is not None:
+        return sessions.of_token(token)
+    return sessions.of_cookie(secret) if secret else None
+
+
+def load(request: Request) -> Caller | None:
+    """The caller; None for an anonymous one, or whose session is over. Raises Unauthenticated for a bad token."""
+    token = bearer(request)
+    shown = _proof(token, cookie(request) if token is None else None)
+    found = None if shown is None else sessions.who(shown, request.environ.get(KNOWN, sessions.NOTHING))
+    if found is None:
+        if token is not None:
+            raise Unauthenticated("The bearer token is unknown, expired or revoked.")
+        return None
+    caller, stale = found
+    if stale:
+        _touch(caller)
+    return caller
+
+
+def _touch(caller: Caller) -> None:
+    """Record the use, but in read-only mode. A busy or read-only database is no reason to refuse a request."""
+    try:
+        with suppress(ReadOnly), writing(wait=False):
+            sessions.touch(caller)
+    except (SQLAlchemyError, Unavailable) as error:
+        log.info("last use not recorded", extra={"reason": type(error).__name__})
+
+
+def refuse_bad_token() -> None:
+    """A bad bearer token is refused on every route, public ones included."""
+    if request.url_rule is not None and bearer(request) is not None:
+        viewer()
+
+
+def viewer() -> Caller | None:
+    """The caller, or None where the request is anonymous."""
+    user: Any = g._login_user if "_login_user" in g else current_user._get_current_object()
+    return user if isinstance(user, Caller) else None
+
+
+def known() -> Caller | None:
+    """The caller, if anything has asked for them in this request: for what goes with every answer."""
+    user: Any = g.get("_login_user")
+    return user if isinstance(user, Caller) else None
+
+
+def caller() -> Caller:
+    """The caller. Raises Unauthenticated."""
+    user = viewer()
+    if user is None:
+        raise Unauthenticated
+    return user
+
+
+def give_cookie(response: Response, secret: str) -> None:
+    """Sign the browser in for as long as the session may live at most."""
+    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **_attributes())
+
+
+def take_cookie(response: Response) -> None:
+    """Make the browser forget its session."""
+    response.delete_cookie(current_app.config["COOKIE_NAME"], **_attributes())
+
+
+def _attributes() -> dict[str, Any]:
+    return {"path": "/", "httponly": True, "samesite": "Lax", "secure": current_app.config["COOKIE_SECURE"]}

@@ -1,0 +1,227 @@
+"""The one way for a request to go: limit, query, body, rule in a transaction, answer.
+
+`operation` wraps a view; what it is told also makes the OpenAPI document. Who may call stands outside of it, in
+`decorators`, and has been decided when it begins.
+"""
+
+import hashlib
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import orjson
+from flask import Response, g, request
+from marshmallow import Schema, ValidationError
+from werkzeug.datastructures import ETags
+
+from directory.api.schemas.fields import Strict
+from directory.cache.validator import Basis
+from directory.db.transactions import transaction
+from directory.errors import DirectoryError, Invalid
+from directory.http import rate_limits
+from directory.http.authentication import viewer
+from directory.http.request_body import pointer, read_json, read_query
+from directory.http.serialization import compiled
+
+View = Callable[..., Any]
+READS = {"GET", "HEAD", "OPTIONS"}
+PERSONAL = ("Cookie", "Authorization")  # the headers that an answer with an ETag varies by
+
+
+class Nothing(Strict):
+    """No parameters, or an empty object."""
+
+
+NOTHING = Nothing()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a view takes and gives.
+
+    `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
+    transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
+    the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
+    would give several anonymous callers, by the ids that their paths end with: by one short look, and None to whom it
+    would raise. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may;
+    `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it may carry;
+    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
+    """
+
+    answer: Schema | None = None
+    status: int = 200
+    query: Schema = NOTHING
+    body: Schema = NOTHING
+    body_required: bool = False
+    tier: str | None = "write"
+    etag: bool = False
+    transactional: bool = True
+    basis: Callable[[Any, dict[str, Any]], Basis | None] | None = None
+    together: Callable[[list[int]], list[Any]] | None = None
+    raises: tuple[type[DirectoryError], ...] = ()
+    headers: tuple[str, ...] = ()
+    optional_headers: tuple[str, ...] = ()
+    personal: bool = False
+    media_types: tuple[str, ...] = ("application/json",)
+
+
+def operation(**facts: Any) -> Callable[[View], View]:
+    """Wrap a view in the way of a request; `facts` are the members of `Operation`."""
+    spec = Operation(**facts)
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def run(**path: Any) -> Response:
+            reads = request.method in READS
+            if spec.tier is not None:
+                viewer()  # who asks decides how the answer may be kept, also where its text is the same for all
+                rate_limits.spend("read" if reads else spec.tier)
+            taken = {**path, **_query(spec, request.path, request.query_string)}
+            if not reads:
+                taken |= _body(spec)
+            if reads or not spec.transactional:
+                return respond(view(**taken), spec)
+            return transaction(lambda: respond(view(**taken), spec))
+
+        run.operation, run.view = spec, view  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Made":
+    """What a read gives an anonymous caller, asked of an application context alone."""
+    query = _query(spec, path, query_string)
+    result = view(**arguments, **query)
+    answer = made(result, spec)
+    if spec.basis is not None:
+        shown = result[0] if isinstance(result, tuple) else result
+        answer.basis = spec.basis(shown, query.get("query", {}))
+    return answer
+
+
+def read_together(spec: Operation, ids: list[int]) -> list["Made | None"]:
+    """What a read of one thing gives several anonymous callers, by their ids; None to whom it would raise."""
+    results = [] if spec.together is None else spec.together(ids)
+    return [None if result is None else made(result, spec) for result in results]
+
+
+def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
+    """The checked parameters, as the view's `query`; unknown ones are refused on every route."""
+    given = read_query(query_string)
+    g.path, g.parameters = path, given
+    if spec.query is NOTHING and not given:
+        return {}
+    try:
+        loaded = spec.query.load(given)
+    except ValidationError as error:
+        raise Invalid([{"parameter": name, "detail": d} for name, d in _flat(error.messages)]) from None
+    return {} if spec.query is NOTHING else {"query": loaded}
+
+
+def _body(spec: Operation) -> dict[str, Any]:
+    """The checked body, as the view's `body`; where none is foreseen an empty object passes for none."""
+    given = read_json(required=spec.body_required)
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
+    if spec.body is NOTHING and not given:
+        return {}
+    try:
+        loaded = spec.body.load(given)
+    except ValidationError as error:
+        raise Invalid([{"pointer": name, "detail": d} for name, d in _flat(error.messages, as_pointer=True)]) from None
+    return {} if spec.body is NOTHING else {"body": loaded}
+
+
+def _flat(messages: Any, path: tuple[str | int, ...] = (), *, as_pointer: bool = False) -> list[tuple[str, str]]:
+    """Marshmallow's tree of messages as a list of places and details."""
+    if isinstance(messages, dict):
+        return [
+            found
+            for step, below in messages.items()
+            for found in _flat(below, (*path, step) if step != "_schema" else path, as_pointer=as_pointer)
+        ]
+    where = pointer(path) if as_pointer else pointer(path)[2:]
+    return [(where, str(message)) for message in messages]
+
+
+def respond(result: Any, spec: Operation) -> Response:
+    """The response to what a view returned: data, data with headers, or a response of its own."""
+    if isinstance(result, Response):
+        return result
+    answer = made(result, spec)
+    response = Response(answer.body, spec.status, answer.headers, content_type="application/json")
+    if spec.answer is None:
+        del response.headers["Content-Type"]
+    if answer.etag is not None:
+        tag(response, answer.etag)
+    return response
+
+
+@dataclass(slots=True)
+class Made:
+    """An answer that is no response yet: its body, the headers that its view gave it, its ETag, and its basis."""
+
+    body: bytes
+    headers: dict[str, str]
+    etag: str | None
+    basis: Basis | None = None
+
+
+def made(result: Any, spec: Operation) -> Made:
+    """The answer for what a view returned: data, or data with headers.
+
+    The tag of a project begins with its version, which is what If-Match is compared by: a vote changes the answer
+    and so the tag, but does not stand in the way of its owner's edit.
+    """
+    data, headers = result if isinstance(result, tuple) else (result, {})
+    body = b"" if spec.answer is None else orjson.dumps(compiled(spec.answer)(data))
+    if not spec.etag:
+        return Made(body, headers, None)
+    version = data.get("version") if isinstance(data, dict) else None
+    return Made(body, headers, digest(body) if version is None else f"{version}-{digest(body)}")
+
+
+def digest(body: bytes) -> str:
+    """What tells one body from another."""
+    return hashlib.sha256(body).hexdigest()[:20]
+
+
+def tag(response: Response, etag: str | None = None) -> None:
+    """Give an answer its ETag, and make a read 304 where the caller has it already."""
+    etag = etag or digest(response.get_data())
+    response.set_etag(etag)
+    response.vary.update(PERSONAL)
+    # Not by make_conditional, which would answer a read with If-Match by a 412 with the whole answer for its body.
+    if request.method in READS and request.if_none_match.contains_weak(etag):
+        response.status_code = 304
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of a project that a request is about: those `wanted`, None all, but for those `refused`."""
+
+    wanted: set[int] | None
+    refused: set[int]
+
+    def __contains__(self, version: object) -> bool:
+        return (self.wanted is None or version in self.wanted) and version not in self.refused
+
+
+def versions_allowed() -> Container[int] | None:
+    """What If-Match and If-None-Match say of a project that is there (RFC 9110 section 13.1); None for nothing."""
+    if "If-None-Match" in request.headers and request.if_none_match.star_tag:
+        return ()
+    wanted = "If-Match" in request.headers and not request.if_match.star_tag
+    versions = Versions(_versions(request.if_match) if wanted else None, _versions(request.if_none_match, weak=True))
+    return versions if wanted or versions.refused else None
+
+
+def _versions(etags: ETags, *, weak: bool = False) -> set[int]:
+    """The versions that tags begin with."""
+    # Werkzeug reads an empty tag as None.
+    heads = (etag.partition("-")[0] for etag in etags.as_set(include_weak=weak) if etag)
+    return {int(head) for head in heads if head.isascii() and head.isdigit() and len(head) < 19}

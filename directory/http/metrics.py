@@ -1,0 +1,160 @@
+"""Prometheus metrics, off unless METRICS_ENABLED. What is off costs nothing: not even the client is imported.
+
+Of several processes each answers a scrape for all of them: PROMETHEUS_MULTIPROC_DIR, which is the client library's
+own variable, names a folder that they share. Where the operator names none, gunicorn's configuration does.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, Response, current_app, g, request
+from sqlalchemy.exc import SQLAlchemyError
+
+from directory.errors import NotFound
+from directory.extensions import db, limiter
+from directory.http import hooks
+from directory.models import now
+from directory.runtime import metrics_dir
+from directory.services import health
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+SCRAPE_SECONDS = 3.0
+VOTES = {"projects.toggle_vote", "projects.cast_vote", "projects.withdraw_vote"}
+
+
+class Metrics:
+    """The metrics of one application."""
+
+    def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+
+        # They would be a second series beside each counter, which nothing reads.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "directory_requests", "Requests.", ("method", "route", "status"), registry=self.registry
+        )
+        self.seconds = Histogram(
+            "directory_request_seconds",
+            "Time to answer.",
+            ("method", "route"),
+            registry=self.registry,
+            buckets=BUCKETS,
+        )
+        self.votes = Counter(
+            "directory_votes", "Votes acknowledged, by what they left behind.", ("vote",), registry=self.registry
+        )
+        # Without labels, so that they are there at 0: the first count of a series that appears with it is no increase.
+        self.faults = Counter("directory_faults", "Requests answered with 500.", registry=self.registry)
+        self.late = Counter("directory_late", "Requests that took longer than 5 s.", registry=self.registry)
+        self.fallback = Gauge(
+            "directory_ratelimit_fallback",
+            "1 while Redis is out of reach and a process counts rate limits by itself.",
+            registry=self.registry,
+            multiprocess_mode="livemax",
+        )
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request. Labels are ours alone: a client's own paths and methods would make ever new series."""
+        self.requests.labels(method if method in METHODS else "other", route, status).inc()
+        self.seconds.labels(method if method in METHODS else "other", route).observe(seconds)
+        if status == 500:
+            self.faults.inc()
+        if seconds > BUCKETS[-1]:
+            self.late.inc()
+
+    def page(self) -> Response:
+        """All metrics in the text format: this process's, or of all that share the folder; and the database's."""
+        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        self.fallback.set(on_fallback())
+        registry = self.registry
+        if metrics_dir.VARIABLE in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        stored = CollectorRegistry()
+        stored.register(Stored())
+        text = generate_latest(registry) + generate_latest(stored)
+        return Response(text, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+
+
+class Stored:
+    """What the database counts, asked at each scrape: exact, and the same whichever process is asked.
+
+    Where it does not answer in time these are left out, and the rest of the scrape stands.
+    """
+
+    def collect(self) -> Iterator["Metric"]:
+        """The outbox by state, and the submissions and decisions that the audit log holds."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        ask = health.Bounded(partial(health.ledger, db.engine), SCRAPE_SECONDS)
+        try:
+            ledger = current_app.extensions.setdefault("ledger", ask)()
+        except (SQLAlchemyError, TimeoutError):
+            return
+        deliveries = GaugeMetricFamily("directory_deliveries", "Webhook deliveries by state.", labels=["state"])
+        for state, count in ledger.deliveries.items():
+            deliveries.add_metric([state], count)
+        decisions = CounterMetricFamily("directory_decisions", "Decisions of the review.", labels=["decision"])
+        for action in ("approved", "rejected", "unpublished"):
+            decisions.add_metric([action], ledger.actions[f"project.{action}"])
+        submitted = ledger.actions["project.submitted"]
+        yield deliveries
+        yield GaugeMetricFamily(
+            "directory_oldest_delivery_seconds",
+            "Age of the oldest pending delivery; 0: none.",
+            value=_age(ledger.oldest),
+        )
+        yield GaugeMetricFamily(
+            "directory_overdue_delivery_seconds",
+            "How long the longest overdue delivery has been waiting for a deliverer to take it up; 0: none.",
+            value=_age(ledger.due),
+        )
+        yield decisions
+        yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
+
+
+def _age(since: datetime | None) -> float:
+    return max(0.0, (now() - since).total_seconds()) if since else 0.0
+
+
+def init_app(app: Flask) -> None:
+    """Count from now on, if the application is to be measured."""
+    if app.config["METRICS_ENABLED"]:
+        metrics_dir.settle()
+        app.extensions["metrics"] = Metrics()
+        app.after_request(_observe)
+
+
+def page() -> Response:
+    """The answer to a scrape. Raises NotFound where metrics are off."""
+    metrics: Metrics | None = current_app.extensions.get("metrics")
+    if metrics is None:
+        raise NotFound
+    return metrics.page()
+
+
+def on_fallback() -> bool:
+    """Whether Redis was out of reach at the last request that it should have counted, so that this process counts."""
+    return bool(limiter._storage_dead)  # the library has no public name for it
+
+
+def _observe(response: Response) -> Response:
+    metrics: Metrics = current_app.extensions["metrics"]
+    seconds = time.perf_counter() - g.began
+    metrics.count(request.method, request.environ[hooks.ROUTE], response.status_code, seconds)
+    metrics.fallback.set(on_fallback())
+    if request.endpoint in VOTES and response.status_code == 200:
+        vote: dict[str, Any] = response.get_json()
+        metrics.votes.labels("cast" if vote["upvoted"] else "withdrawn").inc()
+    return response

@@ -1,0 +1,102 @@
+"""Cursors: a position in a list as an opaque, signed string, good for that list alone."""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import current_app, g
+
+from directory.errors import Invalid
+from directory.services.catalog.paging import Position, Slice, Window
+
+DEPTH = 10_000  # how many items deep page numbers reach
+SIGNATURE_BYTES = 12
+FORM = re.compile(r"(?:[A-Za-z0-9_-]{4})*[A-Za-z0-9_-]{2,4}")  # a single character over is no base64
+
+
+def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Window:
+    """The part of a list that `page`, `limit` and `cursor` ask for. Raises Invalid.
+
+    `listed` is what the list is narrowed to and ordered by, its defaults spelt out, so that a cursor is as good for
+    a request that says them as for one that does not; without it that is all else of the checked `query`.
+    """
+    if listed is None:
+        listed = {name: value for name, value in query.items() if name not in {"page", "limit", "cursor"}}
+    g.listed = json.dumps([g.path, listed], sort_keys=True, default=str)
+    limit, page, cursor = query["limit"], query.get("page"), query.get("cursor")
+    if cursor is not None:
+        if page is not None:
+            raise Invalid.parameter("page", "page and cursor exclude each other.")
+        return Window(limit, page=None, position=_decode(cursor))
+    if (page or 1) * limit > DEPTH:
+        raise Invalid.parameter("page", f"Pages reach {DEPTH:,} items deep; beyond, go on by cursor.")
+    return Window(limit, page=page or 1)
+
+
+def pagination(found: Slice, at: Window) -> dict[str, Any]:
+    """The members that every paged answer has."""
+    return {"limit": at.limit, "next_cursor": _encode(found.next), "prev_cursor": _encode(found.previous)}
+
+
+def numbered(found: Slice, at: Window, total: int) -> dict[str, Any]:
+    """The members of a list that pages by number too."""
+    return {"page": at.page, "total": total, "pages": -(-total // at.limit), **pagination(found, at)}
+
+
+def links(paging: dict[str, Any]) -> str:
+    """The Link header (RFC 8288) of a numbered list, all filters kept. Under a cursor there is no last."""
+    page, pages = paging["page"], paging["pages"]
+    targets: dict[str, dict[str, Any]] = {"first": {"page": 1}}
+    if page is None:
+        targets |= {
+            rel: {"cursor": paging[name]}
+            for rel, name in (("prev", "prev_cursor"), ("next", "next_cursor"))
+            if paging[name]
+        }
+    else:
+        if page > 1:
+            targets["prev"] = {"page": min(page - 1, max(1, pages))}
+        if page < pages:
+            reachable = (page + 1) * paging["limit"] <= DEPTH
+            targets["next"] = {"page": page + 1} if reachable else {"cursor": paging["next_cursor"]}
+        if pages and pages * paging["limit"] <= DEPTH:
+            targets["last"] = {"page": pages}
+    return ", ".join(f'<{_reference(target)}>; rel="{rel}"' for rel, target in targets.items())
+
+
+def _reference(target: dict[str, Any]) -> str:
+    kept = {name: value for name, value in g.parameters.items() if name not in {"page", "cursor"}}
+    return f"{g.path}?{urlencode({**kept, **target})}"
+
+
+def _signature(payload: bytes) -> bytes:
+    key = str(current_app.config["SECRET_KEY"]).encode()
+    return hmac.digest(key, payload + b"\0" + g.listed.encode(), hashlib.sha256)[:SIGNATURE_BYTES]
+
+
+def _encode(position: Position | None) -> str | None:
+    if position is None:
+        return None
+    keys = [key.isoformat() if isinstance(key, datetime) else key for key in position.keys]
+    types = "".join("t" if isinstance(key, datetime) else "v" for key in position.keys)
+    payload = json.dumps([int(position.forward), types, keys], separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(_signature(payload) + payload).rstrip(b"=").decode()
+
+
+def _decode(cursor: str) -> Position:
+    """The position, if this very list gave the cursor out. Raises Invalid."""
+    # The library skips what is no letter of its alphabet, and the last bits that are none of a byte.
+    data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)) if FORM.fullmatch(cursor) else b""
+    if base64.urlsafe_b64encode(data).rstrip(b"=").decode() != cursor:
+        data = b""
+    signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
+    if not payload or not hmac.compare_digest(signature, _signature(payload)):
+        raise Invalid.parameter("cursor", "This is no cursor of this list with these filters and this sort.")
+    forward, types, keys = json.loads(payload)
+    values = (datetime.fromisoformat(k) if t == "t" else k for t, k in zip(types, keys, strict=True))
+    return Position(tuple(values), forward=bool(forward))

@@ -1,0 +1,58 @@
+"""What `/readyz` asks, each in bounded time."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from flask import current_app
+from sqlalchemy.exc import SQLAlchemyError
+
+from directory.extensions import db, limiter
+from directory.http import metrics
+from directory.models import now
+from directory.services import health
+
+log = logging.getLogger(__name__)
+DATABASE_SECONDS = 3.0  # more than a new connection may take, or none would be begun
+REDIS_SECONDS = 1.0
+
+
+def checks() -> tuple[bool, dict[str, Any]]:
+    """Whether the service is ready, and what was found."""
+    found = {**_database(), "redis": _redis()}
+    return found["database"]["ok"] and found["migrations"]["ok"], found
+
+
+def _database() -> dict[str, Any]:
+    """What the database says of itself."""
+    state, head = None, ", ".join(health.heads())
+    try:
+        state = _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
+    except (SQLAlchemyError, TimeoutError) as error:
+        log.warning("the database does not answer", extra={"reason": type(error).__name__})
+    revisions = state.revisions if state else ()
+    since = state.undelivered_since if state else None
+    age = max(0.0, (now() - since).total_seconds()) if since else None
+    return {
+        "database": {"ok": state is not None},
+        "migrations": {"ok": health.suffices(revisions), "current": ", ".join(revisions) or None, "head": head},
+        "webhooks": {"oldest_undelivered_seconds": age},
+    }
+
+
+def _redis() -> dict[str, bool] | None:
+    """Whether the storage of the rate limits answers; None where it is this process's memory, or nothing is limited."""
+    if not (current_app.config["REDIS_URL"] and current_app.config["RATELIMIT_ENABLED"]):
+        return None
+    try:
+        answers = bool(_bounded("redis", limiter.storage.check, REDIS_SECONDS)())
+    except TimeoutError:
+        answers = False
+    return {"ok": answers, "fallback": metrics.on_fallback()}
+
+
+def _bounded(name: str, work: Callable[[], Any], seconds: float) -> health.Bounded[Any]:
+    """The application's one check of this name."""
+    known: dict[str, health.Bounded[Any]] = current_app.extensions.setdefault("probes", {})
+    return known.setdefault(name, health.Bounded(work, seconds))

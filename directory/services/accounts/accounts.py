@@ -1,0 +1,165 @@
+"""Accounts: registering, checking a password, changing oneself, and what administrators change of others."""
+
+from typing import Any
+
+from sqlalchemy import or_, select, update
+
+from directory.db.errors import refusing
+from directory.errors import (
+    AccountSuspended,
+    AdminRequired,
+    Duplicate,
+    Invalid,
+    InvalidCredentials,
+    LastAdmin,
+    NotFound,
+    WrongPassword,
+)
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AccountStatus, Role, User
+from directory.services import audit
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
+from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
+
+TAKEN = "This username or e-mail address is taken."
+
+
+def prepare_password(password: str, *, username: str, email: str, field: str = "password") -> str:
+    """The hash of a new password, made outside any transaction because it takes its time. Raises Invalid."""
+    if refusal := check_password_rules(password, username=username, email=email):
+        raise Invalid.field(field, refusal)
+    return hash_password(password)
+
+
+def register(username: str, email: str, password_hash: str, *, role: str = Role.MEMBER) -> User:
+    """Add an account. Raises Duplicate, without telling which of the two is taken."""
+    user = User(username=username, email=email, password_hash=password_hash, role=role)
+    db.session.add(user)
+    with refusing(uq_users_username=Duplicate(TAKEN), uq_users_email=Duplicate(TAKEN)):
+        db.session.flush()
+    return user
+
+
+def find(login: str) -> User | None:
+    """The account of a username or e-mail address, whatever its case."""
+    login = login.strip().lower()
+    if not login.isprintable():  # nobody's, and half of a surrogate pair is nothing that a database can be asked for
+        return None
+    return db.session.scalar(select(User).where(User.email == login if "@" in login else User.username == login))
+
+
+def get(user_id: int) -> User:
+    """The account of an id. Raises NotFound."""
+    user = db.session.get(User, user_id)
+    if user is None:
+        raise NotFound
+    return user
+
+
+def authenticate(user: User | None, password: str) -> User:
+    """The user, if the password is theirs: checked outside any transaction, and as long for an unknown user.
+
+    Raises InvalidCredentials, and AccountSuspended only after the right password.
+    """
+    matches = verify_password(user.password_hash if user else None, password)
+    if user is None or not matches:
+        raise InvalidCredentials
+    if user.status == AccountStatus.SUSPENDED:
+        raise AccountSuspended
+    return user
+
+
+def require_password(known_hash: str, password: str) -> None:
+    """Raise WrongPassword unless `password` is the caller's present one."""
+    if not verify_password(known_hash, password):
+        raise WrongPassword
+
+
+def release() -> None:
+    """Give the database connection back for the time that a password takes to hash; what was read stays readable."""
+    db.session.expunge_all()
+    db.session.rollback()
+
+
+def upgraded_hash(user: User, password: str) -> str | None:
+    """A new hash where the stored one was made with other parameters than today's."""
+    return hash_password(password) if needs_rehash(user.password_hash) else None
+
+
+def login(user_id: int, known_hash: str, *, new_hash: str | None, user_agent: str) -> str:
+    """Open a session for an account whose password was just found to match `known_hash`; return its secret.
+
+    The account is looked at again under its lock, so that a suspension or a password change in between wins.
+    Raises InvalidCredentials, AccountSuspended.
+    """
+    user = _locked(user_id)
+    if user.password_hash != known_hash:
+        raise InvalidCredentials
+    if user.status == AccountStatus.SUSPENDED:
+        raise AccountSuspended
+    if new_hash:
+        user.password_hash = new_hash
+    return sessions.begin(user_id, user_agent=user_agent)
+
+
+def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str | None) -> User:
+    """Change one's own e-mail address, or password, which ends one's other sessions.
+
+    Raises Duplicate, WrongPassword.
+    """
+    user = _locked(caller.id)
+    if email is not None:
+        user.email = email
+    if new_hash is not None:
+        if user.password_hash != known_hash:
+            raise WrongPassword
+        user.password_hash = new_hash
+    with refusing(uq_users_email=Duplicate(TAKEN)):
+        db.session.flush()  # before any other statement, which would flush it unguarded
+    if new_hash is not None:
+        sessions.end_others(caller.id, keep=caller.session_id)
+    return user
+
+
+def administer(user_id: int, *, role: str | None, status: str | None, by: Caller | None) -> None:
+    """Change another's (or one's own) role or status; there is an active administrator at every moment.
+
+    The rows of all active administrators are locked in the order of their ids and the caller looked for among
+    them again: anything less was measured to leave none, or to let one who was just demoted demote others.
+    `by` is None on the operator's command line. Raises NotFound, AdminRequired, LastAdmin.
+    """
+    admins, target = _lock_admins_and(user_id)
+    if by is not None and by.id not in admins:
+        raise AdminRequired
+    if target is None:
+        raise NotFound
+    role, status = role or target.role, status or target.status
+    stays = role == Role.ADMIN and status == AccountStatus.ACTIVE
+    if admins == {user_id} and not stays:
+        raise LastAdmin
+    values = {"role": role, "status": status}
+    for name, value in values.items():
+        before = getattr(target, name)
+        if before != value:
+            audit.record(f"user.{name}_changed", by=by, user_id=user_id, from_state=before, to_state=value)
+    changing = update(User).where(User.id == user_id).values(values)
+    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    if status == AccountStatus.SUSPENDED:
+        sessions.end_everything(user_id)
+
+
+def _lock_admins_and(user_id: int) -> tuple[set[int], Any]:
+    active = (User.role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
+    columns = select(User.id, User.role, User.status).where(or_(active, User.id == user_id)).order_by(User.id)
+    rows = list(db.session.execute(columns.with_for_update(key_share=True)))
+    admins = {row.id for row in rows if row.role == Role.ADMIN and row.status == AccountStatus.ACTIVE}
+    return admins, next((row for row in rows if row.id == user_id), None)
+
+
+def _locked(user_id: int) -> User:
+    query = select(User).where(User.id == user_id).with_for_update(key_share=True)
+    user = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
+    if user is None:
+        raise NotFound
+    return user

@@ -1,0 +1,189 @@
+"""Proofs of identity: browser sessions and API tokens, each a row found by the hash of a 256-bit secret."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+
+from directory.db.lookup import LookUp
+from directory.db.statements import Row
+from directory.errors import Invalid, NotFound, Unauthenticated
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AccountStatus, Session, Token, User, now
+from directory.services.accounts.identity import Caller
+
+IDLE = timedelta(days=14)
+LIFETIME = timedelta(days=30)
+TOUCH_EVERY = timedelta(minutes=5)  # last_seen_at and last_used_at are right to this much, for few writes
+MAX_TOKENS = 100  # of a user
+TOKEN_PREFIX = "pds_"  # noqa: S105 (lets secret scanners know one)
+
+
+def digest(secret: str) -> str:
+    """What is stored of a secret. It has 256 random bits, so one round of SHA-256 is as good as a slow hash."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def begin(user_id: int, *, user_agent: str) -> str:
+    """Open a session and return the secret for its cookie; the user's dead sessions are cleared away."""
+    dead = delete(Session).where(Session.user_id == user_id, ~_alive(now()))
+    db.session.execute(dead, execution_options=UNSYNCHRONISED)
+    secret = secrets.token_urlsafe(32)
+    db.session.add(Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300]))
+    db.session.flush()  # lets the caller's own list show it
+    return secret
+
+
+# Built once, because every request of a signed-in caller runs one of them.
+_WHO = (User.__table__.c.id, User.__table__.c.username, User.__table__.c.role)
+_SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
+_ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
+_OF_COOKIES = (
+    select(*_WHO, _SESSION.id, _SESSION.last_seen_at)
+    .join_from(Session.__table__, User.__table__, User.__table__.c.id == _SESSION.user_id)
+    .where(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"), _ACTIVE)
+)
+_OF_TOKENS = (
+    select(*_WHO, _TOKEN.id, _TOKEN.last_used_at)
+    .join_from(Token.__table__, User.__table__, User.__table__.c.id == _TOKEN.user_id)
+    .where(or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now")), _ACTIVE)
+)
+
+
+_COOKIES = LookUp(_OF_COOKIES, _SESSION.token_hash, lambda: {"idle_since": now() - IDLE, "oldest": now() - LIFETIME})
+_TOKENS = LookUp(_OF_TOKENS, _TOKEN.token_hash, lambda: {"now": now()})
+
+
+class Proof(NamedTuple):
+    """What a caller is known by: a secret of that kind, by its digest."""
+
+    kind: LookUp
+    key: str
+
+
+Known = Mapping[Proof, Row | None]  # what was found of proofs that were looked up already, since they were sent
+NOTHING: Known = {}
+
+
+def of_cookie(secret: str) -> Proof:
+    """The proof that a cookie is."""
+    return Proof(_COOKIES, digest(secret))
+
+
+def of_token(secret: str) -> Proof:
+    """The proof that a token is."""
+    return Proof(_TOKENS, digest(secret))
+
+
+def look_up(proofs: list[Proof]) -> Known:
+    """Look several proofs up by one look for each kind."""
+    found: dict[Proof, Row | None] = {}
+    for kind in {proof.kind for proof in proofs}:
+        of_kind = [proof for proof in proofs if proof.kind is kind]
+        found |= zip(of_kind, kind.all([proof.key for proof in of_kind]), strict=True)
+    return found
+
+
+def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
+    """The caller whom a live session or token names, and whether its last use needs writing; None if there is none."""
+    row = known[proof] if proof in known else proof.kind.find(proof.key)
+    if row is None:
+        return None
+    user_id, username, role, proof_id, used_at, _ = row
+    stale = used_at is None or used_at < now() - TOUCH_EVERY
+    if proof.kind is _COOKIES:
+        return Caller(user_id, username, role, session_id=proof_id), stale
+    return Caller(user_id, username, role, token_id=proof_id), stale
+
+
+def touch(caller: Caller) -> None:
+    """Record that the caller's session or token is in use now."""
+    change: Any
+    if caller.session_id is not None:
+        change = update(Session).where(Session.id == caller.session_id).values(last_seen_at=now())
+    else:
+        change = update(Token).where(Token.id == caller.token_id).values(last_used_at=now())
+    db.session.execute(change, execution_options=UNSYNCHRONISED)
+
+
+def listed(caller: Caller) -> list[dict[str, Any]]:
+    """The caller's live sessions, newest first."""
+    query = select(Session).where(Session.user_id == caller.id, _alive(now())).order_by(Session.id.desc())
+    return [
+        {
+            "id": session.id,
+            "created_at": session.created_at,
+            "last_seen_at": session.last_seen_at,
+            "user_agent": session.user_agent,
+            "current": session.id == caller.session_id,
+        }
+        for session in db.session.scalars(query)
+    ]
+
+
+def end(session_id: int, *, by: Caller) -> None:
+    """End one of the caller's sessions. Raises NotFound."""
+    _remove_one(Session, session_id, by)
+
+
+def end_others(user_id: int, *, keep: int | None) -> None:
+    """End all sessions of a user but `keep`."""
+    ended = delete(Session).where(Session.user_id == user_id)
+    if keep is not None:
+        ended = ended.where(Session.id != keep)
+    db.session.execute(ended, execution_options=UNSYNCHRONISED)
+
+
+def end_everything(user_id: int) -> None:
+    """End all sessions of a user and all tokens."""
+    end_others(user_id, keep=None)
+    db.session.execute(delete(Token).where(Token.user_id == user_id), execution_options=UNSYNCHRONISED)
+
+
+def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[str, Any]:
+    """Make an API token; the answer holds its text, this once. Raises Invalid, Unauthenticated.
+
+    The account is looked at under its lock: a token made while it is being suspended would outlive the suspension.
+    """
+    if expires_at is not None and expires_at <= now():
+        raise Invalid.field("expires_at", "This is in the past.")
+    locked = select(User.status).where(User.id == by.id).with_for_update(key_share=True)
+    if db.session.scalar(locked) != AccountStatus.ACTIVE:
+        raise Unauthenticated
+    held = db.session.scalar(select(func.count()).where(Token.user_id == by.id)) or 0
+    if held >= MAX_TOKENS:
+        raise Invalid.field("name", f"There are {MAX_TOKENS} tokens already: delete one first.")
+    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    token = Token(user_id=by.id, name=name, token_hash=digest(secret), expires_at=expires_at)
+    db.session.add(token)
+    db.session.flush()  # for its id
+    return {"token": secret, **_token(token)}
+
+
+def tokens(caller: Caller) -> list[dict[str, Any]]:
+    """The caller's tokens, newest first, without their texts."""
+    query = select(Token).where(Token.user_id == caller.id).order_by(Token.id.desc())
+    return [_token(token) for token in db.session.scalars(query)]
+
+
+def revoke_token(token_id: int, *, by: Caller) -> None:
+    """Delete one of the caller's tokens. Raises NotFound."""
+    _remove_one(Token, token_id, by)
+
+
+def _token(token: Token) -> dict[str, Any]:
+    names = ("id", "name", "created_at", "expires_at", "last_used_at")
+    return {name: getattr(token, name) for name in names}
+
+
+def _alive(at: datetime) -> Any:
+    return and_(Session.last_seen_at > at - IDLE, Session.created_at > at - LIFETIME)
+
+
+def _remove_one(model: Any, row_id: int, by: Caller) -> None:
+    gone = delete(model).where(model.id == row_id, model.user_id == by.id)
+    if not db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+        raise NotFound

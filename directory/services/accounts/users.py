@@ -1,0 +1,109 @@
+"""Users with their statistics, for administrators."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
+
+from directory.extensions import db
+from directory.models import Project, Status, Upvote, User, UserCount
+from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch
+
+SORTS = {
+    "newest": Sort("newest", (User.created_at, User.id), descending=True),
+    "username": Sort("username", (User.username,), descending=False),
+}
+COLUMNS = (User.id, User.username, User.email, User.role, User.status, User.created_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the users are narrowed to; None narrows nothing. `q` is a part of the username or e-mail address."""
+
+    q: str | None = None
+    role: str | None = None
+    status: str | None = None
+
+
+def page(filters: Filters, sort: str, window: Window) -> Slice:
+    """A slice of the users, each with statistics: one statement for the users, one grouped one for all figures."""
+    found = fetch(select(*COLUMNS).where(_condition(filters)), SORTS[sort], window)
+    figures = statistics([row.id for row in found.items])
+    found.items = [_view(row, figures) for row in found.items]
+    return found
+
+
+def total(filters: Filters) -> int:
+    """How many users match: a sum of what is counted already, unless `q` makes it a count."""
+    if filters.q is not None:
+        return db.session.scalar(select(func.count()).select_from(User).where(_condition(filters))) or 0
+    return int(db.session.scalar(select(func.sum(UserCount.users)).where(*_kinds(filters, UserCount))) or 0)
+
+
+def one(user_id: int) -> dict[str, Any]:
+    """A user that there is, with statistics."""
+    row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one()
+    return _view(row, statistics([user_id]))
+
+
+def statistics(user_ids: list[int]) -> dict[int, dict[str, Any]]:
+    """What each of the users has submitted, given and received; users without any project or vote included."""
+    return {row.id: _figures(row) for row in db.session.execute(_statistics(), {"user_ids": user_ids})}
+
+
+@cache
+def _statistics() -> AnySelect:
+    """Built once: that takes longer than to run it for a page."""
+    user_ids: Any = bindparam("user_ids", expanding=True)
+    own = (
+        select(
+            Project.owner_id,
+            *(func.count().filter(Project.status == status).label(status) for status in Status),
+            func.count().label("total"),
+            func.sum(Project.upvotes).label("received"),
+            func.max(Project.created_at).label("last_submission_at"),
+        )
+        .where(Project.owner_id.in_(user_ids))
+        .group_by(Project.owner_id)
+        .subquery()
+    )
+    given = (
+        select(Upvote.user_id, func.count().label("given"))
+        .where(Upvote.user_id.in_(user_ids))
+        .group_by(Upvote.user_id)
+        .subquery()
+    )
+    return (
+        select(User.id, own, given.c.given)
+        .outerjoin(own, own.c.owner_id == User.id)
+        .outerjoin(given, given.c.user_id == User.id)
+        .where(User.id.in_(user_ids))
+    )
+
+
+def _figures(row: Any) -> dict[str, Any]:
+    return {
+        "projects": {name: getattr(row, name) or 0 for name in (*Status, "total")},
+        "upvotes_given": row.given or 0,
+        "upvotes_received": int(row.received or 0),
+        "last_submission_at": row.last_submission_at,
+    }
+
+
+def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    user = {column.name: getattr(row, column.name) for column in COLUMNS}
+    return {**user, "is_admin": user["role"] == "admin", "stats": figures[row.id]}
+
+
+def _condition(filters: Filters) -> ColumnElement[bool]:
+    terms = _kinds(filters, User)
+    if filters.q is not None:
+        columns = (User.username, User.email)  # both stored in lower case
+        terms.append(or_(*(column.contains(filters.q.lower(), autoescape=True) for column in columns)))
+    return and_(true(), *terms)
+
+
+def _kinds(filters: Filters, model: type[User | UserCount]) -> list[ColumnElement[bool]]:
+    given = ((model.role, filters.role), (model.status, filters.status))
+    return [column == value for column, value in given if value is not None]

@@ -1,0 +1,173 @@
+"""Reading projects: who may see which, one project, and the lists (the hot path).
+
+A page is one statement over columns, the viewer's votes for it included, and its total too wherever the counters in
+`categories` tell it; where they do not, that is a second one. For a search it may be the first: how many match tells
+how to go about the page.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import select
+
+from directory.cache.validator import Basis
+from directory.db.statements import Row
+from directory.errors import NotFound, NotOwner, Unauthenticated
+from directory.extensions import db
+from directory.models import Project, Status
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import queries, search
+from directory.services.catalog.paging import Slice, Window, cut
+
+FEW = 10_000  # matches of a query, which are gathered faster than a long list is looked through for them
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list is narrowed to; None narrows nothing. `owner` is a username, `owner_id` an id."""
+
+    status: str | None = None
+    category: str | None = None
+    tag: str | None = None
+    owner: str | None = None
+    owner_id: int | None = None
+    q: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that narrow, by name."""
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in named if value is not None}
+
+
+def require_editable(project: Any, by: Caller) -> None:
+    """Raise NotFound or NotOwner unless `by` owns `project` (None where there is none) or is an administrator."""
+    if project is None:
+        raise NotFound
+    if by.is_admin or project.owner_id == by.id:
+        return
+    raise NotOwner if project.status == Status.LIVE else NotFound
+
+
+def editable(project_id: int, *, by: Caller) -> None:
+    """Raise NotFound or NotOwner unless `by` may change the project."""
+    columns = select(Project.owner_id, Project.status).where(Project.id == project_id)
+    require_editable(db.session.execute(columns).one_or_none(), by)
+
+
+def public_scope(*, viewer: Caller | None, status: str | None, owner: str | None, **filters: str | None) -> Filters:
+    """The public list's filters for `viewer`: live unless asked otherwise, and of the others one's own.
+
+    `owner` is a username or "me"; with "me" and no status every state shows. Raises Unauthenticated.
+    """
+    if viewer is None and (owner == "me" or status not in {None, Status.LIVE}):
+        raise Unauthenticated
+    own = viewer.id if viewer is not None and owner == "me" else None
+    if own is None:
+        status = status or Status.LIVE
+    username = None if owner == "me" else owner
+    if viewer is not None and status != Status.LIVE and not viewer.is_admin:
+        own = viewer.id
+    return Filters(status=status, owner=username, owner_id=own, **filters)
+
+
+def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
+    """A project as `viewer` may see it: live, their own, or any for an administrator. Raises NotFound."""
+    audience = "anyone" if viewer is None else viewer.role
+    return _one(audience, project_id, viewer)
+
+
+def public(project_ids: list[int]) -> list[dict[str, Any] | None]:
+    """The projects by id as anybody may see them; None for each that is not live."""
+    return [None if row is None else _view(row, None) for row in queries.live().all(project_ids)]
+
+
+def stored(project_id: int) -> dict[str, Any]:
+    """A project as it stands, whoever may see it, with its public fields. Raises NotFound."""
+    return _one("stored", project_id, None)
+
+
+def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
+    """The projects by id, as an administrator sees them."""
+    parameters = {"project_ids": project_ids, "viewer_id": viewer.id}
+    return {row.id: _detail(tuple(row), viewer) for row in db.session.execute(queries.several(), parameters)}
+
+
+def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) -> Slice:
+    """A slice of the projects that match `filters`. Who may ask for them is `public_scope`'s to say."""
+    given = _parameters(filters)
+    if given is None:
+        return Slice([], None, None)
+    dialect, names = db.engine.dialect.name, tuple(filters.given())
+    known, few = None, False
+    if filters.q is not None and sort != "best":  # the best are found among all, but for others it matters how many
+        counted = queries.count(names, filters.status, dialect, FEW + 1).first(given) or (0, 0)
+        known, few = int(counted[0]), counted[1] <= FEW
+    statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, few)
+    viewed = {} if viewer is None else {"viewer_id": viewer.id}
+    rows = statement.all({**given, **window.parameters(), **viewed})
+    found = cut(rows, queries.order(sort, dialect), window)
+    told = rows[0][queries.TOTAL] if rows else None
+    found.total = known if told is None else int(told)
+    found.items = [_view(row, viewer) for row in found.items]
+    return found
+
+
+def basis(items: list[dict[str, Any]], order: str, *, by_number: bool) -> Basis | None:
+    """What a public page rests on, of the projects it shows, in the order so named; None for all that there is.
+
+    A place that a cursor names lies outside of the page, so its votes do not tell who may get there; not even where
+    nobody is there yet.
+    """
+    ids = tuple(item["id"] for item in items)
+    if order in queries.WITHOUT_VOTES or (by_number and not items):
+        return Basis(ids)
+    if order != "upvotes" or not by_number:
+        return None
+    votes = [item["upvotes"] for item in items]
+    return Basis(ids, min(votes), max(votes))
+
+
+def total(filters: Filters) -> int:
+    """How many projects match `filters`: a sum of counters unless tag, owner or q make it a count."""
+    given = _parameters(filters)
+    if given is None:
+        return 0
+    row = queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given)
+    return int(row[0]) if row else 0
+
+
+def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any]:
+    parameters = {"project_id": project_id} if viewer is None else {"project_id": project_id, "viewer_id": viewer.id}
+    row = queries.one(audience).first(parameters)
+    if row is None:
+        raise NotFound
+    return _view(row, viewer) if viewer is None else _detail(row, viewer)
+
+
+def _parameters(filters: Filters) -> dict[str, Any] | None:
+    """The values of the filters for their statement; None where the query has no word, so that nothing matches."""
+    given = filters.given()
+    if filters.q is None:
+        return given
+    expressions = search.expressions(given.pop("q"), db.engine.dialect.name)
+    return None if expressions is None else {**given, **expressions}
+
+
+def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
+    project = _view(row, viewer)
+    if "rejection_reason" in project:
+        project["queue_position"] = row[queries.QUEUE_POSITION]
+    return project
+
+
+def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
+    """A row as the project that answers show; what only owner and administrators may see is left out for others."""
+    project = dict(zip(queries.NAMES, row, strict=False))
+    project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
+    owner_id = project.pop("owner_id")
+    project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
+    if viewer is None or not (viewer.is_admin or viewer.id == owner_id):
+        del project["rejection_reason"]
+    elif project["status"] != Status.REJECTED:
+        project["rejection_reason"] = None
+    return project

@@ -1,0 +1,194 @@
+"""Everything of one database into another, of the same kind or not: the rule of `flask copy`.
+
+A table goes over row by row, ids and all, but for what the target makes of the rows by itself: tags, standings and
+counters by its triggers, and the search index, which is another on each database. Sessions stay behind.
+The source is read as of one moment; nobody else may write to the target until the transaction ends.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, FromClause, Row, Table, create_engine, func, literal, select, table, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+
+from directory.db.errors import is_unavailable
+from directory.db.transactions import engine_options, on_postgresql, prepare
+from directory.errors import Conflict
+from directory.extensions import db
+from directory.models import Project, ProjectTag, Session, Standing, UserCount
+from directory.services import health
+from directory.services.catalog import search
+from directory.services.catalog.paging import AnySelect
+from directory.services.catalog.queries import COUNTERS
+from directory.services.data import bulk, recount
+
+READ_AT_ONCE = 2_000
+SEARCH = table("project_search")
+# A copy waits for nobody, but each side waits for the other: no limit of time holds for either.
+PATIENT = "SET {scope} statement_timeout = 0; SET {scope} idle_in_transaction_session_timeout = 0"
+
+
+@dataclass(slots=True)
+class Content:
+    """What a table holds: the number of rows, and a sum over what they say in which their order counts for nothing."""
+
+    rows: int = 0
+    digest: int = 0
+
+    def add(self, row: Row[Any]) -> None:
+        """Take a row in. What is equal on both databases is equal as JSON."""
+        self.rows += 1
+        self.digest ^= int.from_bytes(blake2b(orjson.dumps(tuple(row)), digest_size=16).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How many rows of a table there are on either side, and whether they say the same."""
+
+    name: str
+    source: int
+    target: int
+    alike: bool
+
+
+def tables() -> list[Table]:
+    """What is copied row by row, a table after those that it points to."""
+    others = (Session.__table__, ProjectTag.__table__, Standing.__table__, UserCount.__table__)
+    return [each for each in db.metadata.sorted_tables if each not in others]
+
+
+@contextmanager
+def opened(url: URL) -> Iterator[Connection]:
+    """The database to copy, as it is at this moment. Raises Conflict where it is none of this version."""
+    postgresql = url.get_backend_name() == "postgresql"
+    if not postgresql and not Path(url.database or "").is_file():  # which would otherwise be made
+        raise Conflict(f"There is no file {url.database}.")
+    options = engine_options(url.render_as_string(hide_password=False), threads=1)
+    engine = create_engine(url, **options | ({"isolation_level": "REPEATABLE READ"} if postgresql else {}))
+    prepare(engine)
+    try:
+        with engine.connect() as connection:
+            if postgresql:
+                connection.exec_driver_sql(PATIENT.format(scope="SESSION"))
+            _require_migrated(connection, "The database to copy")
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def begin() -> None:
+    """Make the current transaction the target's only one. Raises Conflict where there is anything in it."""
+    connection = db.session.connection()
+    _require_migrated(connection, "The database to fill")
+    everything = db.metadata.sorted_tables
+    if on_postgresql():
+        connection.exec_driver_sql(PATIENT.format(scope="LOCAL"))
+        names = ", ".join(each.name for each in everything)
+        connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
+    filled = [each.name for each in everything if connection.execute(select(each).limit(1)).first()]
+    if filled:
+        raise Conflict(f"The database to fill is not empty; it has {', '.join(filled)}.")
+    bulk.begin()
+
+
+def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Content:
+    """Copy the rows of a table; what the source holds in it. Raises Conflict where the target cannot hold one."""
+    content = Content()
+    names = tuple(column.name for column in _columns(each))
+    for rows in _read(source, _selected(each)):
+        for row in rows:
+            content.add(row)
+        try:
+            bulk.load(each, names, rows)
+            if each is Project.__table__:
+                search.index(rows)
+        except DBAPIError as error:
+            if is_unavailable(error):
+                raise
+            raise Conflict(f"{each.name}: {str(error.orig).strip().splitlines()[0]}") from error
+        advance(len(rows))
+    return content
+
+
+def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
+    """What both sides hold now, besides the sessions. What the source was given since it was read tells as well."""
+    tags = Content()
+    for row in _rows(source, _selected(ProjectTag.__table__)):
+        tags.add(row)
+    source.rollback()  # what is counted from here on is no longer of the moment when it was opened
+    found = []
+    for each in (*tables(), ProjectTag.__table__):
+        target = Content()
+        for row in _rows(db.session.connection(), _selected(each)):
+            target.add(row)
+        same = target == copied.get(each.name, tags)
+        number = size(source, each)
+        found.append(Comparison(each.name, number, target.rows, same and number == target.rows))
+    entries = size(source, SEARCH), size(db.session.connection(), SEARCH)
+    return [*found, Comparison(SEARCH.name, *entries, entries[0] == entries[1])]
+
+
+def recounted() -> recount.Look:
+    """The target's counters, ranks, standings, tags and search entries against its rows, under the locks of `begin`."""
+    bulk.analyse()
+    looks = [recount.look(scope) for scope in recount.scopes()]
+    faults = [fault for look in looks for fault in look.faults]
+    faults += recount.look_at_categories() + recount.look_at_users()
+    return recount.Look(sum(look.projects for look in looks), sum(look.votes for look in looks), faults)
+
+
+def number_on(source: Connection) -> None:
+    """Have the target give the ids that the source would have given next.
+
+    Not those after the highest there is: the log tells of projects that are gone, and their ids are not for others.
+    """
+    for each in tables():
+        if "id" in each.c:
+            bulk.number_from(each, 1 + _last_number(source, each))
+
+
+def size(connection: Connection, each: FromClause) -> int:
+    """How many rows there are."""
+    return int(connection.execute(select(func.count()).select_from(each)).scalar_one())
+
+
+def _require_migrated(connection: Connection, which: str) -> None:
+    found, wanted = health.migrations(connection), health.heads()
+    if found != wanted:
+        at = f"at migration {', '.join(found)}" if found else "not migrated"
+        raise Conflict(f"{which} is {at}: set DATABASE_URL to it and run `flask db upgrade`, to {', '.join(wanted)}.")
+
+
+def _selected(each: Table) -> AnySelect:
+    """What a table's rows say by themselves; the counters, which triggers keep, are taken to begin at 0."""
+    return select(*(literal(0).label(c.name) if c in _COUNTED else c for c in _columns(each)))
+
+
+def _columns(each: Table) -> list[Any]:
+    return [column for column in each.c if column.computed is None]
+
+
+_COUNTED = frozenset(COUNTERS.values())
+
+
+def _read(connection: Connection, query: AnySelect) -> Iterator[Sequence[Row[Any]]]:
+    return connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions()
+
+
+def _rows(connection: Connection, query: AnySelect) -> Iterator[Row[Any]]:
+    return (row for rows in _read(connection, query) for row in rows)
+
+
+def _last_number(source: Connection, each: Table) -> int:
+    """The highest id that was ever given."""
+    given = "SELECT seq FROM sqlite_sequence WHERE name = :name"
+    if source.dialect.name == "postgresql":
+        given = "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence(:name, 'id') AS regclass))"
+    last = source.execute(text(given), {"name": each.name}).scalar()
+    return max(last or 0, source.execute(select(func.max(each.c.id))).scalar() or 0)

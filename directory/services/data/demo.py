@@ -1,0 +1,138 @@
+"""The story behind the demo directory: who joined, submitted, was approved or rejected and voted, and when.
+
+Pure: nothing here touches the database. The projects are real, the people are invented.
+"""
+
+import json
+import random
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from directory.models import Role, Status, now
+from directory.services.accounts.passwords import hash_password
+from directory.services.data import zipf
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+ADMIN = "admin"
+PENDING = 8
+REASONS = (
+    "The description does not say what sets this apart from the others in its category.",
+    "Please write the tagline as what the project does, not as an advertisement.",
+    "This looks like the page of a company. Submit the page of the project itself.",
+    "The tags do not fit. Choose those under which somebody would look for it.",
+)
+
+# Days before now.
+FIRST_SIGNUP, LAST_SIGNUP = 300.0, 4.0
+FIRST_SUBMISSION, LAST_DECIDED_SUBMISSION, LAST_SUBMISSION = 280.0, 3.0, 0.05
+LONGEST_WAIT = 2.5
+
+
+@dataclass(slots=True)
+class Person:
+    """An account to be: who, since when, and a password that is known to nobody yet."""
+
+    username: str
+    role: Role
+    joined: datetime
+    password: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    password_hash: str = ""
+    id: int = 0
+
+
+@dataclass(slots=True)
+class Submission:
+    """A project to be: its fields, its owner, and what became of it."""
+
+    fields: dict[str, Any]
+    owner: Person
+    status: Status
+    submitted_at: datetime
+    decided_at: datetime | None
+    reason: str | None
+    votes: list[tuple[Person, datetime]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Story:
+    """All that the demo directory will hold. `people` begins with its administrator."""
+
+    categories: list[dict[str, str]]
+    people: list[Person]
+    submissions: list[Submission]
+
+
+def data(name: str) -> Any:
+    """What a file of the data folder says, by its name without `.json`."""
+    return json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def compose(seed: int) -> Story:
+    """The story as of now, the same for the same seed but for its passwords. Hashes: outside any transaction."""
+    told = data("demo")
+    rng, at = random.Random(seed), now()  # noqa: S311 (a story, no secret)
+    people = _people(told["people"], rng, at)
+    submissions = _submissions(told["projects"], people[1:], rng, at)
+    _vote([s for s in submissions if s.status is Status.LIVE], people[1:], rng, at)
+    for person in people:
+        person.password_hash = hash_password(person.password)
+    return Story(told["categories"], people, submissions)
+
+
+def _people(names: list[str], rng: random.Random, at: datetime) -> list[Person]:
+    step = (FIRST_SIGNUP - LAST_SIGNUP) / len(names)
+    days = [FIRST_SIGNUP - step * (n + rng.random()) for n in range(len(names))]
+    joined = [at - timedelta(days=ago) for ago in days]
+    admin = Person(ADMIN, Role.ADMIN, at - timedelta(days=FIRST_SIGNUP))
+    return [admin, *(Person(name, Role.MEMBER, since) for name, since in zip(names, joined, strict=True))]
+
+
+def _submissions(
+    projects: list[dict[str, Any]], members: list[Person], rng: random.Random, at: datetime
+) -> list[Submission]:
+    """The projects in the order of their submission, which is not that of the data."""
+    shuffled = rng.sample(projects, len(projects))
+    span = FIRST_SUBMISSION - LAST_DECIDED_SUBMISSION
+    # Towards the present they come more often.
+    decided = [LAST_DECIDED_SUBMISSION + span * rng.random() ** 1.5 for _ in shuffled[PENDING:]]
+    waiting = [rng.uniform(LAST_SUBMISSION, 2 * LAST_DECIDED_SUBMISSION) for _ in shuffled[:PENDING]]
+    rejected = dict(zip(rng.sample(range(len(decided)), len(REASONS)), REASONS, strict=True))
+    told = [
+        _submission(fields, members, at - timedelta(days=ago), rng, reason=rejected.get(n))
+        for n, (fields, ago) in enumerate(zip(shuffled[PENDING:], decided, strict=True))
+    ]
+    told += [
+        _submission(fields, members, at - timedelta(days=ago), rng, pending=True)
+        for fields, ago in zip(shuffled[:PENDING], waiting, strict=True)
+    ]
+    return sorted(told, key=lambda submission: submission.submitted_at)
+
+
+def _submission(
+    fields: dict[str, Any],
+    members: list[Person],
+    submitted: datetime,
+    rng: random.Random,
+    *,
+    reason: str | None = None,
+    pending: bool = False,
+) -> Submission:
+    # The first member is there from before the first submission.
+    owner = rng.choice([members[0], *(member for member in members[1:] if member.joined < submitted)])
+    wait = min(timedelta(hours=rng.lognormvariate(2.2, 0.9)), timedelta(days=LONGEST_WAIT))
+    decided = None if pending else submitted + wait
+    status = Status.PENDING if pending else Status.REJECTED if reason else Status.LIVE
+    return Submission(fields, owner, status, submitted, decided, reason)
+
+
+def _vote(live: list[Submission], members: list[Person], rng: random.Random, at: datetime) -> None:
+    """Votes by Zipf's law: the first has nearly everybody's, the rank divides those of the others."""
+    ranked = rng.sample(live, len(live))
+    for submission, weight in zip(ranked, zipf.weights(len(live)), strict=True):
+        size = max(1, round((len(members) - 1) * weight))
+        for voter in rng.sample(members, size):
+            since = max(submission.decided_at or at, voter.joined)
+            submission.votes.append((voter, since + (at - since) * rng.random() ** 2))

@@ -1,0 +1,226 @@
+"""Whether what is kept beside the projects agrees with them, and putting it right where it does not.
+
+Counted again are the votes, the rank, the standing, the tags and the search entry of every project, the counters of the
+categories and the numbers of users. A look takes no locks, so what it finds is a suspicion: between two of its
+statements somebody may have voted. `confirm` looks again under the locks that writers take, and what it finds is a
+fault.
+"""
+
+from collections.abc import Callable, Iterator
+from math import isclose
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select, table, text, update
+
+from directory.db.transactions import on_postgresql, unbounded
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Category, Project, ProjectTag, Standing, Upvote, User, UserCount
+from directory.services.catalog import search
+from directory.services.catalog.queries import COUNTERS
+from directory.services.catalog.ranking import hot
+
+LOOKED_AT_ONCE = 2_000
+CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
+HIGHEST_ID = 2**63 - 1
+
+_STANDING = ("status", "category_id", "upvotes", "hot")  # what a project has and its standing repeats
+_COUNTED = select(User.role, User.status, func.count()).group_by(User.role, User.status)
+
+Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]
+
+
+class Fault(NamedTuple):
+    """Something kept that is wrong: of which project, of the category `name`, or of the accounts; what it says and what
+    is right.
+    """
+
+    kind: str
+    project_id: int | None
+    kept: Any
+    right: Any
+    name: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "search":
+            return f"project {self.project_id}: {'not in' if self.right else 'gone, but still in'} the search index"
+        if self.kind == "standing":
+            return f"project {self.project_id}: standing {'out of date' if self.kept else 'missing'}"
+        others = f"category {self.name}" if self.name else "accounts"
+        where = others if self.project_id is None else f"project {self.project_id}"
+        return f"{where}: {self.kind} {_shown(self.kept)} instead of {_shown(self.right)}"
+
+
+class Look(NamedTuple):
+    """What was seen: how many projects and votes, and what of them seems wrong."""
+
+    projects: int
+    votes: int
+    faults: list[Fault]
+
+    def suspects(self) -> list[int]:
+        """The ids of the projects, there or gone, with which something seems wrong."""
+        return sorted({fault.project_id for fault in self.faults if fault.project_id is not None})
+
+
+def scopes() -> Iterator[Scope]:
+    """Ranges of ids that hold all projects together, some thousands each, and what lies between and beyond them."""
+    low = 0
+    while True:
+        ids = select(Project.id).where(Project.id > low).order_by(Project.id).limit(LOOKED_AT_ONCE).subquery()
+        size, last = db.session.execute(select(func.count(), func.max(ids.c.id))).one()
+        high = last if size == LOOKED_AT_ONCE else HIGHEST_ID
+        yield _between(low + 1, high)
+        if high == HIGHEST_ID:
+            return
+        low = high
+
+
+def look(scope: Scope) -> Look:
+    """Compare the projects of a scope with what is kept beside them."""
+    unbounded()
+    stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
+    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, stands)
+    found = select(*columns).outerjoin(Standing, Standing.project_id == Project.id)
+    projects = list(db.session.execute(found.where(scope(Project.id.expression))))
+    votes = _votes(scope)
+    tags = _tags(scope)
+    indexed = _indexed(scope)
+    faults = [fault for project in projects for fault in _faults(project, votes, tags, indexed)]
+    gone = indexed - {project.id for project in projects}
+    faults += [Fault("search", project_id, True, False) for project_id in sorted(gone)]
+    return Look(len(projects), sum(votes.values()), faults)
+
+
+def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
+    """What is wrong with these projects under their locks; repaired, if asked."""
+    locked = select(Project.id).where(Project.id.in_(ids)).order_by(Project.id)
+    db.session.execute(locked.with_for_update(key_share=True))
+    faults = look(lambda number: number.in_(ids)).faults
+    for fault in faults if repair else ():
+        _REPAIRS[fault.kind](fault)
+    return faults
+
+
+def look_at_categories() -> list[Fault]:
+    """The counters that differ from the projects they count."""
+    unbounded()
+    columns = (Category.id, Category.slug, *COUNTERS.values())
+    kept = list(db.session.execute(select(*columns).order_by(Category.id)))
+    groups = select(Project.category_id, Project.status, func.count()).group_by(Project.category_id, Project.status)
+    counted = {(category_id, status): size for category_id, status, size in db.session.execute(groups)}
+    compared = (
+        Fault(counter.key, None, getattr(category, counter.key), counted.get((category.id, status), 0), category.slug)
+        for category in kept
+        for status, counter in COUNTERS.items()
+    )
+    return [fault for fault in compared if fault.kept != fault.right]
+
+
+def confirm_categories(*, repair: bool) -> list[Fault]:
+    """The counters that differ while nobody may change them; repaired, if asked."""
+    # Who has changed a counter holds its row until the change is committed: it is counted, or not begun.
+    db.session.execute(select(Category.id).order_by(Category.id).with_for_update(key_share=True))
+    faults = look_at_categories()
+    for fault in faults if repair else ():
+        changing = update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right})
+        db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    return faults
+
+
+def look_at_users() -> list[Fault]:
+    """The numbers of users of a role and a status that differ from the users."""
+    unbounded()
+    kept = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
+    counted = {row[:2]: row[2] for row in db.session.execute(_COUNTED)}
+    compared = (
+        Fault(f"{status} {role}s", None, kept.get((role, status), 0), counted.get((role, status), 0))
+        for role, status in sorted({*kept, *counted})
+    )
+    return [fault for fault in compared if fault.kept != fault.right]
+
+
+def confirm_users(*, repair: bool) -> list[Fault]:
+    """The numbers of users that differ while nobody may change them; repaired, if asked."""
+    if on_postgresql():  # with SQLite this transaction is the only one that writes
+        db.session.execute(text("LOCK TABLE user_counts IN SHARE ROW EXCLUSIVE MODE"))
+    faults = look_at_users()
+    if faults and repair:
+        db.session.execute(delete(UserCount), execution_options=UNSYNCHRONISED)
+        db.session.execute(insert(UserCount).from_select(["role", "status", "users"], _COUNTED))
+    return faults
+
+
+def _between(low: int, high: int) -> Scope:
+    return lambda number: number.between(low, high)
+
+
+def _votes(scope: Scope) -> dict[int, int]:
+    query = select(Upvote.project_id, func.count()).where(scope(Upvote.project_id.expression))
+    return dict(db.session.execute(query.group_by(Upvote.project_id)).all())
+
+
+def _tags(scope: Scope) -> dict[int, set[str]]:
+    query = select(ProjectTag.project_id, ProjectTag.tag).where(scope(ProjectTag.project_id.expression))
+    tags: dict[int, set[str]] = {}
+    for project_id, tag in db.session.execute(query):
+        tags.setdefault(project_id, set()).add(tag)
+    return tags
+
+
+def _indexed(scope: Scope) -> set[int]:
+    key: ColumnElement[int] = column("project_id" if on_postgresql() else "rowid")
+    return set(db.session.scalars(select(key).select_from(table("project_search")).where(scope(key))))
+
+
+def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], indexed: set[int]) -> Iterator[Fault]:
+    counted, tagged = votes.get(project.id, 0), tags.get(project.id, set())
+    rank = hot(counted, project.listed_at)
+    if project.upvotes != counted:
+        yield Fault("upvotes", project.id, project.upvotes, counted)
+    elif not isclose(project.hot, rank, rel_tol=1e-12):
+        yield Fault("hot", project.id, project.hot, rank)
+    if not project.stands:
+        yield Fault("standing", project.id, project.stands is not None, True)
+    if tagged != set(project.tags):
+        yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
+    if project.id not in indexed:
+        yield Fault("search", project.id, False, True)
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(value) or "none" if isinstance(value, list) else f"{value:,}"
+
+
+def _recount(fault: Fault) -> None:
+    listed = db.session.execute(select(Project.upvotes, Project.listed_at).where(Project.id == fault.project_id)).one()
+    upvotes = fault.right if fault.kind == "upvotes" else listed.upvotes
+    counters = {"upvotes": upvotes, "hot": hot(upvotes, listed.listed_at)}
+    changing = update(Project).where(Project.id == fault.project_id).values(counters)
+    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+
+
+def _stand(fault: Fault) -> None:
+    db.session.execute(
+        delete(Standing).where(Standing.project_id == fault.project_id), execution_options=UNSYNCHRONISED
+    )
+    project = select(Project.id, *(getattr(Project, name) for name in _STANDING)).where(Project.id == fault.project_id)
+    db.session.execute(insert(Standing).from_select(["project_id", *_STANDING], project))
+
+
+def _retag(fault: Fault) -> None:
+    gone = delete(ProjectTag).where(ProjectTag.project_id == fault.project_id)
+    db.session.execute(gone, execution_options=UNSYNCHRONISED)
+    rows = [{"tag": tag, "project_id": fault.project_id} for tag in fault.right]
+    if rows:
+        db.session.execute(insert(ProjectTag), rows)
+
+
+def _reindex(fault: Fault) -> None:
+    assert fault.project_id is not None  # noqa: S101 (of a category there are other faults)
+    if fault.right:
+        search.index([db.session.get_one(Project, fault.project_id)])
+    else:
+        search.forget(fault.project_id)
+
+
+_REPAIRS = {"upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex}

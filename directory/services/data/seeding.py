@@ -1,0 +1,112 @@
+"""Putting the demo directory into the database: what its story tells, and what of it is not there yet."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from directory.db.errors import refusing
+from directory.errors import Duplicate
+from directory.extensions import db
+from directory.models import Category, Project, Status, User
+from directory.services.accounts.accounts import TAKEN
+from directory.services.data import bulk, wholesale
+from directory.services.data.demo import Person, Story, Submission
+from directory.services.links import url_key
+
+
+@dataclass(slots=True)
+class Planted:
+    """What was added: numbers, and the accounts whose passwords hold."""
+
+    categories: int
+    people: list[Person]
+    statuses: list[Status]
+    votes: int
+
+
+def is_empty() -> bool:
+    """Whether there is neither a project nor a user."""
+    return not has_projects() and db.session.scalar(select(User.id).limit(1)) is None
+
+
+def has_projects() -> bool:
+    """Whether there is any project."""
+    return db.session.scalar(select(Project.id).limit(1)) is not None
+
+
+def plant(story: Story) -> Planted:
+    """Add what of the story is not there yet; accounts and categories that are there stay as they are."""
+    bulk.begin()
+    category_ids, new_categories = add_categories(story.categories)
+    new_people = _add_people(story.people)
+    new = _not_there(story.submissions)
+    first = bulk.reserve(Project, len(new))
+    numbered = list(enumerate(new, first))
+    admin = story.people[0]
+    decided_by = admin.id if admin in new_people else None  # whoever has that name by now decided nothing
+    wholesale.write([_past(s, n, category_ids) for n, s in numbered], decided_by=decided_by)
+    votes = [(voter.id, number, at) for number, s in numbered for voter, at in s.votes]
+    wholesale.write_votes(votes)
+    return Planted(new_categories, new_people, [s.status for s in new], len(votes))
+
+
+def add_categories(wanted: list[dict[str, str]]) -> tuple[dict[str, int], int]:
+    """The ids of the categories by slug, those that are missing added, and how many these were."""
+    slugs = [category["slug"] for category in wanted]
+    query = select(Category.slug, Category.id).where(Category.slug.in_(slugs))
+    there = dict(db.session.execute(query).all())
+    missing = [Category(**category) for category in wanted if category["slug"] not in there]
+    db.session.add_all(missing)
+    db.session.flush()  # for their ids
+    return there | {category.slug: category.id for category in missing}, len(missing)
+
+
+def _add_people(people: list[Person]) -> list[Person]:
+    """Add the accounts that are missing and return these; all of them have their ids then."""
+    query = select(User.username, User.id).where(User.username.in_([person.username for person in people]))
+    there = dict(db.session.execute(query).all())
+    new = [person for person in people if person.username not in there]
+    users = [
+        User(
+            username=person.username,
+            email=f"{person.username}@example.org",
+            password_hash=person.password_hash,
+            role=person.role,
+            created_at=person.joined,
+        )
+        for person in new
+    ]
+    db.session.add_all(users)
+    with refusing(uq_users_username=Duplicate(TAKEN), uq_users_email=Duplicate(TAKEN)):
+        db.session.flush()  # for their ids
+    ids = there | {user.username: user.id for user in users}
+    for person in people:
+        person.id = ids[person.username]
+    return new
+
+
+def _not_there(submissions: list[Submission]) -> list[Submission]:
+    owners = {submission.owner.id for submission in submissions}
+    query = select(Project.owner_id, Project.url_key).where(Project.owner_id.in_(owners))
+    there = {(owner, key) for owner, key in db.session.execute(query)}
+    return [s for s in submissions if (s.owner.id, url_key(s.fields["url"])) not in there]
+
+
+def _past(told: Submission, number: int, category_ids: dict[str, int]) -> wholesale.Draft:
+    return wholesale.Draft(
+        id=number,
+        owner_id=told.owner.id,
+        category_id=category_ids[told.fields["category"]],
+        title=told.fields["title"],
+        tagline=told.fields["tagline"],
+        description=told.fields["description"],
+        url=told.fields["url"],
+        logo_url=None,
+        repository_url=told.fields.get("repository_url"),
+        tags=told.fields["tags"],
+        status=told.status,
+        upvotes=len(told.votes),
+        submitted_at=told.submitted_at,
+        decided_at=told.decided_at,
+        rejection_reason=told.reason,
+    )

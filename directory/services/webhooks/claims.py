@@ -1,0 +1,130 @@
+"""Who delivers what: claims on due deliveries, and what became of each try.
+
+A claim is a lease with a fencing token, committed before anything is sent. Whoever dies leaves a lease that ends, and
+the next to look takes the work up; whoever comes too late holds a token that is no longer in the row, so that what
+they report changes nothing. A try counts once it is reported.
+"""
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CursorResult, delete, literal_column, or_, select, update
+
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Delivery, DeliveryAttempt, DeliveryState
+from directory.services.webhooks.schedule import KEPT, Policy
+
+# Spelt out in the statement: as a parameter, neither database could use the index of the pending ones.
+PENDING = Delivery.state == literal_column("'pending'")
+GONE = 410
+ERROR_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A due delivery that is ours until the lease ends. `tries` went before; `taken` is on the monotonic clock."""
+
+    delivery_id: int
+    webhook_id: str
+    event: str
+    payload: str
+    tries: int
+    token: str
+    at: datetime
+    taken: float = field(default_factory=time.monotonic)
+
+    def age(self) -> float:
+        """The seconds since it was taken."""
+        return time.monotonic() - self.taken
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a try went: the receiver's status, or why there was none; `retry_after` in seconds."""
+
+    status: int | None
+    error: str | None
+    milliseconds: int
+    response: str = ""
+    retry_after: float | None = None
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the receiver took it."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+def waiting(endpoint: str, policy: Policy) -> bool:
+    """Whether an endpoint has something due; a read, so that idle deliverers never hold SQLite's write lock."""
+    return db.session.scalar(_due(endpoint, policy.clock(), policy)) is not None
+
+
+def take(endpoint: str, policy: Policy) -> Claim | None:
+    """Claim the delivery of an endpoint that has been due for longest; None where nothing is due.
+
+    The caller's transaction is an immediate one on SQLite; on PostgreSQL rows that others are claiming are skipped.
+    """
+    at = policy.clock()
+    columns = (Delivery.id, Delivery.webhook_id, Delivery.event, Delivery.payload, Delivery.attempts)
+    query = _due(endpoint, at, policy).with_only_columns(*columns).with_for_update(skip_locked=True)
+    row = db.session.execute(query).one_or_none()
+    if row is None:
+        return None
+    claim = Claim(row.id, row.webhook_id, row.event, row.payload, row.attempts, secrets.token_hex(16), at)
+    lease = {"lease_token": claim.token, "leased_until": at + policy.lease}
+    _change(update(Delivery).where(Delivery.id == claim.delivery_id).values(lease))
+    return claim
+
+
+def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
+    """Write down how a claimed try went, and when the next one is. The delivery's state, or None: the claim is lost."""
+    at, tries = policy.clock(), claim.tries + 1
+    wait = None if outcome.status == GONE else policy.wait(tries, outcome.retry_after)
+    fate: dict[str, Any] = {"state": DeliveryState.PENDING}
+    if outcome.delivered:
+        fate = {"state": DeliveryState.DELIVERED, "settled_at": at}
+    elif wait is None:
+        fate = {"state": DeliveryState.DEAD, "settled_at": at}
+    else:
+        fate["next_attempt_at"] = at + wait
+    fate |= {"attempts": tries, "lease_token": None, "leased_until": None}
+    held = (Delivery.id == claim.delivery_id, Delivery.lease_token == claim.token)
+    if _change(update(Delivery).where(*held).values(fate)) == 0:
+        return None
+    db.session.add(_attempt(claim, outcome))
+    return str(fate["state"])
+
+
+def purge(policy: Policy, most: int = 500) -> int:
+    """Delete deliveries that were settled 90 days ago, with their attempts; how many, `most` at a time."""
+    old = select(Delivery.id).where(Delivery.settled_at < policy.clock() - KEPT).limit(most)
+    ids = list(db.session.scalars(old.with_for_update(skip_locked=True)))
+    return _change(delete(Delivery).where(Delivery.id.in_(ids)))
+
+
+def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
+    # A lease that would last for longer than any does is from before the clock was put back: nobody holds it.
+    stale = Delivery.leased_until > at + 2 * policy.lease
+    free = or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
+    due = select(Delivery.id).where(Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free)
+    return due.order_by(Delivery.next_attempt_at, Delivery.id).limit(1)
+
+
+def _attempt(claim: Claim, outcome: Outcome) -> DeliveryAttempt:
+    return DeliveryAttempt(
+        delivery_id=claim.delivery_id,
+        at=claim.at,
+        status=outcome.status,
+        error=outcome.error and outcome.error[:ERROR_MAX],
+        milliseconds=outcome.milliseconds,
+        response=outcome.response,
+    )
+
+
+def _change(statement: Any) -> int:
+    """The number of rows that a statement changed."""
+    result: CursorResult[Any] = db.session.execute(statement, execution_options=UNSYNCHRONISED)  # type: ignore[assignment]
+    return result.rowcount

@@ -1,0 +1,214 @@
+"""Who may call what: every route by every kind of caller, on a project in every state."""
+
+import pytest
+from sqlalchemy import update
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import User
+from directory.services.accounts import sessions
+from tests.support.browsers import COOKIE
+from tests.support.factories import Api
+from tests.support.routes import Targets, body, routes
+
+CALLERS = ("anonymous", "member", "owner", "other", "suspended", "admin")
+STATES = ("live", "pending", "rejected")
+
+
+def states(live, pending=None, rejected=None):
+    """What each of CALLERS gets of a project in each state; one line where the state makes no difference."""
+    return {"live": live, "pending": pending or live, "rejected": rejected or pending or live}
+
+
+#            anonymous, nobody, owner of the target, owner of another, suspended, admin
+PUBLIC = states("200 200 200 200 401 200")
+MEMBER = states("401 200 200 200 401 200")
+ADMIN = states("401 403 403 403 401 200")
+ABSENT = states("404 404 404 404 401 404")
+OWN = states("401 404 204 404 401 404")
+VOTE = states("401 200 200 200 401 200", pending="401 404 409 404 401 409")
+
+TABLE = {
+    "GET /api/projects": PUBLIC,
+    "POST /api/projects": states("401 201 201 201 401 201"),
+    "GET /api/projects/<id:project_id>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
+    "PUT /api/projects/<id:project_id>": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
+    "DELETE /api/projects/<id:project_id>": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
+    "POST /api/projects/<id:project_id>/upvote": VOTE,
+    "PUT /api/projects/<id:project_id>/upvote": VOTE,
+    "DELETE /api/projects/<id:project_id>/upvote": VOTE,
+    "GET /api/categories": PUBLIC,
+    "POST /api/auth/register": states("201 201 201 201 401 201"),
+    "POST /api/auth/login": PUBLIC,
+    "POST /api/auth/logout": states("401 204 204 204 401 204"),
+    "GET /api/auth/me": MEMBER,
+    "PUT /api/auth/me": MEMBER,
+    "GET /api/auth/sessions": MEMBER,
+    "DELETE /api/auth/sessions": states("401 204 204 204 401 204"),
+    "DELETE /api/auth/sessions/<id:session_id>": OWN,
+    "GET /api/auth/tokens": MEMBER,
+    "POST /api/auth/tokens": states("401 201 201 201 401 201"),
+    "DELETE /api/auth/tokens/<id:token_id>": OWN,
+    "GET /api/admin/projects": ADMIN,
+    "PUT /api/admin/projects/<id:project_id>/approve": states(
+        "401 403 403 403 401 200", "401 403 403 403 401 200", "401 403 403 403 401 409"
+    ),
+    "PUT /api/admin/projects/<id:project_id>/reject": states("401 403 403 403 401 409", "401 403 403 403 401 200"),
+    "PUT /api/admin/projects/<id:project_id>/unpublish": states("401 403 403 403 401 200", "401 403 403 403 401 409"),
+    "GET /api/admin/projects/<id:project_id>/history": ADMIN,
+    "POST /api/admin/projects/decisions": ADMIN,
+    "GET /api/admin/audit": ADMIN,
+    "GET /api/admin/users": ADMIN,
+    "PUT /api/admin/users/<id:user_id>": ADMIN,
+    "GET /api/admin/analytics": ADMIN,
+    "POST /api/admin/categories": states("401 403 403 403 401 201"),
+    "PUT /api/admin/categories/<slug:slug>": ADMIN,
+    "DELETE /api/admin/categories/<slug:slug>": states("401 403 403 403 401 204"),
+    "GET /api/admin/webhooks/deliveries": ADMIN,
+    "POST /api/admin/webhooks/deliveries/<id:delivery_id>/redeliver": states("401 403 403 403 401 202"),
+    "GET /api/docs": PUBLIC,
+    "GET /api/docs/<version>/<name>": ABSENT,
+    "GET /api/openapi.json": PUBLIC,
+    "GET /api/problems": PUBLIC,
+    "GET /api/problems/<code>": PUBLIC,
+    "GET /api/projects.atom": PUBLIC,
+    "GET /healthz": PUBLIC,
+    "GET /readyz": PUBLIC,
+    "GET /metrics": ABSENT,
+}
+
+
+@pytest.fixture
+def people(app, world, request):
+    """A caller of each kind; the owner also as who owns the targets."""
+    users = {name: world.user(f"{name}-1") for name in CALLERS[1:-1]} | {"admin": world.admin()}
+    world.project(users["other"])
+    by_cookie = getattr(request, "param", "token") == "cookie"
+    callers = {name: ByCookie(app, user) if by_cookie else world.caller(user) for name, user in users.items()}
+    # Past the rules, so that the token's row is left: its user's status alone must do.
+    suspend = update(User).where(User.id == users["suspended"].id).values(status="suspended")
+    with app.app_context():
+        transaction(lambda: db.session.execute(suspend))
+    return {"anonymous": Api(app), **callers}, users["owner"]
+
+
+class ByCookie(Api):
+    """A caller by a cookie, of a session of its own for each request: some requests end it."""
+
+    def __init__(self, app, user):
+        super().__init__(app)
+        self.user = user
+
+    def call(self, method, path, json=None, **options):
+        with self.app.app_context():
+            secret = transaction(lambda: sessions.begin(self.user.id, user_agent=""))
+        headers = {"Cookie": f"{COOKIE}={secret}", "Sec-Fetch-Site": "same-origin"}
+        return super().call(method, path, json, headers=headers, **options)
+
+
+def refusal(route, status):
+    """The code that an error of this status must have here."""
+    conflict = "not_votable" if route.rule.endswith("upvote") else "invalid_transition"
+    forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
+    return {401: "unauthenticated", 403: forbidden, 404: "not_found", 409: conflict}.get(status)
+
+
+def test_every_route_has_its_row_and_no_row_is_left_over(app):
+    assert {route.name for route in routes(app)} == TABLE.keys()
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("people", ["token", "cookie"], indirect=True)
+def test_every_caller_gets_what_the_table_says(app, world, people, state):
+    callers, owner = people
+    by_cookie = isinstance(callers["member"], ByCookie)
+    targets = Targets(world, owner)
+    wrong = []
+    for route in routes(app):
+        row = dict(zip(CALLERS, TABLE[route.name][state].split(), strict=True))
+        if by_cookie:
+            row["suspended"] = row["anonymous"]  # a dead cookie is nobody's; a dead token is refused
+        for name, expected in row.items():
+            path, project_id = targets.path(route.rule, state)
+            answer = callers[name].call(route.method, path, body(route, project_id))
+            code = answer.json["code"] if answer.status_code >= 400 else None
+            if (answer.status_code, code) != (int(expected), refusal(route, int(expected))):
+                wrong.append(f"{route.name} by {name}: {answer.status_code} {code} instead of {expected}")
+    assert wrong == []
+
+
+IDS = ("4711", "0", "-1", "9223372036854775807", "9223372036854775808", "99999999999999999999", "x", "%00", "١")
+SLUGS = ("nonsense", "UPPER", "%00", "a" * 51, "%ff", "-")
+
+
+def admin_requests(app):
+    """Every admin route with ids and bodies that would be refused for another reason."""
+    for route in routes(app):
+        if route.rule.startswith("/api/admin/"):
+            for value in SLUGS if "slug" in route.rule else IDS:
+                path = (
+                    route.rule.partition("<")[0] + value + route.rule.partition(">")[2]
+                    if "<" in route.rule
+                    else route.rule
+                )
+                if route.method != "GET":
+                    yield route.method, path, {"data": b"{", "content_type": "application/json"}
+                yield route.method, f"{path}?unknown=1", {"data": b"x" * 70_000, "content_type": "text/plain"}
+
+
+def test_admin_routes_decide_before_they_look_at_id_parameters_or_body(app, people):
+    callers, _owner = people
+    wrong = []
+    for method, path, options in admin_requests(app):
+        for name, expected in (("anonymous", (401, "unauthenticated")), ("member", (403, "admin_required"))):
+            answer = callers[name].call(method, path, **options)
+            if (answer.status_code, answer.json["code"]) != expected:
+                wrong.append(f"{method} {path} by {name}: {answer.status_code} {answer.json['code']}")
+        if callers["admin"].call(method, path, **options).status_code not in {404, 400, 413, 415, 422}:
+            wrong.append(f"{method} {path} by admin")
+    assert wrong == []
+
+
+def test_what_is_not_there_under_admin_is_hidden_too(people):
+    callers, _owner = people
+    for path in ("/api/admin/", "/api/admin/secrets", "/api/admin/projects/", "/api/admin/users/1/2/3"):
+        statuses = [callers[name].get(path).status_code for name in ("anonymous", "suspended", "member", "admin")]
+        assert statuses == [401, 401, 403, 404]
+
+
+def test_an_anonymous_request_to_an_admin_route_asks_the_database_nothing(app, api, statements):
+    for method, path, options in admin_requests(app):
+        api.call(method, path, **options)
+    assert statements == []
+
+
+def test_what_may_not_be_seen_answers_as_what_is_not_there(app, world, people):
+    callers, owner = people
+    hidden = world.project(owner, "pending")
+    for method, end in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/upvote"), ("PUT", "/upvote")):
+        answers = [callers["member"].call(method, f"/api/projects/{n}{end}", {}) for n in (hidden, 4711)]
+        for answer in answers:
+            assert answer.status_code == 404
+            del answer.headers["X-Request-ID"]
+        first, second = ({**each.json, "request_id": None} for each in answers)
+        assert first == second
+        assert sorted(answers[0].headers) == sorted(answers[1].headers)
+
+
+def test_what_only_owner_and_admins_may_see_of_a_project_is_absent_for_others(world, people):
+    callers, owner = people
+    live, pending = world.project(owner), world.project(owner, "pending")
+    for name in ("anonymous", "member", "other"):
+        assert not {"rejection_reason", "queue_position"} & callers[name].get(f"/api/projects/{live}").json.keys()
+    for name in ("owner", "admin"):
+        shown = callers[name].get(f"/api/projects/{pending}").json
+        assert (shown["rejection_reason"], shown["queue_position"]) == (None, 1)
+
+
+def test_nobody_but_oneself_and_admins_sees_an_email(world, people):
+    callers, owner = people
+    project = world.project(owner)
+    for name, caller in callers.items():
+        if name not in {"admin", "suspended"}:
+            for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
+                assert "@example.org" not in caller.get(path).text

@@ -1,0 +1,147 @@
+"""The dashboard: every figure from real rows."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import update
+
+from directory.api import admin as routes
+from directory.cache.store import Kept
+from directory.cache.validator import Changes, Guard, Moment
+from directory.db import deadline
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Project, Upvote, User
+from directory.services import analytics
+from tests.support.factories import Api, World
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def admin(world: World) -> Api:
+    return world.caller(world.admin())
+
+
+def dashboard(admin: Api, query: str = "") -> Any:
+    answer = admin.get(f"/api/admin/analytics{query}")
+    assert answer.status_code == 200, answer.json
+    return answer.json
+
+
+def test_an_empty_directory_is_all_zeros(admin: Api) -> None:
+    figures = dashboard(admin, "?days=3")
+    assert figures["totals"] == {
+        "projects": {"live": 0, "pending": 0, "rejected": 0, "total": 0},
+        "users": {"active": 1, "suspended": 0, "total": 1}, "upvotes": 0,
+    }  # fmt: skip
+    assert figures["review"] == {
+        "queue_length": 0, "oldest_submitted_at": None, "median_seconds_to_decision": None, "approval_rate": None,
+    }  # fmt: skip
+    zeros = {"submissions": 0, "approvals": 0, "rejections": 0, "upvotes": 0}
+    assert [{k: v for k, v in day.items() if k not in {"date", "signups"}} for day in figures["series"]] == [zeros] * 3
+    today = datetime.now(UTC).date()
+    assert [day["date"] for day in figures["series"]][-2:] == [str(today - timedelta(days=1)), str(today)]
+    assert figures["top_projects"] == figures["top_categories"] == []
+
+
+def test_figures_count_what_happened(world: World, admin: Api) -> None:
+    best = world.project(votes=2, category="web")
+    other = world.project(votes=1)
+    world.project(status="rejected")
+    queued = world.project(status="pending")
+    world.user(status="suspended")
+    gone = world.project()
+    admin.delete(f"/api/projects/{gone}")
+    figures = dashboard(admin)
+    assert figures["totals"]["projects"] == {"live": 2, "pending": 1, "rejected": 1, "total": 4}
+    assert figures["totals"]["users"]["suspended"] == 1
+    assert figures["totals"]["upvotes"] == 3
+    assert figures["review"]["queue_length"] == 1
+    assert figures["review"]["oldest_submitted_at"] == admin.get(f"/api/projects/{queued}").json["submitted_at"]
+    assert figures["review"]["approval_rate"] == pytest.approx(0.75)
+    today = figures["series"][-1]
+    assert (today["submissions"], today["approvals"], today["rejections"], today["upvotes"]) == (5, 3, 1, 3)
+    assert today["signups"] == figures["totals"]["users"]["total"]
+    assert [project["id"] for project in figures["top_projects"]] == [best, other]
+    assert figures["top_categories"][0]["live_projects"] == 1
+    assert len(figures["series"]) == 30
+
+
+@pytest.mark.parametrize(("waits", "median"), [([5], 5), ([1, 9], 5), ([1, 2, 100], 2), ([4, 1, 3, 2], 2.5)])
+def test_the_median_wait_is_the_middle_one(
+    app: Flask, world: World, admin: Api, waits: list[int], median: float
+) -> None:
+    for n, wait in enumerate(waits):
+        project = world.project(status="pending")
+        with app.app_context():
+            earlier = datetime.now(UTC) - timedelta(hours=wait)
+            aged = update(Project).where(Project.id == project).values(submitted_at=earlier)
+            transaction(lambda aged=aged: db.session.execute(aged))
+        admin.put(f"/api/admin/projects/{project}/{'approve' if n % 2 else 'reject'}")
+    figures = dashboard(admin, "?days=1")
+    assert figures["review"]["median_seconds_to_decision"] == pytest.approx(median * 3600, abs=60)
+
+
+def test_a_day_is_a_utc_day_and_the_window_ends_today(app: Flask, world: World, admin: Api) -> None:
+    project = world.project(votes=3)
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    instants = [midnight - timedelta(microseconds=1), midnight, midnight - timedelta(days=2)]
+    with app.app_context():
+        votes = list(db.session.query(Upvote).filter_by(project_id=project))
+        keys = [(vote.user_id, at) for vote, at in zip(votes, instants, strict=True)]
+        for user_id, at in keys:
+            dated = update(Upvote).where(Upvote.user_id == user_id).values(created_at=at)
+            transaction(lambda dated=dated: db.session.execute(dated))
+        joined = update(User).where(User.id == keys[0][0]).values(created_at=midnight - timedelta(days=1))
+        transaction(lambda: db.session.execute(joined))
+    series = dashboard(admin, "?days=2")["series"]
+    assert [day["upvotes"] for day in series] == [1, 1]
+    assert series[0]["signups"] == 1
+    assert [day["upvotes"] for day in dashboard(admin, "?days=1")["series"]] == [1]
+
+
+@pytest.mark.parametrize("days", ["0", "366", "x", "1.5", "-1", ""])
+def test_days_are_from_one_to_a_year(admin: Api, days: str) -> None:
+    assert admin.get(f"/api/admin/analytics?days={days}").status_code == 422
+    assert len(dashboard(admin, "?days=365")["series"]) == 365
+
+
+def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    guard: Guard = app.extensions["guard"]
+    moment = Moment(1, Changes())
+    monkeypatch.setattr(guard, "moment", lambda: moment)
+    monkeypatch.setattr(routes, "DASHBOARD_SECONDS", 1e12)  # for no minute to end meanwhile
+    monkeypatch.setattr(deadline, "SECONDS", 60)  # for nobody to have waited long enough
+    kept: Kept[bytes] = app.extensions["dashboards"]
+    came, turn, make = [], kept.turn, analytics.dashboard
+    summed: list[int] = []
+
+    def slow(days: int) -> Any:
+        summed.append(days)
+        until(lambda: len(came) >= 6)
+        return make(days)
+
+    def come(seconds: float) -> Any:
+        came.append(seconds)
+        return turn(seconds)
+
+    monkeypatch.setattr(analytics, "dashboard", slow)
+    monkeypatch.setattr(kept, "turn", come)
+    with ThreadPoolExecutor(6) as pool:
+        told = list(pool.map(lambda _: dashboard(admin), range(6)))
+    assert len(summed) == 1
+    assert told.count(told[0]) == 6
+    moment = Moment(2, Changes())
+    assert dashboard(admin) != told[0]
+    assert len(summed) == 2
+
+
+def test_who_has_waited_for_others_long_enough_sums_up_beside_them(app: Flask, admin: Api) -> None:
+    with app.extensions["dashboards"].turn(0):
+        began = time.monotonic()
+        assert dashboard(admin)["totals"]["users"]["total"] == 1
+        assert time.monotonic() - began >= deadline.SECONDS / 3

@@ -1,0 +1,140 @@
+"""The Atom feed of the newest live projects."""
+
+import re
+from datetime import datetime
+from xml.etree import ElementTree
+
+import pytest
+
+from directory.api import feed as pages
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Project
+from directory.services import feed, submissions
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+HOSTILE = '</title><script>alert(1)</script> & "quotes" ]]> <!-- é 漢'
+
+
+@pytest.fixture
+def read(api):
+    """Fetches and parses the feed."""
+    return lambda: ElementTree.fromstring(api.get("/api/projects.atom").data)
+
+
+def texts(element, name):
+    return [found.text for found in element.iter(f"{ATOM}{name}")]
+
+
+def test_an_entry_tells_of_a_project(api, world, read):
+    owner = world.user("ada")
+    project = world.stored(world.project(owner, description="Two\n\nparagraphs", category="web-apps"))
+    entry = read().find(f"{ATOM}entry")
+    assert entry.findtext(f"{ATOM}title") == project["title"]
+    assert entry.findtext(f"{ATOM}summary") == project["tagline"]
+    assert entry.find(f"{ATOM}content").attrib == {"type": "text"}
+    assert entry.findtext(f"{ATOM}content") == "Two\n\nparagraphs"
+    assert entry.findtext(f"{ATOM}author/{ATOM}name") == "ada"
+    assert entry.find(f"{ATOM}link").attrib == {"rel": "alternate", "href": project["url"]}
+    assert entry.find(f"{ATOM}category").attrib["term"] == "web-apps"
+    assert datetime.fromisoformat(entry.findtext(f"{ATOM}published")) == project["published_at"]
+    assert datetime.fromisoformat(entry.findtext(f"{ATOM}updated")) == project["updated_at"]
+
+
+def test_the_feed_has_all_that_atom_asks_for(api, world, read):
+    for _ in range(2):
+        world.project()
+    answer, root = api.get("/api/projects.atom"), read()
+    assert answer.content_type == "application/atom+xml; charset=utf-8"
+    assert answer.data.startswith(b"<?xml version='1.0' encoding='utf-8'?>")
+    assert root.tag == f"{ATOM}feed"
+    for element in (root, *root.iter(f"{ATOM}entry")):
+        for name in ("id", "title", "updated"):
+            assert len(element.findall(f"{ATOM}{name}")) == 1
+    assert all(re.fullmatch(r"[0-9T:.-]+Z", instant) for instant in texts(root, "updated"))
+    assert all(re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", name) for name in texts(root, "id"))
+    assert len(set(texts(root, "id"))) == 3
+    assert root.find(f"{ATOM}link").attrib == {
+        "rel": "self", "type": "application/atom+xml", "href": "/api/projects.atom",
+    }  # fmt: skip
+
+
+def test_an_empty_feed_is_one_too(read):
+    root = read()
+    assert len(texts(root, "id")) == len(texts(root, "title")) == len(texts(root, "updated")) == 1
+
+
+def test_only_live_projects_stand_in_it_newest_first_and_fifty_at_most(world, read, monkeypatch):
+    ids = [world.project(status=status) for status in ("pending", "rejected", *("live",) * 4)]
+    live = [world.stored(project_id)["title"] for project_id in ids[2:]]
+    assert texts(read(), "title")[1:] == live[::-1]
+    monkeypatch.setattr(feed, "SIZE", 3)
+    world.vote(ids[2], world.user())  # a write, so that no kept answer is given again
+    assert texts(read(), "title")[1:] == live[:0:-1]
+    monkeypatch.undo()
+    assert feed.SIZE == 50
+
+
+def test_it_changes_when_a_project_does(app, world, read):
+    owner = world.user()
+    ids = [world.project(owner) for _ in range(2)]
+    before = read().findtext(f"{ATOM}updated")
+    with app.app_context():
+        changes = {"tagline": "Another one"}
+        transaction(lambda: submissions.edit(ids[0], changes, by=owner, review_on_edit="never"))
+    root = read()
+    assert root.findtext(f"{ATOM}updated") > before
+    assert datetime.fromisoformat(root.findtext(f"{ATOM}updated")) == world.stored(ids[0])["updated_at"]
+
+
+def test_it_need_not_be_sent_twice(api, world):
+    world.project()
+    tag = api.get("/api/projects.atom").headers["ETag"]
+    again = api.get("/api/projects.atom", headers={"If-None-Match": tag})
+    assert (again.status_code, again.data) == (304, b"")
+    world.project()
+    assert api.get("/api/projects.atom", headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_whoever_asks_gets_the_same(api, world):
+    owner = world.admin()
+    world.project(owner)
+    world.project(owner, status="pending")
+    assert world.caller(owner).get("/api/projects.atom").data == api.get("/api/projects.atom").data
+
+
+def test_hostile_text_stays_text(api, world, read):
+    world.project(title=HOSTILE, tagline=HOSTILE, description=HOSTILE, url="https://example.org/?a=1&b='")
+    entry = read().find(f"{ATOM}entry")
+    found = [entry.findtext(f"{ATOM}{name}") for name in ("title", "summary", "content")]
+    assert found == [HOSTILE] * 3
+    assert entry.find(f"{ATOM}link").attrib["href"] == "https://example.org/?a=1&b='"
+    assert b"<script" not in api.get("/api/projects.atom").data
+
+
+def test_what_xml_cannot_hold_does_not_break_it(app, world, read):
+    project_id = world.project()
+    with app.app_context():
+        transaction(lambda: db.session.get(Project, project_id).__setattr__("tagline", "a\x0b\ufffe\x1bb"))
+    assert read().findtext(f"{ATOM}entry/{ATOM}summary") == "a\ufffd\ufffd\ufffdb"
+
+
+def test_two_directories_give_no_name_twice(world, context):
+    one = world.stored(world.project())
+    other = {**one, "created_at": one["created_at"].replace(year=2001)}
+    assert feed.name_of(one) == feed.name_of(dict(one))
+    assert feed.name_of(one) != feed.name_of(other) != feed.name()
+    assert feed.name() == feed.name()
+
+
+def test_the_feed_keeps_its_name_whatever_comes_and_goes(api, world, read):
+    owner = world.user()
+    first = world.project(owner)
+    name = texts(read(), "id")[0]
+    world.caller(owner).delete(f"/api/projects/{first}")
+    world.project()
+    assert texts(read(), "id")[0] == name
+
+
+def test_the_path_in_it_is_its_own(app):
+    assert any(rule.rule == pages.PATH for rule in app.url_map.iter_rules())

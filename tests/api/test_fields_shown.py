@@ -1,0 +1,196 @@
+"""Nothing but the listed fields is shown: what each route gives to whom, member by member."""
+
+import pytest
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import DeliveryAttempt
+from tests.support.factories import Api
+from tests.support.routes import Targets, body, operation, routes
+
+
+def below(name, *members):
+    return {f"{name}.{member}" for member in members}
+
+
+# What is shown, written out here once more: a field that is added to a schema or to a query has to be added here too.
+PROJECT = {
+    "id", "slug", "title", "tagline", "description", "url", "repository_url", "logo_url", "tags", "category.slug",
+    "category.name", "status", "upvotes", "has_upvoted", "owner.id", "owner.username", "created_at", "updated_at",
+    "submitted_at", "published_at",
+}  # fmt: skip
+OWN = PROJECT | {"rejection_reason"}
+OWN_DETAIL = OWN | {"queue_position"}
+ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at"}
+USER = ACCOUNT | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
+USER |= below("stats.projects", "live", "pending", "rejected", "total")
+SESSION = {"id", "created_at", "last_seen_at", "user_agent", "current"}
+TOKEN = {"id", "name", "created_at", "expires_at", "last_used_at"}
+VOTE = {"project_id", "upvoted", "upvotes"}
+CATEGORY = {"slug", "name", "description", "live_projects"}
+# An actor is null where the command line acted.
+AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
+DELIVERY = {
+    "id", "webhook_id", "event", "endpoint", "project_id", "state", "created_at", "next_attempt_at", "delivered_at",
+} | below("attempts[]", "at", "status", "error", "milliseconds", "response")  # fmt: skip
+DASHBOARD = {"generated_at"} | below("totals.projects", "live", "pending", "rejected", "total")
+DASHBOARD |= below("totals", "users.active", "users.suspended", "users.total", "upvotes")
+DASHBOARD |= below(
+    "review", "queue_length", "oldest_submitted_at", "median_seconds_to_decision", "approval_rate"
+) | below("series[]", "date", "submissions", "approvals", "rejections", "upvotes", "signups")
+DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
+DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
+CURSORS = below("pagination", "limit", "next_cursor", "prev_cursor")
+PAGES = CURSORS | below("pagination", "page", "total", "pages")
+
+
+def items(members, pagination=frozenset()):
+    """A list of such things."""
+    return below("items[]", *members) | pagination
+
+
+def members(value, name=""):
+    """The names of all members of an answer, with those that they are members of."""
+    if isinstance(value, dict) and value:
+        return set().union(*(members(each, f"{name}.{key}".strip(".")) for key, each in value.items()))
+    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        return set().union(*(members(each, f"{name}[]") for each in value))
+    return {name}
+
+
+@pytest.fixture
+def owner(world):
+    return world.user("owner")
+
+
+@pytest.fixture
+def callers(app, world, owner):
+    """Everybody to whom something may be shown."""
+    return {
+        "anonymous": Api(app),
+        "another": world.caller(world.user()),
+        "owner": world.caller(owner),
+        "admin": world.caller(world.admin()),
+    }
+
+
+def shown(caller, *request):
+    """The members of the answer to a request, or the code of its refusal."""
+    answer = caller.call(*request)
+    return members(answer.json) if answer.status_code < 400 else answer.json["code"]
+
+
+def everywhere(anonymous, another, owner, admin):
+    return {"anonymous": anonymous, "another": another, "owner": owner, "admin": admin}
+
+
+@pytest.mark.parametrize("status", ["live", "pending", "rejected"])
+def test_a_project_shows_what_each_caller_may_see(world, callers, owner, status):
+    project = world.project(owner, status)
+    found = {name: shown(caller, "GET", f"/api/projects/{project}") for name, caller in callers.items()}
+    strangers = PROJECT if status == "live" else "not_found"
+    assert found == everywhere(strangers, strangers, OWN_DETAIL, OWN_DETAIL)
+
+
+@pytest.mark.parametrize("query", ["", "?sort=popular", "?sort=upvotes", "?q=things", "?owner=owner", "?tag=tag"])
+def test_the_public_list_shows_what_each_caller_may_see(world, callers, owner, query):
+    world.project(owner, "live", votes=1, tags=["tag"])
+    found = {name: shown(caller, "GET", f"/api/projects{query}") for name, caller in callers.items()}
+    assert found == everywhere(items(PROJECT, PAGES), items(PROJECT, PAGES), items(OWN, PAGES), items(OWN, PAGES))
+
+
+@pytest.mark.parametrize("status", ["pending", "rejected"])
+def test_the_lists_of_what_is_not_live_show_it_to_its_owner_and_administrators_alone(world, callers, owner, status):
+    world.project(owner, status)
+    found = {name: shown(caller, "GET", f"/api/projects?status={status}") for name, caller in callers.items()}
+    assert found == everywhere("unauthenticated", {"items"} | PAGES, items(OWN, PAGES), items(OWN, PAGES))
+
+
+def test_the_list_of_ones_own_shows_all_of_each_and_nothing_of_others(world, callers, owner):
+    for status in ("live", "pending", "rejected"):
+        world.project(owner, status)
+    found = {name: shown(caller, "GET", "/api/projects?owner=me") for name, caller in callers.items()}
+    assert found == everywhere("unauthenticated", {"items"} | PAGES, items(OWN, PAGES), {"items"} | PAGES)
+
+
+@pytest.mark.parametrize("query", ["", "?status=pending", "?status=rejected", "?q=things", "?sort=oldest"])
+def test_the_queue_and_the_administrators_list_show_projects_to_them_alone(world, callers, owner, query):
+    for status in ("live", "pending", "rejected"):
+        world.project(owner, status)
+    found = {name: shown(caller, "GET", f"/api/admin/projects{query}") for name, caller in callers.items()}
+    assert found == everywhere("unauthenticated", "admin_required", "admin_required", items(OWN, PAGES))
+
+
+# To the caller who gets most: the owner where there is one, else an administrator.
+ANSWERS = {
+    "GET /api/projects": items(OWN, PAGES),
+    "GET /api/projects/<id:project_id>": OWN_DETAIL,
+    "POST /api/projects": OWN_DETAIL,
+    "PUT /api/projects/<id:project_id>": OWN_DETAIL,
+    "POST /api/projects/<id:project_id>/upvote": VOTE,
+    "PUT /api/projects/<id:project_id>/upvote": VOTE,
+    "DELETE /api/projects/<id:project_id>/upvote": VOTE,
+    "GET /api/admin/projects": items(OWN, PAGES),
+    "PUT /api/admin/projects/<id:project_id>/approve": OWN_DETAIL,
+    "PUT /api/admin/projects/<id:project_id>/reject": OWN_DETAIL,
+    "PUT /api/admin/projects/<id:project_id>/unpublish": OWN_DETAIL,
+    "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *OWN_DETAIL)}),
+    "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
+    "GET /api/admin/audit": items(AUDIT, CURSORS),
+    "GET /api/admin/users": items(USER, PAGES),
+    "PUT /api/admin/users/<id:user_id>": USER,
+    "GET /api/admin/analytics": DASHBOARD,
+    "GET /api/admin/webhooks/deliveries": items(DELIVERY, CURSORS),
+    "POST /api/admin/webhooks/deliveries/<id:delivery_id>/redeliver": DELIVERY,
+    "POST /api/admin/categories": CATEGORY,
+    "PUT /api/admin/categories/<slug:slug>": CATEGORY,
+    "GET /api/categories": items(CATEGORY),
+    "POST /api/auth/register": ACCOUNT,
+    "POST /api/auth/login": ACCOUNT,
+    "GET /api/auth/me": ACCOUNT,
+    "PUT /api/auth/me": ACCOUNT,
+    "GET /api/auth/sessions": items(SESSION),
+    "GET /api/auth/tokens": items(TOKEN),
+    "POST /api/auth/tokens": TOKEN | {"token"},
+    "GET /healthz": {"status"},
+}
+WAITING = {
+    "PUT /api/admin/projects/<id:project_id>/approve",
+    "PUT /api/admin/projects/<id:project_id>/reject",
+    "POST /api/admin/projects/decisions",
+}
+
+
+def attempted(app, delivery_id):
+    """The delivery, after it has failed."""
+    with app.app_context():
+        transaction(lambda: db.session.add(DeliveryAttempt(delivery_id=delivery_id, error="timeout", milliseconds=5)))
+    return delivery_id
+
+
+@pytest.fixture
+def ask(app, world):
+    """Sends each route a request that it takes, as an administrator who owns what it names."""
+    admin = world.admin()
+    caller, targets = world.caller(admin), Targets(world, admin)
+    caller.put(f"/api/projects/{world.project(admin, votes=1)}", {"title": "Changed"})  # by somebody, for the log
+    targets.session()
+    delivery = attempted(app, targets.delivery())
+
+    def send(route):
+        if route.rule.endswith("/redeliver"):
+            return caller.post(route.rule.replace("<id:delivery_id>", str(delivery))).json
+        path, project_id = targets.path(route.rule, "pending" if route.name in WAITING else "live")
+        if "<" not in route.rule and route.name in WAITING:
+            project_id = world.project(admin, "pending")
+        anybody = Api(app) if route.rule in ("/api/auth/login", "/api/auth/register") else caller
+        answer = anybody.call(route.method, path, body(route, project_id))
+        assert answer.status_code < 300, (route.name, answer.json)
+        return answer.json
+
+    return send
+
+
+def test_every_route_shows_those_members_and_no_others(app, ask):
+    answering = [route for route in routes(app) if operation(app, route).answer and route.rule != "/readyz"]
+    assert {route.name: members(ask(route)) for route in answering} == ANSWERS

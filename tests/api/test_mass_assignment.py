@@ -1,0 +1,94 @@
+"""Nothing but the listed fields is writable: each column of each table is refused by name wherever it is sent."""
+
+import pytest
+from sqlalchemy import select
+
+from directory.extensions import db
+from tests.support.routes import Targets, body, operation, unsafe
+
+MORE = {
+    "is_admin", "current", "has_upvoted", "owner", "actor", "stats", "pagination", "queue_position", "from", "to",
+    "code", "current_status", "password_confirmation", "admin", "__class__", "_method", "user", "project", "upvoted",
+}  # fmt: skip
+VALUE = {"role": "admin", "status": "live", "is_admin": True}
+
+# What each route takes, written out here once more: a field that is added to a schema has to be added here too.
+PROJECT = {"title", "tagline", "description", "url", "category", "repository_url", "logo_url", "tags"}
+WRITABLE = {
+    "POST /api/projects": PROJECT,
+    "PUT /api/projects/<id:project_id>": PROJECT,
+    "POST /api/auth/register": {"username", "email", "password"},
+    "POST /api/auth/login": {"login", "password"},
+    "PUT /api/auth/me": {"email", "password", "current_password"},
+    "POST /api/auth/tokens": {"name", "expires_at"},
+    "PUT /api/admin/projects/<id:project_id>/approve": {"reason"},
+    "PUT /api/admin/projects/<id:project_id>/reject": {"reason"},
+    "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason"},
+    "POST /api/admin/projects/decisions": {"decision", "ids", "reason"},
+    "PUT /api/admin/users/<id:user_id>": {"role", "status"},
+    "POST /api/admin/categories": {"slug", "name", "description"},
+    "PUT /api/admin/categories/<slug:slug>": {"slug", "name", "description"},
+}
+
+
+def columns():
+    """The names of all columns of all tables."""
+    return {column.name for table in db.metadata.tables.values() for column in table.columns}
+
+
+def everything(app):
+    """Every row of every table."""
+    with app.app_context():
+        tables = db.metadata.sorted_tables
+        return {table.name: sorted(map(repr, db.session.execute(select(table)))) for table in tables}
+
+
+@pytest.fixture
+def admin(world):
+    return world.caller(world.admin())
+
+
+@pytest.fixture
+def targets(world):
+    return Targets(world, world.user())
+
+
+def test_the_fields_that_may_be_written_are_these_and_no_others(app):
+    taken = {route.name: set(operation(app, route).body.fields) for route in unsafe(app)}
+    assert {name: fields for name, fields in taken.items() if fields} == WRITABLE
+
+
+def test_each_column_of_each_table_is_refused_by_name_and_changes_nothing(app, admin, targets):
+    wrong = []
+    admin.get("/api/auth/me")  # records the token's use, once
+    for route in unsafe(app):
+        path, project_id = targets.path(route.rule, "pending")
+        given = body(route, project_id) or {}
+        before = everything(app)
+        for name in sorted(
+            (columns() | MORE | {"id", "version", "upvotes", "owner_id"}) - WRITABLE.get(route.name, set())
+        ):
+            answer = admin.call(route.method, path, {**given, name: VALUE.get(name, 1)})
+            pointers = [error["pointer"] for error in answer.json.get("errors", [])] if answer.is_json else []
+            if (answer.status_code, pointers) != (422, [f"#/{name}"]):
+                wrong.append(f"{route.name} took {name}: {answer.status_code} {pointers}")
+        if everything(app) != before:
+            wrong.append(f"{route.name} changed something")
+    assert wrong == []
+
+
+def test_all_unknown_fields_are_named_at_once(admin, world):
+    given = {"title": "x", "owner_id": 1, "status": "live", "upvotes": 1}
+    answer = admin.put(f"/api/projects/{world.project()}", given)
+    assert {error["pointer"] for error in answer.json["errors"]} == {"#/owner_id", "#/status", "#/upvotes"}
+
+
+def test_the_same_body_without_the_extra_field_is_taken(app, admin, targets):
+    refused = []
+    for route in unsafe(app):
+        path, project_id = targets.path(route.rule, "pending" if "unpublish" not in route.rule else "live")
+        if body(route, project_id) is not None:
+            answer = admin.call(route.method, path, body(route, project_id))
+            if answer.status_code not in {200, 201}:
+                refused.append(f"{route.name}: {answer.status_code} {answer.json}")
+    assert refused == []

@@ -1,0 +1,101 @@
+"""Deliveries by the administrators' routes, and what the probes and the metrics ask for. On both databases."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from directory.db.transactions import transaction
+from directory.models import now
+from directory.services.webhooks import deliveries, outbox
+from directory.services.webhooks.outbox import Endpoint
+from tests.support.factories import World
+from tests.support.outbox import drain, endpoint, lane, put, quick, row
+from tests.support.receiver import SECRET, Receiver, status
+
+PATH = "/api/admin/webhooks/deliveries"
+
+
+@pytest.fixture
+def receiver() -> Any:
+    with Receiver(status(200, b"thank you\nsecond line")) as one:
+        yield one
+
+
+@pytest.fixture
+def here(receiver: Receiver) -> Endpoint:
+    return endpoint(receiver.url)
+
+
+def made(app: Flask, to: Endpoint, count: int = 1, **columns: Any) -> list[int]:
+    with app.app_context():
+        return put(to, count, **columns)
+
+
+def test_administrators_see_deliveries_with_their_attempts(app: Flask, world: World, here: Endpoint) -> None:
+    [one] = made(app, here, project_id=7)
+    admin = world.caller(world.admin())
+    [fresh] = admin.get(f"{PATH}?state=pending").json["items"]
+    assert (fresh["attempts"], fresh["delivered_at"]) == ([], None)
+    assert fresh["next_attempt_at"].endswith("Z")
+
+    drain(lane(app, here, quick()))
+    [told] = admin.get(PATH).json["items"]
+
+    assert told["id"] == one
+    assert (told["state"], told["next_attempt_at"], told["endpoint"]) == ("delivered", None, here.name)
+    assert told["delivered_at"].endswith("Z")
+    [attempt] = told["attempts"]
+    assert attempt.keys() == {"at", "status", "error", "milliseconds", "response"}
+    assert (attempt["status"], attempt["error"], attempt["response"]) == (200, None, "thank you\nsecond line")
+
+
+def test_administrators_send_again_with_the_same_id(
+    app: Flask, world: World, here: Endpoint, receiver: Receiver
+) -> None:
+    [one] = made(app, here)
+    drain(lane(app, here, quick()))
+    answer = world.caller(world.admin()).post(f"{PATH}/{one}/redeliver")
+
+    assert answer.status_code == 202
+    assert (answer.json["state"], answer.json["delivered_at"], len(answer.json["attempts"])) == ("pending", None, 1)
+    drain(lane(app, here, quick()))
+    first, second = receiver.received
+    assert first.id == second.id == answer.json["webhook_id"]
+    assert world.caller(world.admin()).post(f"{PATH}/999/redeliver").status_code == 404
+
+
+def test_deliveries_are_counted_and_the_oldest_that_waits_is_known(app: Flask, here: Endpoint) -> None:
+    with app.app_context():
+        assert deliveries.oldest_undelivered_age() is None
+        assert deliveries.counts() == {"pending": 0, "delivered": 0, "dead": 0, "retrying": 0}
+    made(app, here, state="dead", settled_at=now(), created_at=now() - timedelta(days=9))
+    made(app, here, created_at=now() - timedelta(hours=1), attempts=2)
+    made(app, here)
+
+    with app.app_context():
+        assert deliveries.counts() == {"pending": 2, "delivered": 0, "dead": 1, "retrying": 1}
+        age = deliveries.oldest_undelivered_age()
+        assert age is not None
+        assert 3600 <= age < 7200
+
+
+def test_one_event_for_two_endpoints_has_one_id_and_two_fates(app: Flask, world: World, here: Endpoint) -> None:
+    other = endpoint("https://other.example/y")
+    deaf = Endpoint("https://deaf.example/", (SECRET,), "standard", frozenset())
+    project_id = world.project(status="pending")
+    with app.app_context():
+        transaction(
+            lambda: outbox.enqueue("project.approved", project_id, by=None, endpoints=[here, other, deaf], reason="so")
+        )
+    drain(lane(app, here, quick()))
+
+    with app.app_context():
+        first, second = row(1), row(2)
+        assert first.webhook_id == second.webhook_id
+        assert (first.state, second.state) == ("delivered", "pending")
+        event = json.loads(first.payload)
+        assert event["data"]["approved_by"] is None
+        assert event["data"]["reason"] == "so"

@@ -1,0 +1,72 @@
+"""Which path asks for which plain read: the short way finds what the map of routes does."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from directory.api.schemas.projects import ProjectDetail
+from directory.cache.routes import Reads
+from directory.http.access import public
+from directory.http.converters import HIGHEST_ID
+from directory.http.endpoint import operation
+from tests.cache.test_middleware import plain_of
+
+
+def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(app: Flask) -> None:
+    reads, chance = Reads(app), Random(1)
+    ends = [
+        "0",
+        "1",
+        "01",
+        "-1",
+        "+1",
+        "1.0",
+        "x",
+        "",
+        "1/",
+        "1/upvote",
+        "x1",
+        "1x",
+        "\u0661",
+        "1\n",
+    ]
+    numbers = [HIGHEST_ID - 1, HIGHEST_ID, HIGHEST_ID + 1, 10**30, *(chance.randrange(2**64) for _ in range(200))]
+    befores = ["/api/projects", "/api/projects/", "/api/categories", "/api/users", "/api", "", "/api/Projects"]
+    found = 0
+    for before in befores:
+        for end in [*ends, *map(str, numbers)]:
+            plain = plain_of(f"{before}/{end}")
+            by_map, by_id = reads.find(plain), reads.by_id(plain)
+            together = by_map is not None and by_map.view.operation.together is not None
+            assert (by_id is not None) == together, plain
+            if by_map is not None and by_id is not None:
+                assert (by_map.rule, by_map.view, [*by_map.arguments.values()]) == (by_id.rule, by_id.view, [by_id.id])
+                found += 1
+    assert found > 50
+    assert reads.by_id(plain_of("/api/projects/1", "page=1")) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "rule"),
+    [
+        ("GET", "/api/things"),
+        ("GET", "/api/things/<int:number>"),
+        ("GET", "/api/things/<id:number>.json"),
+        ("GET", "/api/things/<id:number>-<id:other>"),
+        ("GET", "/api/<slug:kind>/<id:number>"),
+        ("POST", "/api/things/<id:number>"),
+    ],
+)
+def test_what_is_not_one_thing_by_its_id_cannot_be_read_together(make_app: Any, method: str, rule: str) -> None:
+    app = make_app()
+
+    @public
+    @operation(answer=ProjectDetail(), tier="read", etag=True, together=lambda _ids: [])
+    def thing(**_arguments: Any) -> None:
+        """Nothing."""
+
+    app.add_url_rule(rule, "thing", thing, methods=[method])
+    with pytest.raises(RuntimeError, match="cannot be read together"):
+        Reads(app)

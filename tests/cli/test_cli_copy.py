@@ -1,0 +1,120 @@
+"""flask copy: everything of one database in another, whichever way it goes."""
+
+import sys
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+
+from directory.cli import copy as copy_command
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.services.data import bulk, copying
+from tests.cli.test_cli_console import Terminal
+from tests.conftest import Database
+from tests.support import riches
+from tests.support.copies import emptied, held, run, target
+from tests.support.factories import PASSWORD, Api, World
+
+__all__ = ["emptied", "run", "target"]
+
+
+def test_each_table_is_copied_or_made_anew_or_left_behind_on_purpose(context: None) -> None:
+    assert set(db.metadata.tables.values()) - set(copying.tables()) == {
+        db.metadata.tables["sessions"],
+        db.metadata.tables["project_tags"],
+        db.metadata.tables["standings"],
+        db.metadata.tables["user_counts"],
+    }
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(tables=riches.everything())
+def test_whatever_a_table_can_hold_survives(
+    app: Flask, target: Flask, database: Database, emptied: Database, run: Any, tables: Any
+) -> None:
+    for app_, kept in ((app, database), (target, emptied)):
+        with app_.app_context():
+            db.session.remove()
+            db.engine.dispose()
+        kept.reset()
+    with app.app_context():
+        transaction(lambda: riches.write(tables))
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert held(target) == held(app)
+    assert len(held(app)["upvotes"]) == len(tables["users"])
+
+
+def signed_in(app: Flask, username: str) -> str:
+    """The cookie of a new session."""
+    login = {"login": username, "password": PASSWORD}
+    return str(Api(app).post("/api/auth/login", login).headers["Set-Cookie"]).partition(";")[0]
+
+
+def test_the_service_goes_on_where_it_was(app: Flask, target: Flask, world: World, run: Any) -> None:
+    ada, grace = world.user("ada"), world.admin("grace")
+    projects = [world.project(ada, status, title=f"Zebra {status}", tags=["a", "b"]) for status in ("live", "rejected")]
+    world.vote(projects[0], grace)
+    gone = world.project(ada)
+    token, cookie = world.caller(ada).token, signed_in(app, "ada")
+    assert Api(app, token).delete(f"/api/projects/{gone}").status_code == 204
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-2:] == [
+        "Recounted 2 projects and 1 vote: all is right.",
+        "Copied. 1 session stayed behind: everybody signs in anew.",
+    ]
+    for path in ("/api/projects?q=zeb", "/api/projects?owner=me&tag=b", "/api/categories", "/api/auth/me"):
+        answers = [Api(one, token).get(path) for one in (app, target)]
+        assert answers[0].json == answers[1].json, path
+        assert answers[1].status_code == 200
+    before, after = (Api(one).get("/api/auth/me", headers={"Cookie": cookie}).status_code for one in (app, target))
+    assert (before, after) == (200, 401)
+    assert signed_in(target, "grace")
+    # The log still tells of the project that is gone, so its number is nobody else's.
+    assert World(target).project(status="pending") == gone + 1
+
+
+def test_what_it_shows_is_every_table_with_its_rows(app: Flask, world: World, run: Any) -> None:
+    world.project(votes=2)
+    lines = [line.split() for line in run().output.splitlines()]
+    assert lines[0] == ["TABLE", "SOURCE", "TARGET", "ROWS"]
+    shown = {line[0]: line[1:] for line in lines[1:-2]}
+    with app.app_context():
+        left_out = {"sessions", "standings", "user_counts"}
+        assert shown.keys() == (db.metadata.tables.keys() - left_out) | {"project_search"}
+    assert shown["upvotes"] == ["2", "2", "the", "same"]
+    assert shown["deliveries"] == ["0", "0", "the", "same"]
+
+
+def test_an_empty_directory_is_copied_and_can_be_once_more(target: Flask, run: Any) -> None:
+    assert [run().exit_code for _ in range(2)] == [0, 0]
+    assert World(target).user().id == 1
+
+
+def test_no_more_than_a_chunk_is_ever_held(world: World, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.project(votes=7)
+    taken: list[int] = []
+    load = bulk.load
+    monkeypatch.setattr(copying, "READ_AT_ONCE", 3)
+    monkeypatch.setattr(bulk, "load", lambda each, names, rows: (taken.append(len(rows)), load(each, names, rows)))
+    assert run().exit_code == 0
+    assert max(taken) == 3
+    assert taken.count(3) >= 4
+
+
+def test_who_watches_sees_a_bar(world: World, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.project(votes=2)
+    screens = []
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        screens.append(Terminal())
+        monkeypatch.setattr(sys, "stderr", screens[-1])
+        return progress(*arguments, **options)
+
+    progress = copy_command.Progress
+    monkeypatch.setattr(copy_command, "Progress", watched)
+    assert run().exit_code == 0
+    assert "100%" in screens[0].getvalue()

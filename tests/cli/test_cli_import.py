@@ -1,0 +1,222 @@
+"""flask import: many submissions out of a file, each held to what the API asks for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select, update
+
+from directory.cli import rows
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import AuditEntry, Category, Delivery, Project, User
+from directory.services import submissions
+from directory.services.data import import_export
+from tests.conftest import ENVIRONMENT
+from tests.support.factories import World
+
+
+@pytest.fixture
+def run(app: Flask, world: World) -> Any:
+    """Runs `flask import -` over bytes, with a category `tools` and the administrator `boss` there."""
+    world.category("tools")
+    world.admin("boss")
+    return importer(app)
+
+
+def importer(app: Flask) -> Any:
+    runner = app.test_cli_runner(catch_exceptions=False)
+
+    def run(given: Any, *arguments: str, file: str = "-") -> Any:
+        data = given if isinstance(given, bytes) else jsonl(*given)
+        return runner.invoke(args=["import", file, *arguments], input=data)
+
+    return run
+
+
+def jsonl(*projects: dict[str, Any]) -> bytes:
+    return "".join(json.dumps(project) + "\n" for project in projects).encode()
+
+
+def project(number: int = 1, **fields: Any) -> dict[str, Any]:
+    given = {"title": f"Project {number}", "tagline": "It does things", "category": "tools"}
+    return {**given, "url": f"https://example.org/{number}", **fields}
+
+
+def stored(app: Flask) -> list[Project]:
+    with app.app_context():
+        return list(db.session.scalars(select(Project).order_by(Project.id)))
+
+
+def size(app: Flask, model: Any) -> Any:
+    with app.app_context():
+        return db.session.scalar(select(func.count()).select_from(model))
+
+
+def test_a_row_becomes_a_pending_submission_of_the_first_administrator(app: Flask, run: Any, world: World) -> None:
+    world.admin("later")
+    links = {"repository_url": "https://git.example.org/x", "logo_url": None}
+    full = project(title="  Größe ", description="a\r\nb", tags=["a", "b"], **links)
+    result = run([full])
+    assert (result.exit_code, result.output) == (0, "imported 1, unchanged 0, refused 0\n")
+    (found,) = stored(app)
+    seen = world.stored(found.id)
+    assert seen["owner"]["username"] == "boss"
+    assert (seen["title"], seen["description"], seen["slug"]) == ("Größe", "a\nb", "grosse")
+    assert (seen["repository_url"], seen["logo_url"], seen["tags"]) == ("https://git.example.org/x", None, ["a", "b"])
+    assert (seen["status"], seen["published_at"], seen["upvotes"], seen["version"]) == ("pending", None, 0, 1)
+
+
+def test_a_row_is_stored_as_the_api_would_have_stored_it(app: Flask, run: Any, world: World) -> None:
+    with app.app_context():
+        boss = import_export.default_owner()
+        assert boss is not None
+        transaction(lambda: submissions.submit(project(1, tags=["x"]), by=boss, notify=[]))
+    run([project(2, tags=["x"])])
+    columns = [column.key for column in Project.__table__.columns]
+    first, second = ({name: getattr(row, name) for name in columns} for row in stored(app))
+    differing = {name for name in columns if first[name] != second[name]}
+    assert differing == {"id", "title", "slug", "url", "url_key", "hot", "listed_at"} | {
+        name for name in columns if name in {"created_at", "updated_at", "submitted_at"}
+    }
+
+
+def test_live_rows_are_published_and_logged_without_counting_as_decisions(app: Flask, run: Any, api: Any) -> None:
+    assert run([project(1), project(2)], "--status", "live").exit_code == 0
+    assert [item["title"] for item in api.get("/api/projects?q=project").json["items"]] == ["Project 2", "Project 1"]
+    with app.app_context():
+        entries = list(db.session.scalars(select(AuditEntry).where(AuditEntry.action == "project.approved")))
+    assert [(e.actor_id, e.from_state, e.to_state, e.waited_seconds) for e in entries] == [
+        (None, "pending", "live", None)
+    ] * 2
+    assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
+
+
+def test_every_row_leaves_one_submission_in_the_log(app: Flask, run: Any) -> None:
+    run([project(number) for number in range(5)])
+    ids = [row.id for row in stored(app)]
+    with app.app_context():
+        entries = db.session.execute(select(AuditEntry.action, AuditEntry.project_id).order_by(AuditEntry.id))
+        assert [tuple(entry) for entry in entries] == [("project.submitted", number) for number in ids]
+
+
+def test_a_second_run_adds_nothing(app: Flask, run: Any) -> None:
+    given = [project(1), project(2), project(3, url="http://www.example.org:80/1/#same")]
+    assert run(given).output == "imported 2, unchanged 1, refused 0\n"
+    again = run(given)
+    assert (again.exit_code, again.output) == (0, "imported 0, unchanged 3, refused 0\n")
+    assert size(app, AuditEntry) == 2
+
+
+def test_another_owner_may_have_the_same_projects(run: Any, world: World) -> None:
+    world.user("ida")
+    run([project(1)])
+    assert run([project(1)], "--owner", "ida").output == "imported 1, unchanged 0, refused 0\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (jsonl(project(url="ftp://example.org")), "url: Must be an absolute URL that begins with http:// or https://."),
+        (jsonl(project(colour="red")), "colour: Unknown field."),
+        (jsonl({"title": "T"}), "tagline: Missing data for required field."),
+        (jsonl(project(9, category="none")), "category: There is no category 'none'."),
+        (jsonl(project(tags=["a", "B"])), "tags/1: Use 1 to 32 of a-z and 0-9 in words joined by single hyphens."),
+        (b'{"title": "a", "title": "b"}\n', 'The row names "title" twice in one object.'),
+        (b'{"title": \n', "The row is not well-formed JSON at column 10."),
+        (b"[1]\n", "The row is no object."),
+        (b'"\xff"\n', "The row is not UTF-8 at byte 1."),
+        (b'{"title": "\\ud800"}\n', "title: Must not hold half of a surrogate pair."),
+    ],
+)
+def test_a_bad_row_is_named_by_its_line_and_reason_and_the_others_go_in(
+    app: Flask, run: Any, line: bytes, says: str
+) -> None:
+    result = run(jsonl(project(1)) + b"\n" + line + jsonl(project(2)))
+    assert result.exit_code == 1
+    assert f"line 3: {says}\n" in result.stderr
+    assert result.stdout == "imported 2, unchanged 0, refused 1\n"
+    assert [row.title for row in stored(app)] == ["Project 1", "Project 2"]
+
+
+def test_refusals_come_in_the_order_of_the_lines(run: Any) -> None:
+    result = run([project(1, category="none"), project(2, title=""), project(3, category="none")])
+    assert [line.split(":")[0] for line in result.stderr.splitlines()] == ["line 1", "line 2", "line 3"]
+
+
+def test_missing_categories_are_made_if_asked_for(app: Flask, run: Any) -> None:
+    given = [project(1, category="web-frameworks"), project(2, category="tools"), project(3, category="web-frameworks")]
+    assert run(given, "--create-categories").output == "imported 3, unchanged 0, refused 0\n"
+    with app.app_context():
+        columns = (Category.slug, Category.name, Category.pending_projects)
+        rows = db.session.execute(select(*columns).order_by(Category.id))
+        assert list(map(tuple, rows)) == [("tools", "Tools", 1), ("web-frameworks", "Web frameworks", 2)]
+
+
+def test_a_second_run_makes_no_category_for_what_is_there_already(app: Flask, run: Any) -> None:
+    given = [project(1, category="tools")]
+    run(given, "--create-categories")
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(Category).values(slug="dev-tools")))
+    assert run(given, "--create-categories").output == "imported 0, unchanged 1, refused 0\n"
+    assert size(app, Category) == 1
+
+
+def test_many_rows_go_in_by_batches(app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_export, "TAKEN_AT_ONCE", 3)
+    assert run([project(number) for number in range(8)]).output == "imported 8, unchanged 0, refused 0\n"
+    assert [row.title for row in stored(app)] == [f"Project {number}" for number in range(8)]
+
+
+def test_a_url_that_was_taken_in_between_is_seen_at_the_second_try(
+    app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run([project(1)])
+    unseen = [set()]
+    held = import_export._held
+    monkeypatch.setattr(import_export, "_held", lambda *args: unseen.pop() if unseen else held(*args))
+    assert run([project(1), project(2)]).output == "imported 1, unchanged 1, refused 0\n"
+    assert unseen == []
+
+
+def test_nobody_is_notified(make_app: Any) -> None:
+    events = ["project.submitted", "project.approved"]
+    endpoint = {"url": "https://hook.example.org/", "secret": "x" * 32, "events": events}
+    app = make_app(**ENVIRONMENT, WEBHOOK_ENDPOINTS=json.dumps([endpoint]))
+    World(app).admin("boss")
+    assert importer(app)([project(1)], "--status", "live", "--create-categories").exit_code == 0
+    assert size(app, Delivery) == 0
+
+
+def test_an_import_needs_an_owner(app: Flask, world: World) -> None:
+    world.user("ida")
+    world.admin("boss")
+    with app.app_context():
+        transaction(lambda: db.session.execute(User.__table__.update().values(status="suspended")))
+    run = importer(app)
+    nobody = run([project(1)])
+    assert nobody.exit_code == 1
+    assert nobody.stderr.startswith("Error: There is no administrator to own the projects. Add one by `flask users ")
+    assert run([project(1)], "--owner", "eva").stderr == "Error: There is no account named 'eva'.\n"
+
+
+def test_the_format_follows_from_the_name_unless_it_is_given(app: Flask, run: Any, tmp_path: Path) -> None:
+    table = b"title,tagline,url,category\nA,B,https://example.org/a,tools\n"
+    for name in ("a.csv", "b.CSV"):
+        (tmp_path / name).write_bytes(table)
+        assert run(b"", file=str(tmp_path / name)).exit_code == 0
+    assert run(table, "--format", "csv").output == "imported 0, unchanged 1, refused 0\n"
+    (tmp_path / "rows.txt").write_bytes(jsonl(project(2)))
+    assert run(b"", file=str(tmp_path / "rows.txt")).output == "imported 1, unchanged 0, refused 0\n"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_row(run: Any) -> None:
+    assert run(rows.BOM + jsonl(project(1))).exit_code == 0
+    table = rows.BOM + b"title,tagline,url,category\nA,B,https://example.org/a,tools\n"
+    assert run(table, "--format", "csv").exit_code == 0
+
+
+def test_an_empty_file_imports_nothing(run: Any) -> None:
+    assert run(b"").output == "imported 0, unchanged 0, refused 0\n"

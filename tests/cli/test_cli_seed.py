@@ -1,0 +1,210 @@
+"""flask seed without numbers: the demo directory."""
+
+import random
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+from sqlalchemy.orm import aliased
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import AuditEntry, Category, Project, Status, Upvote, User, now
+from directory.services.accounts import accounts
+from directory.services.accounts.passwords import verify_password
+from directory.services.data import demo, seeding
+from tests.conftest import ENVIRONMENT
+from tests.support.factories import PASSWORD, Api, World
+
+
+@pytest.fixture
+def run(app: Flask) -> Any:
+    """Runs `flask seed …`."""
+    return lambda *arguments: seed(app, *arguments)
+
+
+def seed(app: Flask, *arguments: str) -> Any:
+    return app.test_cli_runner(catch_exceptions=False).invoke(args=["seed", *arguments])
+
+
+def scalar(app: Flask, query: Any) -> Any:
+    with app.app_context():
+        return db.session.scalar(query)
+
+
+def size(app: Flask, model: Any, *conditions: Any) -> Any:
+    return scalar(app, select(func.count()).select_from(model).where(*conditions))
+
+
+def test_the_demo_is_a_directory_in_use(app: Flask, run: Any, api: Api) -> None:
+    result = run()
+    assert result.exit_code == 0
+    first = result.output.splitlines()[0]
+    assert first.startswith("Seeded 12 categories, 25 users, 63 projects (51 live, 8 pending, 4 rejected) and ")
+    assert size(app, Upvote) == int(first.split()[-2])
+    assert api.get("/api/projects").json["pagination"]["total"] == 51
+    top = [p["upvotes"] for p in api.get("/api/projects?sort=upvotes&limit=51").json["items"]]
+    assert top[0] > 3 * top[5] > 0
+    assert api.get("/api/projects?q=flask").json["items"][0]["title"] == "Flask"
+
+
+def test_counters_ranks_tags_and_search_are_right_afterwards(app: Flask, run: Any) -> None:
+    run()
+    result = app.test_cli_runner().invoke(args=["recount", "--check"])
+    assert result.exit_code == 0, result.output
+
+
+def test_the_two_passwords_shown_are_those_of_the_administrator_and_a_member(run: Any, api: Api) -> None:
+    rows = [line.split() for line in run().output.splitlines()[-2:]]
+    for (username, password, role), expected in zip(rows, ("admin", "member"), strict=True):
+        answer = api.post("/api/auth/login", {"login": username, "password": password})
+        assert answer.status_code == 200
+        assert answer.json["role"] == role == expected
+
+
+def test_passwords_are_random_and_everybody_has_another(app: Flask) -> None:
+    stories = [demo.compose(1), demo.compose(1)]
+    passwords = [person.password for story in stories for person in story.people]
+    assert len(set(passwords)) == 50
+    with app.app_context():
+        transaction(lambda: seeding.plant(stories[0]))
+        for person in stories[0].people:
+            user = accounts.find(person.username)
+            assert user is not None
+            assert verify_password(user.password_hash, person.password)
+
+
+def test_one_seed_tells_one_story_and_another_a_different_one() -> None:
+    def told(number: int) -> list[Any]:
+        submissions = demo.compose(number).submissions
+        return [
+            (s.fields["title"], s.owner.username, s.status, s.reason, sorted(voter.username for voter, _ in s.votes))
+            for s in submissions
+        ]
+
+    assert told(7) == told(7)
+    assert told(7) != told(8)
+
+
+def test_no_two_runs_share_more_than_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    random.seed(1)
+    first = demo.compose(3).people[0].password
+    random.seed(1)
+    assert demo.compose(3).people[0].password != first
+
+
+def test_everything_happened_in_its_order_and_before_now(app: Flask, run: Any) -> None:
+    run()
+    owner, voter = aliased(User), aliased(User)
+    with app.app_context():
+        for at, joined in db.session.query(Project.created_at, owner.created_at).join(
+            owner, owner.id == Project.owner_id
+        ):
+            assert joined < at
+        votes = select(Upvote.created_at, Project.published_at, voter.created_at)
+        votes = votes.join(Project, Project.id == Upvote.project_id).join(voter, voter.id == Upvote.user_id)
+        for voted, published, joined in db.session.execute(votes):
+            assert published <= voted
+            assert joined <= voted
+        moments = (Project.updated_at, Project.published_at, Upvote.created_at, User.created_at, AuditEntry.at)
+        for moment in moments:
+            assert db.session.scalar(select(func.max(moment))) < now()
+        published = list(db.session.scalars(select(Project.published_at).where(Project.status == Status.LIVE)))
+        assert (max(published) - min(published)).days > 100
+
+
+def test_the_log_tells_of_every_submission_and_decision(app: Flask, run: Any) -> None:
+    run()
+    with app.app_context():
+        admin = accounts.find("admin")
+        assert admin is not None
+        entries = list(db.session.scalars(select(AuditEntry).order_by(AuditEntry.id)))
+        assert [entry.at for entry in entries] == sorted(entry.at for entry in entries)
+        by_project: dict[Any, list[AuditEntry]] = {}
+        for entry in entries:
+            by_project.setdefault(entry.project_id, []).append(entry)
+        projects = list(db.session.scalars(select(Project)))
+        assert by_project.keys() == {project.id for project in projects}
+        for project in projects:
+            submitted, *decided = by_project[project.id]
+            assert submitted.action == "project.submitted"
+            assert (submitted.actor_id, submitted.at) == (project.owner_id, project.submitted_at)
+            assert [entry.to_state for entry in decided] == ([] if project.status == "pending" else [project.status])
+            for entry in decided:
+                assert entry.actor_id == admin.id
+                assert entry.reason == project.rejection_reason
+                assert entry.waited_seconds == (entry.at - submitted.at).total_seconds() > 0
+
+
+def test_rejections_have_their_reasons(app: Flask, run: Any) -> None:
+    run()
+    with app.app_context():
+        reasons = list(db.session.scalars(select(Project.rejection_reason).where(Project.status == Status.REJECTED)))
+    assert sorted(reasons) == sorted(demo.REASONS)
+
+
+@pytest.mark.parametrize("maker", ["user", "project"])
+def test_if_empty_leaves_a_directory_alone_that_holds_anything(app: Flask, run: Any, world: World, maker: str) -> None:
+    getattr(world, maker)()
+    before = size(app, User)
+    result = run("--if-empty")
+    assert (result.exit_code, result.output) == (0, "Nothing seeded: the directory is not empty.\n")
+    assert size(app, User) == before
+
+
+def test_if_empty_seeds_an_empty_directory(app: Flask, run: Any) -> None:
+    assert run("--if-empty").exit_code == 0
+    assert size(app, Project) == 63
+
+
+def test_projects_that_are_there_keep_the_demo_out(app: Flask, run: Any, world: World) -> None:
+    world.project()
+    result = run()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: There are projects already: --force adds to them.\n"
+    assert size(app, Project) == 1
+
+
+def test_a_forced_second_run_adds_nothing(app: Flask, run: Any) -> None:
+    run()
+    before = [size(app, model) for model in (Project, User, Upvote, Category, AuditEntry)]
+    result = run("--force")
+    expected = "Seeded 0 categories, 0 users, 0 projects (0 live, 0 pending, 0 rejected) and 0 votes.\n"
+    assert (result.exit_code, result.output) == (0, expected)
+    assert [size(app, model) for model in (Project, User, Upvote, Category, AuditEntry)] == before
+
+
+def test_an_administrator_who_is_there_stays_and_has_decided_nothing(app: Flask, run: Any, world: World) -> None:
+    admin = world.admin("admin")
+    result = run()
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1].split()[2] == "member"
+    with app.app_context():
+        user = accounts.find("admin")
+        assert user is not None
+        assert verify_password(user.password_hash, PASSWORD)
+    assert size(app, AuditEntry, AuditEntry.actor_id == admin.id) == 0
+
+
+def test_an_address_of_the_demo_that_somebody_has_leaves_all_as_it_was(app: Flask, run: Any) -> None:
+    with app.app_context():
+        transaction(lambda: accounts.register("someone", "anneke_v@example.org", "x"))
+    result = run()
+    assert (result.exit_code, result.stderr) == (1, "Error: This username or e-mail address is taken.\n")
+    assert size(app, Category) == 0
+    assert size(app, Project) == 0
+
+
+def test_production_is_seeded_by_force_alone(make_app: Any) -> None:
+    app = make_app(**{**ENVIRONMENT, "APP_ENV": "production"})
+    refused = seed(app)
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        "Error: This is production (APP_ENV): --force seeds all the same.\n",
+    )
+    passed = seed(app, "--if-empty")
+    assert (passed.exit_code, passed.output) == (0, "Nothing seeded: this is production (APP_ENV).\n")
+    assert size(app, User) == 0
+    assert seed(app, "--force").exit_code == 0
+    assert size(app, Project) == 63

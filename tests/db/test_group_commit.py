@@ -1,0 +1,197 @@
+"""What several requests want, done at once: nothing is lost, nobody refused for another or left waiting."""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory.db import deadline
+from directory.db.group_commit import Combined
+from directory.errors import Unavailable
+from directory.extensions import db
+from directory.seats import Seats
+from tests.greenlets import gather
+from tests.support.waiting import until
+
+WITHIN = 30.0
+
+
+class Work:
+    """Doubles numbers, and notes how it was asked."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+        self.batches: list[list[int]] = []
+        self.alone: list[int] = []
+        self.fails: Callable[[list[int]], None] = lambda _items: None
+        self.hinders: Callable[[int], object] = lambda _item: None
+        self.repeatable: set[int] = set()
+        self.left: list[float] = []
+        self.combined: Combined[int, int] = Combined(self._alone, self._together, self.repeatable.__contains__)
+
+    def _alone(self, item: int) -> int:
+        self.alone.append(item)
+        self.hinders(item)
+        return 2 * item
+
+    def _together(self, items: list[int]) -> list[int]:
+        self.batches.append(items)
+        self.left.append(deadline.left(60))
+        self.fails(items)
+        return [2 * item for item in items]
+
+    def told(self, *items: int, seconds: list[float] | None = None) -> list[Any]:
+        return gather(self.app, *[partial(self.combined, item) for item in items], seconds=seconds)
+
+
+@pytest.fixture
+def work(app: Flask) -> Work:
+    return Work(app)
+
+
+def failed(app: Flask) -> DBAPIError:
+    """An error that the database itself tells."""
+    with app.app_context(), pytest.raises(DBAPIError) as caught:
+        db.session.execute(text("SELECT * FROM nowhere"))
+    return caught.value
+
+
+def test_several_are_done_together_and_each_gets_its_own(work: Work) -> None:
+    assert work.told(1, 2, 2, 5, 4) == [2, 4, 4, 10, 8]
+    assert work.batches == [[1, 2, 2, 5, 4]]
+    assert work.alone == []
+
+
+def test_one_that_is_served_alone_is_done_alone(app: Flask, work: Work) -> None:
+    with app.app_context():
+        assert work.combined(7) == 14
+    assert (work.batches, work.alone) == ([], [7])
+
+
+def test_many_threads_each_get_their_own(work: Work) -> None:
+    told: list[bool] = []
+
+    def serve(thread: int) -> None:
+        for start in range(thread * 1000, thread * 1000 + 300, 6):
+            items = range(start, start + 6)
+            told.append(work.told(*items) == [2 * item for item in items])
+
+    threads = [threading.Thread(target=serve, args=[n]) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert told == [True] * 400
+    done = [item for batch in work.batches for item in batch]
+    assert sorted(done) == sorted(n * 1000 + i for n in range(8) for i in range(300))
+
+
+UNSENT = (DBAPIError("x", None, Exception("connection refused")), PoolTimeout(), Unavailable())
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_what_was_not_done_together_is_done_for_each_alone(
+    app: Flask, work: Work, kind: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The database refused it, or was not even asked."""
+    error = [failed(app), *UNSENT][kind]
+    caplog.set_level("INFO", "directory.db.group_commit")
+
+    def fails(_items: list[int]) -> None:
+        raise error
+
+    work.fails = fails
+    assert work.told(2, 3, 4) == [4, 6, 8]
+    assert sorted(work.alone) == [2, 3, 4]
+    assert [record.message for record in caplog.records] == ["not done together"]
+
+
+@pytest.mark.parametrize("kind", ["lost", "fault", "end"])
+def test_what_may_have_been_done_is_done_again_only_where_that_is_harmless(app: Flask, work: Work, kind: str) -> None:
+    """And the next are served, whatever it was."""
+    refused = failed(app)
+    error = {
+        "lost": DBAPIError("x", None, refused.orig or refused, connection_invalidated=True),
+        "fault": KeyError("ours"),
+        "end": SystemExit(),
+    }[kind]
+
+    def fails(items: list[int]) -> None:
+        if 2 in items:
+            raise error
+
+    work.fails = fails
+    work.repeatable.add(4)
+    assert work.told(2, 3, 4) == [error, error, 8]
+    assert work.alone == [4]
+    assert work.told(5, 6) == [10, 12]
+
+
+def test_who_is_stuck_alone_holds_up_none_of_the_others(app: Flask, work: Work) -> None:
+    ended: list[int] = []
+    others = threading.Event()
+
+    def fails(_items: list[int]) -> None:
+        raise Unavailable
+
+    def hinders(item: int) -> None:
+        if item == 1:
+            assert others.wait(WITHIN)
+
+    def ask(item: int) -> None:
+        work.combined(item)
+        ended.append(item)
+        if len(ended) == 3:
+            others.set()
+
+    work.fails, work.hinders = fails, hinders
+    assert gather(app, *[partial(ask, item) for item in (1, 2, 3, 4)]) == [None] * 4
+    assert ended[-1] == 1
+
+
+def test_who_has_no_time_left_does_not_begin_again(work: Work) -> None:
+    def fails(_items: list[int]) -> None:
+        time.sleep(0.2)
+        raise Unavailable
+
+    work.fails = fails
+    told = work.told(1, 2, seconds=[0.1, 60])
+    assert isinstance(told[0], Unavailable)
+    assert told[1] == 4
+    assert work.alone == [2]
+
+
+def test_who_gets_a_seat_when_his_time_is_over_does_not_begin(work: Work) -> None:
+    def fails(_items: list[int]) -> None:
+        raise Unavailable
+
+    work.fails = fails
+    work.hinders = lambda _item: time.sleep(0.3)
+    seats, told = Seats(1), []
+    seats.put(lambda: told.append(work.told(1, 2, 3, seconds=[0.2, 0.2, 60])))
+    until(lambda: bool(told))
+    assert told[0][0] == 2
+    assert isinstance(told[0][1], Unavailable)
+    assert told[0][2] == 6
+    assert work.alone == [1, 3]
+
+
+def test_together_it_takes_no_longer_than_any_of_them_has(work: Work) -> None:
+    assert work.told(0, 1, 2, seconds=[20.0, 7.0, 13.0]) == [0, 2, 4]
+    assert 5 < work.left[0] <= 7
+    with deadline.within(20):
+        with deadline.until(time.monotonic() + 5):
+            assert deadline.left(60) <= 5
+        with deadline.until(time.monotonic() + 50):
+            assert deadline.left(60) <= 20
+        assert 19 < deadline.left(60) <= 20
+    with deadline.until(time.monotonic() + 5):
+        assert deadline.left(60) <= 5
+    assert deadline.left(60) == 60

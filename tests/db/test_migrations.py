@@ -1,0 +1,150 @@
+"""Migrations: up and down on both databases, in step with the models; and what the schema itself enforces."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import flask_migrate
+import pytest
+from alembic.script import ScriptDirectory
+from flask import Flask
+from sqlalchemy import event, inspect, text
+from sqlalchemy.exc import DatabaseError, IntegrityError
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.services import health, moderation
+from directory.services.data import recount
+from tests.conftest import ENVIRONMENT, Database
+from tests.support.factories import Api, World
+
+
+@pytest.fixture(autouse=True)
+def _at_head_afterwards(app: Flask) -> Any:
+    yield
+    with app.app_context():
+        db.session.remove()
+        flask_migrate.upgrade()
+
+
+def test_the_models_and_the_migrations_say_the_same(app: Flask) -> None:
+    with app.app_context():
+        flask_migrate.check()
+
+
+def test_the_newest_migration_is_told_by_the_files_numbers() -> None:
+    assert health.heads() == tuple(ScriptDirectory(str(health.MIGRATIONS)).get_heads())
+
+
+def test_it_is_migrated_from_wherever_the_command_is_given(database: Database, tmp_path: Path) -> None:
+    (tmp_path / "migrations").mkdir()
+    app = str(health.MIGRATIONS.parent / "wsgi.py")
+    command = [sys.executable, "-m", "flask", "--app", app, "db", "current"]
+    environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": database.url}
+    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    assert f"{health.heads()[0]} (head)" in said
+
+
+def test_a_server_loads_no_alembic(database: Database) -> None:
+    code = "import sys, wsgi; print({'alembic', 'flask_migrate', 'requests'} & {*sys.modules})"
+    environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": database.url}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=health.MIGRATIONS.parent, env=environment, capture_output=True
+    )
+    assert (ran.stdout.strip(), ran.stderr) == (b"set()", b"")
+
+
+def test_every_step_goes_down_and_up_again(app: Flask) -> None:
+    with app.app_context():
+        flask_migrate.downgrade(revision="base")
+        assert set(inspect(db.engine).get_table_names()) == {"alembic_version"}
+        if db.engine.dialect.name == "postgresql":
+            with db.engine.connect() as connection:
+                left = "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
+                assert connection.scalars(text(left)).all() == []
+        flask_migrate.upgrade()
+        flask_migrate.check()
+
+
+def test_a_migration_that_rebuilds_a_table_keeps_its_children(app: Flask, world: World, database: Database) -> None:
+    if database.backend == "postgresql":
+        return  # there ALTER TABLE changes a table in place
+    world.project(votes=2)
+    with app.app_context():
+        before = db.session.scalar(text("SELECT count(*) FROM upvotes"))
+        db.session.remove()
+        with db.engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+        flask_migrate.downgrade(revision="0001")
+        flask_migrate.upgrade()
+        assert db.session.scalar(text("SELECT count(*) FROM upvotes")) == before == 2
+
+
+def test_what_is_written_while_the_standings_are_filled_is_told_by_them(
+    app: Flask, world: World, database: Database
+) -> None:
+    if database.backend == "sqlite":
+        return  # nobody else writes there meanwhile
+    voted, gone, fan = world.project(), world.project(), world.user()
+
+    def meanwhile(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement == "ANALYZE standings":
+            world.vote(voted, fan)
+            run(app, f"DELETE FROM projects WHERE id = {gone}")
+            world.project(votes=2)
+
+    with app.app_context():
+        flask_migrate.downgrade(revision="0006")
+        event.listen(db.engine, "before_cursor_execute", meanwhile)
+        flask_migrate.upgrade()
+        event.remove(db.engine, "before_cursor_execute", meanwhile)
+        assert recount.look(lambda number: number > 0) == (2, 3, [])
+
+
+def test_what_was_there_before_is_found_by_search_after_going_down_and_up(app: Flask, world: World, api: Api) -> None:
+    title, tagged = world.project(title="Grüße vom See"), world.project(tags=["wörter"], status="pending")
+    with app.app_context():
+        flask_migrate.downgrade(revision="0001")
+        flask_migrate.upgrade()
+        assert recount.look(lambda number: number > 0) == (2, 0, [])
+        transaction(lambda: moderation.decide(tagged, "approve", by=None, notify=[]))
+    for words, project in (("GRUSSE see", title), ("worter", tagged)):
+        assert [one["id"] for one in api.get("/api/projects", query_string={"q": words}).json["items"]] == [project]
+
+
+def run(app: Flask, statement: str) -> None:
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(text(statement))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE projects SET status = 'gone'", "UPDATE projects SET upvotes = -1", "UPDATE users SET role = 'root'",
+        "UPDATE projects SET published_at = NULL", "UPDATE users SET status = 'gone'",
+        "UPDATE projects SET owner_id = 999", "DELETE FROM users", "DELETE FROM categories",
+        "UPDATE categories SET live_projects = -1", "INSERT INTO upvotes SELECT * FROM upvotes",
+        "UPDATE users SET username = 'same'", "UPDATE users SET email = 'same'",
+    ],
+)  # fmt: skip
+def test_the_database_refuses_what_must_not_be(app: Flask, world: World, statement: str) -> None:
+    world.project(votes=2)
+    with pytest.raises(IntegrityError):
+        run(app, statement)
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM audit_entries", "UPDATE audit_entries SET reason = 'x'"])
+def test_the_log_is_append_only(app: Flask, world: World, statement: str) -> None:
+    world.project()
+    with pytest.raises(DatabaseError, match="append-only"):
+        run(app, statement)
+
+
+def test_a_project_takes_its_votes_and_tags_along(app: Flask, world: World) -> None:
+    world.project(votes=2, tags=["a", "b"])
+    run(app, "DELETE FROM projects")
+    with app.app_context():
+        for table in ("upvotes", "project_tags"):
+            assert db.session.scalar(text(f"SELECT count(*) FROM {table}")) == 0

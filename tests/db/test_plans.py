@@ -1,0 +1,233 @@
+"""How the databases answer the hot statements: by an index in the wanted order, reading and sorting no whole table."""
+
+import re
+from typing import Any
+
+import psycopg
+import pytest
+from flask import Flask
+from sqlalchemy import Connection, event, select, text
+
+from directory.extensions import db
+from directory.models import Project, Session, Token, User
+from directory.services.accounts import sessions
+from directory.services.catalog import queries
+from tests.support.factories import Api, World
+
+SIZE = 3_000
+
+
+class Plans(list[tuple[str, Any]]):
+    """The statements that ran, with their parameters."""
+
+    def note(self, _conn: Any, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
+        if statement.startswith(("SELECT", "WITH")):
+            self.append((statement, parameters))
+
+    def explained(self) -> list[str]:
+        """The plan of each."""
+        how = "EXPLAIN" if db.engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+        with db.engine.connect() as connection:
+            rows = [_explained(connection, f"{how} {sql}", given) for sql, given in self]
+        return ["\n".join(str(row[-1]) for row in plan) for plan in rows]
+
+
+def _explained(connection: Connection, sql: str, given: Any) -> list[Any]:
+    if "$1" not in sql:
+        return list(connection.exec_driver_sql(sql, given).fetchall())
+    cursor = psycopg.RawCursor(connection.connection.dbapi_connection)
+    rows = cursor.execute(sql, given).fetchall()
+    # The plan for these values, and the one for all that PostgreSQL may keep instead.
+    cursor.execute("SET plan_cache_mode = force_generic_plan")
+    cursor.execute(sql.replace("EXPLAIN", "PREPARE kept AS", 1))
+    rows += cursor.execute(f"EXPLAIN EXECUTE kept({', '.join(['NULL'] * len(given))})").fetchall()
+    cursor.execute("DEALLOCATE kept")
+    cursor.execute("RESET plan_cache_mode")
+    return rows
+
+
+def plans(app: Flask, caller: Api, path: str) -> list[str]:
+    """The plans of what a request asks the database, all but who calls."""
+    caller.get(path)  # the token's first use is written
+    noted = Plans()
+    with app.app_context():
+        engine = db.engine
+        event.listen(engine, "before_cursor_execute", noted.note)
+        answer = caller.get(path, headers={"If-None-Match": '"another"', "Cookie": "no=lane"})
+        event.remove(engine, "before_cursor_execute", noted.note)
+        assert answer.status_code == 200, answer.json
+        return [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "token_hash" not in sql]
+
+
+@pytest.fixture
+def many(app: Flask) -> Flask:
+    """A directory of some size, its statistics gathered."""
+    sizes = ["--projects", str(SIZE), "--users", "300", "--votes", str(2 * SIZE)]
+    assert app.test_cli_runner().invoke(args=["seed", *sizes]).exit_code == 0
+    with app.app_context(), db.engine.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            # As autovacuum does in time: until then the words just written wait outside of their index.
+            connection.exec_driver_sql("VACUUM ANALYZE")
+    return app
+
+
+def test_every_hot_list_walks_an_index_that_is_in_its_order(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    category = admin.get("/api/categories").json["items"][0]["slug"]
+    paths = [f"/api/projects?sort={sort}{narrow}" for sort in ("newest", "upvotes", "popular")
+             for narrow in ("", f"&category={category}", "&page=3")]  # fmt: skip
+    paths += ["/api/admin/projects", "/api/admin/projects?status=pending"]
+    for path in [*paths, *(_by_cursor(admin, path) for path in paths)]:
+        page = plans(many, admin, path)[0]
+        _reads_no_whole(page, path)
+        assert ("ix_standings_" in page) == ("upvotes" in path or "popular" in path), (path, page)
+        assert "Merge" not in page, (path, page)  # with all projects, as they stand in an index
+        for found in _found(page):
+            assert "TEMP B-TREE" not in found, (path, page)
+            assert "Sort" not in found, (path, page)
+        # What is sorted afterwards is the page.
+        assert page.count("TEMP B-TREE") <= 1, (path, page)
+        sorted_rows = [int(rows) for rows in re.findall(r"Sort +\(cost=\S+ rows=(\d+)", page)]
+        assert len(sorted_rows) == len(re.findall(r"Sort +\(", page)), (path, page)
+        assert max(sorted_rows, default=0) <= 21, (path, page)
+
+
+def _found(page: str) -> list[str]:
+    """The parts of a page's plan, one for each time that it was planned, that find what stands on it."""
+    if "SCAN found" in page:
+        return [page.split("SCAN found")[0]]
+    parts, below = [], None
+    for line in page.splitlines():
+        depth = len(line) - len(line.lstrip())
+        if below is not None and depth > below:
+            parts[-1] += f"{line}\n"
+        elif line.lstrip(" ->").startswith("Limit"):
+            below = depth
+            parts.append("")
+        else:
+            below = None
+    assert parts, page
+    return parts
+
+
+def test_a_page_looks_up_what_it_shows_and_not_what_it_skips(many: Flask, world: World) -> None:
+    """The votes of the viewer too: somebody with a hundred thousand of them pays for no more than a page's."""
+    admin = world.caller(world.admin())
+    for path in ("/api/projects?page=9", "/api/projects?sort=upvotes&page=9", "/api/admin/projects?page=2"):
+        page = plans(many, admin, path)[0]
+        for found in _found(page):
+            assert not re.search("categories|users|upvotes", found.replace("_upvotes_", "")), (path, page)
+        for line in page.splitlines():
+            if "pk_upvotes" in line or "upvotes USING" in line:
+                assert "user_id=? AND project_id=?" in line or "rows=1 " in line, (path, page)
+
+
+def _by_cursor(caller: Api, path: str) -> str:
+    sep = "&" if "?" in path else "?"
+    path = path.replace("&page=3", "") + f"{sep}limit=2"
+    cursor = caller.get(path).json["pagination"]["next_cursor"]
+    return f"{path}&cursor={cursor}" if cursor else path
+
+
+def test_the_users_list_walks_an_index_and_looks_up_the_figures_of_its_page_alone(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    for sort in ("newest", "username"):
+        page, figures, *_ = plans(many, admin, f"/api/admin/users?sort={sort}&limit=5")
+        assert "Seq Scan on users" not in page, page
+        assert "SCAN users USING" in page or "Index" in page, page
+        assert "TEMP B-TREE" not in page, page
+        assert "Sort" not in page, page
+        _reads_no_whole(figures, sort)
+
+
+def test_nobody_counts_the_users(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    for path in ("/api/admin/users?limit=5", "/api/admin/users?role=member&status=active&limit=5"):
+        total = plans(many, admin, path)[-1]
+        assert re.findall(r"(?:on|SCAN|SEARCH) (\w+)", total) == ["user_counts"], total
+
+
+def test_the_dashboard_reads_of_votes_and_log_only_its_days(many: Flask, world: World) -> None:
+    world.vote(world.project(), world.user())
+    admin = world.caller(world.admin())
+    for plan in plans(many, admin, "/api/admin/analytics?days=1"):
+        for table in ("upvotes", "audit_entries"):
+            assert f"Seq Scan on {table}" not in plan, plan
+            assert f"SCAN {table}\n" not in f"{plan}\n", plan
+
+
+def _reads_no_whole(plan: str, path: str) -> None:
+    for table in ("projects", "standings", "upvotes"):
+        assert f"Seq Scan on {table}" not in plan, (path, plan)
+        for line in plan.splitlines():
+            assert line != f"SCAN {table}", (path, plan)
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_vote_writes_no_index_of_the_projects(app: Flask, world: World) -> None:
+    project, voter = world.project(), world.user()
+    # A row's new version that is "hot" is found by the index entries of the old one.
+    done = text(
+        "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables "
+        "WHERE relname IN ('projects', 'standings') ORDER BY relname"
+    )
+    with app.app_context(), db.engine.connect().execution_options(isolation_level="READ COMMITTED") as connection:
+        vote = text("SELECT now_upvotes FROM vote(:project, :voter, 'toggle', now())")
+        before = connection.execute(done).all()  # by this connection, not yet told to the server
+        assert connection.scalar(vote, {"project": project, "voter": voter.id}) == 1
+        after = connection.execute(done).all()
+        spent = [tuple(now - then for now, then in zip(*both, strict=True)) for both in zip(after, before, strict=True)]
+        assert spent == [(1, 1), (1, 0)]
+        connection.rollback()
+
+
+def test_one_project_and_its_total_read_no_table_whole(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    pending = admin.get("/api/admin/projects?status=pending").json["items"][0]["id"]
+    live = admin.get("/api/projects").json["items"][0]["id"]
+    for path in (f"/api/projects/{pending}", f"/api/projects/{live}", "/api/projects", "/api/projects?q=qqqqq"):
+        for plan in plans(many, admin, path):
+            _reads_no_whole(plan, path)
+    # The total comes with the page: the counters of the few categories are all that is summed.
+    assert len(plans(many, admin, "/api/projects")) == 1
+
+
+def test_callers_and_projects_are_looked_up_by_their_keys_indexes_alone_and_together(many: Flask) -> None:
+    """Together by a plan that is right however many there are: a join of all was once a walk through all users."""
+    with many.app_context():
+        people = list(db.session.scalars(select(User.id)))
+        for n, user in enumerate(people * 10):
+            db.session.add(Token(user_id=user, name="x", token_hash=f"{n:064}"))
+            db.session.add(Session(user_id=user, user_agent="x", token_hash=f"{n:064}"))
+        db.session.commit()
+        with db.engine.connect() as connection:
+            connection.exec_driver_sql("ANALYZE")
+        hashes = [f"{n:064}" for n in (7, 8, 9)]
+        noted = Plans()
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        for proofs in (sessions._TOKENS, sessions._COOKIES):
+            alone = [proofs.find(each) for each in hashes]
+            assert None not in alone
+            assert proofs.all(hashes) == alone
+        event.remove(db.engine, "before_cursor_execute", noted.note)
+        live = list(db.session.scalars(select(Project.id).where(Project.status == "live").limit(3)))
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        assert [row and row[0] for row in queries.live().all([*live, 10**9])] == [*live, None]
+        event.remove(db.engine, "before_cursor_execute", noted.note)
+        for plan in noted.explained():
+            for table in ("users", "tokens", "sessions", "projects"):
+                assert f"Seq Scan on {table}" not in plan, plan
+                assert f"SCAN {table}" not in plan, plan
+            assert "Merge" not in plan, plan
+            assert "Hash" not in plan, plan
+
+
+def test_a_search_goes_to_the_index_of_words_in_every_order(many: Flask, world: World) -> None:
+    admin = world.caller(world.admin())
+    world.project(title="Xylophone")
+    owner = admin.get("/api/projects?q=xylophone").json["items"][0]["owner"]["username"]
+    for order in ("", "&sort=newest", "&sort=upvotes", "&sort=popular", f"&sort=newest&owner={owner}"):
+        for plan in plans(many, admin, f"/api/projects?q=xylophone{order}"):
+            assert "ix_project_search_document" in plan or "VIRTUAL TABLE INDEX" in plan, plan
+            assert "VIRTUAL TABLE INDEX 0:=" not in plan, plan  # a search for each project
+            _reads_no_whole(plan, order)

@@ -1,0 +1,61 @@
+"""Statements prepared on a connection: each gives its own rows, and a connection holds no more of them than agreed."""
+
+from flask import Flask
+from sqlalchemy import BigInteger, bindparam, literal_column, select, text
+
+from directory.db import statements
+from directory.db.statements import Prepared
+from directory.extensions import db
+from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.paging import Window
+from tests.support.factories import World
+
+
+def _times(factor: int) -> Prepared:
+    given = bindparam("given", type_=BigInteger())
+    return Prepared(select((literal_column(str(factor), BigInteger()) * given).label("product")))
+
+
+def test_a_connection_holds_no_more_statements_than_agreed(app: Flask) -> None:
+    with app.app_context():
+        connection = db.session.connection()  # what is asked in its transaction is asked of this one
+        for _ in range(2):
+            for factor in range(1, statements.MOST + 20):
+                assert _times(factor).first({"given": 7}) == (7 * factor,)
+        if connection.dialect.name == "postgresql":
+            held = text("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'directory%'")
+            assert 0 < connection.scalar(held) <= statements.MOST
+
+
+def test_statements_that_come_and_go_do_not_take_each_others_place(app: Flask) -> None:
+    """One that is gone leaves its address in memory to the next, which must not be taken for it."""
+    with app.app_context():
+        db.session.connection()
+        for factor in range(1, 60):
+            assert _times(factor).first({"given": 3}) == (3 * factor,)
+
+
+def test_lists_of_all_sizes_are_served_though_few_statements_are_kept(app: Flask, world: World) -> None:
+    ids = [world.project() for _ in range(3)]
+    with app.app_context():
+        db.session.connection()
+        for limit in range(1, statements.MOST + 20):
+            found = page(Filters(status="live"), "newest", Window(limit), viewer=None)
+            assert [item["id"] for item in found.items] == ids[::-1][:limit]
+
+
+def test_only_what_one_plan_is_right_for_is_planned_once(app: Flask, world: World) -> None:
+    world.project(title="Flask", tags=["web"])
+    with app.app_context():
+        connection = db.session.connection()
+        for n in range(8):
+            for more in ({}, {"category": "tools"}, {"q": f"flask{n}"}, {"tag": "web"}):
+                page(Filters(status="live", **more), "newest", Window(20), viewer=None)
+            page(Filters(status="live", q="flask"), "best", Window(20), viewer=None)
+        if connection.dialect.name == "postgresql":
+            kept = connection.scalars(text("SELECT statement FROM pg_prepared_statements")).all()
+            lists = [statement for statement in kept if "FROM projects" in statement]
+            assert len(lists) == 2
+            for statement in lists:
+                assert "projects.status = 'live'" in statement
+                assert "LIMIT 21" in statement

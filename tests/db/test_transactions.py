@@ -1,0 +1,205 @@
+"""The write transaction and the connections: retries, patience, and what counts as out of reach."""
+
+import os
+import socket
+import sqlite3
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory.db import transactions as database
+from directory.db.errors import is_unavailable, state_of
+from directory.db.transactions import in_parallel, transaction, unbounded, writing
+from directory.errors import Unavailable
+from directory.extensions import db
+from directory.models import User
+from directory.services.accounts.identity import Caller
+from tests.conftest import Database
+from tests.support import servers
+from tests.support.factories import World
+
+
+class Original(Exception):
+    """What a driver raised."""
+
+    def __init__(self, sqlstate: str | None = None) -> None:
+        super().__init__("lost")
+        self.sqlstate = sqlstate
+
+
+def failing(times: int, state: str) -> Any:
+    """Work that loses `times` times and then succeeds."""
+    tries: list[int] = []
+
+    def work() -> int:
+        tries.append(1)
+        if len(tries) <= times:
+            raise OperationalError("UPDATE", {}, Original(state))
+        return len(tries)
+
+    return work
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01", "55P03"])
+def test_work_that_lost_is_run_again_three_times_in_all(context: None, state: str) -> None:
+    assert transaction(failing(2, state)) == 3
+    with pytest.raises(OperationalError):
+        transaction(failing(3, state))
+
+
+def test_work_that_failed_otherwise_is_not_run_again(context: None) -> None:
+    work = failing(1, "57014")
+    with pytest.raises(OperationalError):
+        transaction(work)
+    assert work() == 2
+
+
+def test_what_fails_leaves_nothing_behind(context: None) -> None:
+    def work() -> None:
+        db.session.add(User(username="x", email="x@example.org", password_hash="!"))
+        db.session.flush()
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        transaction(work)
+    assert db.session.scalar(select(User.id)) is None
+
+
+def test_a_connection_that_the_server_closed_is_replaced_unnoticed(app: Flask, database: Database) -> None:
+    if database.backend == "sqlite":
+        return  # there is no server
+    with app.app_context():
+        engine = db.engine
+        with engine.connect() as first, engine.connect() as second:
+            pids = [connection.scalar(text("SELECT pg_backend_pid()")) for connection in (first, second)]
+        with engine.connect() as one:
+            mine = one.scalar(text("SELECT pg_backend_pid()"))
+            other = next(pid for pid in pids if pid != mine)
+            assert one.scalar(text("SELECT pg_terminate_backend(:pid, 2000)"), {"pid": other})
+        for _ in range(3):
+            with engine.connect() as again:
+                assert again.scalar(text("SELECT 1")) == 1
+
+
+def test_a_writer_that_may_not_wait_fails_at_once(app: Flask, database: Database) -> None:
+    with app.app_context():
+        if database.backend == "postgresql":
+            return  # a row is locked there, which test_sessions holds
+        with writing(), pytest.raises(Unavailable), database_turn(app):
+            pass
+        path = database.url.removeprefix("sqlite:///")
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(OperationalError), writing(wait=False):
+            pass
+        holder.close()
+        with writing(wait=False):
+            assert db.session.scalar(select(User.id)) is None
+
+
+def database_turn(app: Flask) -> Any:
+    """The turn of a second writer of this process, who does not wait."""
+    return database._begin_sqlite(wait=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "away"),
+    [
+        (PoolTimeout(), True), (OperationalError("", {}, Original("57P01")), True),
+        (OperationalError("", {}, Original("53300")), True), (OperationalError("", {}, Original(None)), True),
+        (DBAPIError("", {}, Original("08006")), True), (DBAPIError("", {}, Original("22021")), False),
+        (InterfaceError("", {}, Original(None)), False), (ValueError(), False),
+    ],
+)  # fmt: skip
+def test_what_counts_as_out_of_reach(error: Exception, away: bool) -> None:
+    assert is_unavailable(error) is away
+
+
+def test_a_state_is_the_databases_own_word() -> None:
+    assert state_of(OperationalError("", {}, Original("57P01"))) == "57P01"
+    assert state_of(ValueError()) is None
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        sqlite3.connect(":memory:").execute("nonsense")
+    assert state_of(OperationalError("", {}, caught.value)) == "SQLITE_ERROR"
+
+
+def test_a_caller_is_what_flask_login_asks_for(world: World) -> None:
+    caller = Caller(7, "ada", "admin")
+    assert (caller.get_id(), caller.is_admin, caller.is_active, caller.is_anonymous) == ("7", True, True, False)
+    assert caller.is_authenticated
+
+
+def test_what_may_run_in_parallel_ends_where_it_fails(context: None) -> None:
+    if db.engine.dialect.name == "sqlite":
+        with in_parallel():  # changes nothing there
+            assert db.session.scalar(text("SELECT 1")) == 1
+        return
+    shown = text("SHOW max_parallel_workers_per_gather")
+
+    def fail() -> None:
+        with in_parallel():
+            assert db.session.scalar(shown) == "2"
+            db.session.execute(text("SELECT 1 / 0"))
+
+    with pytest.raises(DBAPIError):
+        fail()
+    assert db.session.scalar(shown) == "0"
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_connection_has_our_settings_whatever_those_of_the_database_are(database: Database, context: None) -> None:
+    wanted = {
+        "statement_timeout": "4s",
+        "lock_timeout": "1400ms",
+        "idle_in_transaction_session_timeout": "10s",
+        "TimeZone": "UTC",
+        "DateStyle": "ISO, MDY",
+        "jit": "off",
+        "max_parallel_workers_per_gather": "0",
+    }
+    with servers.connect(database.url) as other:
+        # Where the tests run it would be UTC anyway.
+        other.execute(f"ALTER DATABASE \"{other.info.dbname}\" SET TimeZone = 'America/New_York'")
+        try:
+            with db.engine.connect() as connection:
+                assert {name: connection.scalar(text(f"SHOW {name}")) for name in wanted} == wanted
+        finally:
+            other.execute(f'ALTER DATABASE "{other.info.dbname}" RESET TimeZone')
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_no_setting_of_ours_loses_against_the_environment(make_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGTZ", "Pacific/Auckland")
+    monkeypatch.setenv("PGDATESTYLE", "SQL, DMY")
+    with make_app().app_context(), db.engine.connect() as connection:
+        assert [connection.scalar(text(f"SHOW {name}")) for name in ("TimeZone", "DateStyle")] == ["UTC", "ISO, MDY"]
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_connection_finds_out_in_time_that_the_servers_machine_is_gone(context: None) -> None:
+    with db.engine.connect() as connection:
+        descriptor = connection.connection.dbapi_connection.pgconn.socket  # type: ignore[union-attr]
+        with socket.socket(fileno=os.dup(descriptor)) as theirs:
+            assert theirs.family in (socket.AF_INET, socket.AF_INET6)
+            assert theirs.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            assert theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30  # seconds
+            assert theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10_000  # milliseconds
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("inside", [True, False])
+def test_bulk_work_has_all_the_time_and_what_follows_has_not(context: None, inside: bool) -> None:
+    """Outside of a transaction each statement is one by itself, and a setting for the transaction none at all."""
+
+    def limits() -> list[str]:
+        unbounded()
+        return [db.session.scalars(text("SHOW statement_timeout")).one() for _ in range(2)]
+
+    db.session.execute(select(User.id))
+    assert (transaction(limits) if inside else limits()) == ["0", "0"]
+    db.session.rollback()
+    assert db.session.scalars(text("SHOW statement_timeout")).one() == "4s"

@@ -1,0 +1,210 @@
+"""The one shape of errors: the domain's, the framework's, the database's, and faults of ours."""
+
+import pytest
+from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from werkzeug.exceptions import default_exceptions
+
+from directory import errors
+from directory.http.problem_details import KINDS
+from directory.services.catalog import catalog
+from tests.conftest import build
+from tests.support.factories import Api
+from tests.support.routes import routes
+
+MEMBERS = {"type", "title", "status", "detail", "code", "request_id"}
+STATUSES = {
+    "malformed_json": 400,
+    "bad_request": 400,
+    "unauthenticated": 401,
+    "invalid_credentials": 401,
+    "not_owner": 403,
+    "admin_required": 403,
+    "account_suspended": 403,
+    "cross_site_request": 403,
+    "registration_closed": 403,
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "invalid_transition": 409,
+    "not_votable": 409,
+    "duplicate": 409,
+    "last_admin": 409,
+    "category_in_use": 409,
+    "precondition_failed": 412,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "validation_failed": 422,
+    "rate_limited": 429,
+    "internal": 500,
+    "unavailable": 503,
+    "read_only": 503,
+}
+
+
+def everything_below(kind):
+    return [kind, *(deeper for below in kind.__subclasses__() for deeper in everything_below(below))]
+
+
+def example(kind):
+    """An error of a class."""
+    arguments = {errors.Invalid: ([],), errors.InvalidTransition: ("live", "rejected"), errors.RateLimited: (7,)}
+    return kind(*arguments.get(kind, ()))
+
+
+def check_shape(answer, code):
+    """Assert that an answer is the problem of this code, and of no other shape than every problem."""
+    problem = answer.json
+    assert answer.content_type == "application/problem+json"
+    assert problem.keys() >= MEMBERS
+    assert all(isinstance(problem[name], str) and problem[name] for name in MEMBERS - {"status"})
+    assert (problem["code"], problem["type"]) == (code, f"/api/problems/{code}")
+    assert problem["status"] == answer.status_code == STATUSES[code]
+    assert problem["request_id"] == answer.headers["X-Request-ID"]
+    assert ("WWW-Authenticate" in answer.headers) is (answer.status_code == 401)
+    assert ("Retry-After" in answer.headers) is (answer.status_code in {429, 503})
+    assert ("errors" in problem) is (answer.status_code == 422)
+
+
+@pytest.fixture
+def raising(app):
+    """An API with one more route, which raises what it is told to."""
+    told: list[Exception] = []
+
+    def view():
+        raise told[-1]
+
+    app.add_url_rule("/raises", view_func=view)
+
+    def ask(error):
+        told.append(error)
+        return Api(app).get("/raises")
+
+    return ask
+
+
+def test_every_code_has_its_status_title_and_page(api):
+    assert {code: kind.status for code, kind in KINDS.items()} == STATUSES
+    for code, kind in KINDS.items():
+        page = api.get(f"/api/problems/{code}")
+        assert page.status_code == 200
+        assert kind.title in page.text
+
+
+def test_every_domain_errors_code_is_known():
+    codes = {kind.code for kind in everything_below(errors.DirectoryError)}
+    assert codes | {"bad_request", "method_not_allowed"} == KINDS.keys()
+
+
+@pytest.mark.parametrize("kind", everything_below(errors.DirectoryError), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_every_domain_error_answers_in_the_one_shape(raising, kind):
+    answer = raising(example(kind))
+    check_shape(answer, kind.code)
+    if kind is errors.InvalidTransition:
+        assert answer.json["current_status"] == "live"
+    if kind is errors.RateLimited:
+        assert answer.headers["Retry-After"] == "7"
+
+
+@pytest.mark.parametrize("status", sorted({*default_exceptions} - {401, 403, 429}))
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_every_refusal_of_the_framework_answers_in_the_one_shape(raising, status):
+    expected = {
+        404: "not_found",
+        405: "method_not_allowed",
+        413: "too_large",
+        415: "unsupported_media_type",
+        503: "unavailable",
+    }
+    fallback = "bad_request" if status < 500 else "internal"
+    check_shape(raising(default_exceptions[status]()), expected.get(status, fallback))
+
+
+SECRETS = ("hunter2", "SELECT", "Traceback", "/directory/", "psycopg", "sqlite", "ZeroDivision")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ZeroDivisionError("hunter2"),
+        RecursionError("hunter2"),
+        MemoryError(),
+        KeyError("hunter2"),
+        OSError(28, "No space left", "/directory/hunter2"),
+        IntegrityError("SELECT hunter2", {"password": "hunter2"}, Exception("sqlite hunter2")),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_a_fault_of_ours_tells_nothing_of_the_inside(raising, error):
+    answer = raising(error)
+    check_shape(answer, "internal")
+    assert not any(secret in answer.text + str(answer.headers) for secret in SECRETS)
+
+
+@pytest.mark.parametrize(
+    "error", [PoolTimeout("hunter2"), OperationalError("SELECT hunter2", {}, Exception("hunter2"))]
+)
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_a_database_that_does_not_answer_is_unavailable(raising, error):
+    answer = raising(error)
+    check_shape(answer, "unavailable")
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert "hunter2" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql+psycopg://directory:hunter2@127.0.0.1:1/none", "sqlite:////nonexistent/folder/directory.db"]
+)
+def test_with_its_database_out_of_reach_the_service_says_so_on_every_route_that_needs_it(url):
+    api = Api(build(url))
+    project = {"title": "x", "tagline": "x", "url": "https://example.com", "category": "tools"}
+    login = {"login": "ada", "password": "correct horse battery"}
+    signed_in = {"Authorization": "Bearer pds_x"}
+    for answer in (
+        api.get("/api/projects"),
+        api.get("/api/projects/1"),
+        api.get("/api/categories"),
+        api.post("/api/auth/login", login),
+        api.post("/api/projects", project, headers=signed_in),
+        api.get("/api/admin/users", headers=signed_in),
+    ):
+        check_shape(answer, "unavailable")
+        assert "hunter2" not in answer.text
+    assert api.get("/healthz").status_code == 200
+    assert api.get("/nothing").status_code == 404
+
+
+def test_a_fault_in_the_middle_of_a_write_leaves_nothing_behind(world, api, monkeypatch):
+    caller = world.caller(world.user())
+    world.category()
+    project = {"title": "x", "tagline": "x", "url": "https://example.com", "category": "tools"}
+    with monkeypatch.context() as broken:
+        broken.setattr(catalog, "one", lambda *_args, **_options: 1 / 0)  # after the insert, before the answer
+        check_shape(caller.post("/api/projects", project), "internal")
+    assert caller.get("/api/projects?owner=me").json["items"] == []
+    assert caller.post("/api/projects", project).status_code == 201
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_an_unknown_method_on_a_known_path_is_405_and_names_the_known_ones(app, api):
+    known: dict[str, set[str]] = {}
+    for route in routes(app):
+        known.setdefault(route.rule, set()).add(route.method)
+    for rule, methods in known.items():
+        path = rule.replace("<slug:slug>", "tools")
+        path = f"{path.partition('<')[0]}1{path.partition('>')[2]}" if "<id:" in path else path
+        allowed = methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())
+        for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW"} - methods:
+            answer = api.call(method, path)
+            check_shape(answer, "method_not_allowed")
+            assert set(answer.headers["Allow"].split(", ")) == allowed
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api", "/api/", "/api/projects/", "//api/projects", "/API/projects", "/api/%70rojects/.."]
+)
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_an_unknown_path_is_404_on_every_method(api, path):
+    for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+        check_shape(api.call(method, path), "not_found")

@@ -1,0 +1,315 @@
+"""Hostile input on every route, of both databases: refused by name, and never a fault of ours."""
+
+import io
+import json
+import logging
+import time
+from itertools import product
+
+import pytest
+from marshmallow import fields
+from werkzeug.urls import iri_to_uri
+
+from directory.plain import Plain
+from tests.http.test_request_body import chunked
+from tests.support.factories import Api
+from tests.support.routes import Targets, operation, routes, unsafe
+
+JSON = "application/json"
+MALFORMED = (
+    b"{",
+    b"nul",
+    b"{'a': 1}",
+    b'{"a": 1} {"b": 2}',
+    b'{"a": 1, "a": 1}',
+    b'{"a": {"b": 1, "b": 2}}',
+    b'{"a": NaN}',
+    b'{"a": -Infinity}',
+    b'{"a": 1e999}',
+    b'{"a": 1' + b"0" * 5000 + b"}",
+    b'{"a": 01}',
+    b'{"a": "\n"}',
+    b'{"a": "\x00"}',
+    b"[" * 33 + b"]" * 33,
+    b"[" * 30_000,
+    b'{"a":' * 10_000,
+    b'{"a": "\xff"}',
+    b'{"a": "\xed\xa0\x80"}',
+    "{}".encode("utf-16"),
+    b"\xef\xbb\xbf{}",
+)
+UNPROCESSABLE = (b"[]", b"null", b'"x"', b"1", b"true", b'{"": 1}', b'{"unknown": 1}', b'{"\\ud800": 1}', b'{"id": 1}')
+BODIES = (
+    *((body, 400, "malformed_json") for body in MALFORMED),
+    *((b, 422, "validation_failed") for b in UNPROCESSABLE),
+)
+
+VALUES = (
+    None, True, 0, -1, 1.5, 1e308, 2**31, 2**63, 10**400, "", " ", "1", "x" * 60_000, "\0", "\u202e", "\ud800",
+    "\ufffe", "a" + "\u0301" * 5000, "\U000e0001", "%s%n", "' OR 1=1 --", "http://[", "http://a/" + "%" * 50, [], [[]],
+    [None], ["a"] * 5000, {}, {"a": {}},
+)  # fmt: skip
+PARAMETERS = (
+    "", "0", "-1", "+1", "1.5", "1e3", "01", "1_0", "%20", "１", "٣", "2147483648", "9223372036854775808",
+    "9" * 20, "9" * 5000, "%00", "a%00b", "%ff", "%ED%A0%80", "%", "%zz", "%E2%80%AE", "x" * 5000, "%27%20OR%201=1",
+    "%25", "_", "*", '"', "%22%22", "AND", "a:*%20%7C%20!b", "()", "-a", "NULL", "[]", "%5C", "%F0%9F%92%A9", "eyJ",
+    "===", "a=b",
+)  # fmt: skip
+IDS = (
+    "0",
+    "-1",
+    "+1",
+    "01",
+    "1.0",
+    "1e3",
+    "9223372036854775808",
+    "99999999999999999999",
+    "9" * 400,
+    "x",
+    "%00",
+    "%31%00",
+)
+IDS += ("１", "٣", "²", "%ff", "1%20", "%201", "1,2", "NaN", "..", "1;x", "0x1")  # fmt: skip
+
+
+@pytest.fixture
+def owner(world):
+    return world.user()
+
+
+@pytest.fixture
+def admin(world):
+    return world.caller(world.admin())
+
+
+@pytest.fixture
+def targets(world, owner):
+    return Targets(world, owner)
+
+
+def complaint(answer, *expected):
+    """What is wrong with a refusal, or None: any 5xx, or another status and code than expected."""
+    if answer.status_code >= 500:
+        return f"{answer.request.method} {answer.request.url[:200]}: {answer.status_code}"
+    if expected and (answer.status_code, answer.json["code"]) != expected:
+        return f"{answer.request.method} {answer.request.url[:200]}: {answer.status_code} instead of {expected}"
+    return None
+
+
+def found(complaints):
+    return [each for each in complaints if each]
+
+
+def test_a_body_that_is_no_json_object_is_refused_on_every_route(app, admin, targets):
+    wrong = []
+    for route in unsafe(app):
+        path, _project = targets.path(route.rule)
+        for data, status, code in BODIES:
+            answer = admin.call(route.method, path, data=data, content_type=JSON)
+            wrong.append(complaint(answer, status, code))
+    assert found(wrong) == []
+
+
+def test_a_body_of_another_type_or_size_is_refused_on_every_route(app, admin, targets):
+    wrong = []
+    for route in unsafe(app):
+        path, _project = targets.path(route.rule)
+        for kind in (
+            "text/plain",
+            "application/xml",
+            "application/merge-patch+json",
+            "application/json; charset=latin-1",
+            "",
+        ):
+            wrong.append(
+                complaint(admin.call(route.method, path, data=b"{}", content_type=kind), 415, "unsupported_media_type")
+            )
+        packed = admin.call(route.method, path, data=b"{}", content_type=JSON, headers={"Content-Encoding": "gzip"})
+        wrong.append(complaint(packed, 415, "unsupported_media_type"))
+        for options in ({"data": b" " * 65_537}, chunked(io.BytesIO(b" " * 65_537))):
+            wrong.append(complaint(admin.call(route.method, path, content_type=JSON, **options), 413, "too_large"))
+        declared = {"CONTENT_LENGTH": "99999999999999999999", "wsgi.input": io.BytesIO(b"{}")}
+        wrong.append(complaint(admin.call(route.method, path, content_type=JSON, environ_overrides=declared)))
+    assert found(wrong) == []
+
+
+def valid(field):
+    """Some value that a field takes, to go with a hostile one in another."""
+    if isinstance(field, fields.List):
+        return [4711]
+    return {"url": "https://example.com", "decision": "approve", "email": "new@example.org"}.get(field.name, "new-name")
+
+
+def test_hostile_values_in_every_field_are_never_a_fault_of_ours(app, admin, targets):
+    wrong = []
+    for route in unsafe(app):
+        known = operation(app, route).body.fields
+        path, _project = targets.path(route.rule)
+        for name, value in product(known, VALUES):
+            required = {other: valid(field) for other, field in known.items() if field.required}
+            text = json.dumps({**required, name: value})
+            wrong.append(complaint(admin.call(route.method, path, data=text, content_type=JSON)))
+    assert found(wrong) == []
+
+
+@pytest.mark.parametrize(
+    ("request_line", "name", "item"),
+    [
+        ("PUT /api/projects/1", "tags", "No Slug"),
+        ("PUT /api/projects/1", "tags", 1),
+        ("POST /api/admin/projects/decisions", "ids", "x"),
+        ("POST /api/admin/projects/decisions", "ids", 1),
+    ],
+)
+def test_a_list_of_thousands_is_refused_in_a_few_words(admin, world, request_line, name, item):
+    world.project()
+    more = {"decision": "approve"} if name == "ids" else {}
+    answer = admin.call(*request_line.split(), {**more, name: [item] * 5_000})
+    assert (answer.status_code, [error["pointer"] for error in answer.json["errors"]]) == (422, [f"#/{name}"])
+
+
+def test_hostile_query_strings_are_never_a_fault_of_ours(app, admin, targets):
+    wrong = []
+    for route in routes(app):
+        if route.method == "GET":
+            path, _project = targets.path(route.rule)
+            for name, value in product(operation(app, route).query.fields, PARAMETERS):
+                wrong.append(complaint(admin.get(f"{path}?{name}={value}")))
+    assert found(wrong) == []
+
+
+class Nobody:
+    """An anonymous caller whose requests are read by the server itself and answered before the application."""
+
+    def __init__(self, app):
+        self.app, self.wire, self.answered = app, app.extensions["wire"], 0
+        app.extensions["guard"].moment()
+
+    def failed(self, caplog):
+        """What went wrong with a look for many, which is no answer to any of them, but said."""
+        return [record.reason for record in caplog.records if record.name == "directory.api.wire"]
+
+    def complaints(self, path):
+        """What is wrong with the answers: made at once, made in a thread or by the application, and given again."""
+        self.wire.asked(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())  # as no client should send it
+        for _ in range(2):
+            plain = self.wire.asked(f"GET {iri_to_uri(path)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            if isinstance(plain, Plain):
+                [sent] = self.wire.at_once([(plain, time.perf_counter())])
+                sent = sent or self.wire.found(plain, time.perf_counter())
+                self.answered += sent is not None
+                if sent is not None and sent.status[:3] not in (b"200", b"304"):
+                    yield f"GET {path[:200]}: {sent.status}"
+            yield complaint(Api(self.app).get(path))
+
+
+def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_application_either(app, targets, caplog):
+    nobody, wrong = Nobody(app), []
+    with caplog.at_level(logging.INFO, "directory.api.wire"):
+        for route in routes(app):
+            if route.method == "GET":
+                path, _project = targets.path(route.rule)
+                for name, value in product(operation(app, route).query.fields, PARAMETERS):
+                    wrong.extend(nobody.complaints(f"{path}?{name}={value}"))
+    assert found(wrong) == []
+    assert nobody.failed(caplog) == []
+    assert nobody.answered > 0
+
+
+def test_an_impossible_id_is_404_to_nobody_before_the_application_too(app, targets, caplog):
+    nobody, wrong = Nobody(app), []
+    with caplog.at_level(logging.INFO, "directory.api.wire"):
+        for route in routes(app):
+            if route.method == "GET" and "<id:" in route.rule:
+                start, end = route.rule.partition("<")[0], route.rule.partition(">")[2]
+                for value in (*IDS, 4711, 2**31, 2**63 - 1):
+                    wrong.extend(nobody.complaints(f"{start}{value}{end}"))
+                    if route.name == "GET /api/projects/<id:project_id>":
+                        wrong.append(complaint(Api(app).get(f"{start}{value}{end}"), 404, "not_found"))
+    assert found(wrong) == []
+    assert nobody.failed(caplog) == []
+    assert nobody.answered == 0
+
+
+UNKNOWN = (
+    "unknown=1",
+    "Page=1",
+    "page[]=1",
+    "%00=1",
+    "%ff=1",
+    "=1",
+    "a=1&a=2",
+    "&".join(f"a{n}=1" for n in range(200)),
+)
+
+
+def test_unknown_and_repeated_parameters_are_refused_by_name_on_every_route(app, admin, targets):
+    wrong = []
+    for route in routes(app):
+        path, _project = targets.path(route.rule)
+        known = list(operation(app, route).query.fields)
+        for query in (*UNKNOWN, *(f"{name}=newest&{name}=newest" for name in known)):
+            answer = admin.call(route.method, f"{path}?{query}")
+            wrong.append(complaint(answer, 422, "validation_failed"))
+            if not all(each.keys() == {"parameter", "detail"} for each in answer.json.get("errors", [{}])):
+                wrong.append(f"{route.name}?{query}: {answer.json}")
+    assert found(wrong) == []
+
+
+PAGED = ("/api/projects", "/api/admin/projects", "/api/admin/users")
+NO_NUMBERS = ("", "0", "-1", "+1", "1.5", "01", "1_0", "１", "٣", "9" * 20, "9" * 5000, "x", "%201", "1%00")
+TOO_DEEP = ("limit=101", "page=10001", "page=101&limit=100", "page=501", "page=1&cursor=x", "cursor=x")
+
+
+def test_pages_and_limits_that_are_no_plain_numbers_in_bounds_are_refused_and_foreign_cursors_too(admin):
+    for path in PAGED:
+        for name, value in product(("page", "limit"), NO_NUMBERS):
+            answer = admin.get(f"{path}?{name}={value}")
+            assert (answer.status_code, answer.json["errors"][0]["parameter"]) == (422, name)
+        for query in TOO_DEEP:
+            assert admin.get(f"{path}?{query}").json["code"] == "validation_failed"
+
+
+def test_an_impossible_id_is_404_on_every_method_and_a_possible_one_of_nothing_too(app, admin):
+    wrong = []
+    for route in routes(app):
+        if "<id:" in route.rule:
+            start, end = route.rule.partition("<")[0], route.rule.partition(">")[2]
+            for value in IDS:
+                for method in ("GET", "POST", "PUT", "DELETE", "PATCH"):
+                    wrong.append(complaint(admin.call(method, f"{start}{value}{end}"), 404, "not_found"))
+            for value in (4711, 2**31, 2**63 - 1):
+                body = {} if operation(app, route).body_required else None
+                wrong.append(complaint(admin.call(route.method, f"{start}{value}{end}", body), 404, "not_found"))
+    assert found(wrong) == []
+
+
+HEADERS = (
+    ("If-Match", ("*", "", '"', '"x', "x" * 5000, '"' + "9" * 400 + '-a"', '"１-a"', "W/", ",,,")),
+    ("If-None-Match", ("*", "", '"', "x" * 5000, "W/", ",,,", "\xff")),
+    ("If-Modified-Since", ("x", "9" * 400, "Thu, 01 Jan 0000 00:00:00 GMT")),
+    ("Range", ("bytes=0-0", "bytes=9-1", "x", "bytes=" + "9" * 400)),
+    ("Authorization", ("Bearer", "Bearer \xff", "Basic", "Bearer " + "x" * 9000, "x", "")),
+    ("Cookie", ("__Host-directory=\xff", "=", ";;;", "__Host-directory=" + "x" * 9000, "a=b; __Host-directory")),
+    ("Host", ("", "a b", "[", "]:80", "a:b:c", "a:99999", "\xff", "..", "x" * 5000)),
+    ("Origin", ("http://[", "", "x", "http://\xff", "://", "http://a:b:c")),
+    ("X-Forwarded-For", ("x", ",", "\xff", "1.2.3.4:x")),
+    ("Accept", ("", "x", "text/html;q=x")),
+    ("User-Agent", ("\xff", "x" * 9000, "")),
+    ("Content-Length", ("x", "-1", "9" * 400)),
+)
+
+
+def test_hostile_headers_are_never_a_fault_of_ours(make_app, world, owner):
+    app = make_app(TRUSTED_PROXIES=1, CORS_ORIGINS="https://app.example.com")
+    project = world.project(owner)
+    token = world.caller(owner).token
+    login = {"login": "nobody", "password": "nothing at all"}
+    wrong = []
+    for name, values in HEADERS:
+        for value in values:
+            api, owned = Api(app), Api(app, token)
+            wrong.append(complaint(api.get("/api/projects", headers={name: value})))
+            wrong.append(complaint(owned.put(f"/api/projects/{project}", {"title": "x"}, headers={name: value})))
+            wrong.append(complaint(api.post("/api/auth/login", login, headers={name: value})))
+    assert found(wrong) == []

@@ -1,0 +1,218 @@
+"""Prometheus metrics: what is counted, and that nothing is where they are off."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse
+from sqlalchemy import update
+
+from directory.cache import middleware
+from directory.db.transactions import transaction
+from directory.extensions import db, limiter
+from directory.http import metrics
+from directory.models import Delivery, now
+from tests.support.factories import Api, World
+from tests.support.outbox import endpoint, put
+
+# One process of several: it makes as many requests and faults as it is told, and prints what a scrape of it says.
+PROCESS = """
+import sys
+from tests.conftest import build
+from tests.factories import Api
+api = Api(build(sys.argv[1], METRICS_ENABLED="true"))
+for _ in range(int(sys.argv[2])):
+    api.get("/healthz")
+for _ in range(int(sys.argv[3])):
+    api.app.extensions["metrics"].count("GET", "none", 500, 5.1)
+print(api.get("/metrics").text)
+"""
+
+
+@pytest.fixture
+def app(make_app):
+    """An application that is measured."""
+    return make_app(METRICS_ENABLED="true")
+
+
+@pytest.fixture
+def scrape(api):
+    """The samples of a scrape by name and labels."""
+    return lambda: samples(api.get("/metrics").text)
+
+
+def samples(text):
+    return {(s.name, *sorted(s.labels.items())): s.value for family in parse(text) for s in family.samples}
+
+
+def requests(found, **labels):
+    return found.get(("directory_requests_total", *sorted(labels.items())), 0)
+
+
+def test_there_are_none_unless_they_are_asked_for(make_app):
+    answer = Api(make_app()).get("/metrics")
+    assert (answer.status_code, answer.json["code"]) == (404, "not_found")
+
+
+def test_what_is_off_is_not_even_imported(tmp_path):
+    program = (
+        "from tests.conftest import build; import sys; build(sys.argv[1]); print('prometheus_client' in sys.modules)"
+    )
+    assert run(program, f"sqlite:///{tmp_path}/x.db").strip() == "False"
+
+
+def test_it_is_in_the_text_format_and_never_kept(api):
+    answer = api.get("/metrics")
+    assert answer.content_type.startswith("text/plain; version=")
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_requests_are_counted_by_method_route_and_status(api, world, scrape):
+    project_id = world.project()
+    for path in (f"/api/projects/{project_id}", "/api/projects/99", "/api/projects/98"):
+        api.get(path)
+    api.post("/api/projects", {})
+    found = scrape()
+    route = "/api/projects/<id:project_id>"
+    assert requests(found, method="GET", route=route, status="200") == 1
+    assert requests(found, method="GET", route=route, status="404") == 2
+    assert requests(found, method="POST", route="/api/projects", status="401") == 1
+    assert found["directory_request_seconds_count", ("method", "GET"), ("route", route)] == 3
+    assert found["directory_request_seconds_sum", ("method", "GET"), ("route", route)] > 0
+
+
+def test_the_first_fault_is_an_increase(app, api, scrape, monkeypatch):
+    before = scrape()
+
+    def fail(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr(metrics, "page", fail)
+    assert api.get("/metrics").status_code == 500
+    monkeypatch.undo()
+    assert (before["directory_faults_total",], scrape()["directory_faults_total",]) == (0, 1)
+
+
+@pytest.mark.parametrize(("counts", "path"), [(metrics, "/healthz"), (middleware, "/api/categories")])
+def test_the_first_answer_that_took_too_long_is_an_increase(api, scrape, monkeypatch, counts, path):
+    before = scrape()
+    clock = count(time.perf_counter() + 6, 6)
+    monkeypatch.setattr(counts, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    assert api.get(path).status_code == 200
+    monkeypatch.undo()
+    after = scrape()
+    assert (before["directory_late_total",], after["directory_late_total",]) == (0, 1)
+    assert after["directory_faults_total",] == 0
+
+
+def test_an_answer_that_is_given_again_is_counted_too(api, scrape):
+    for _ in range(3):
+        api.get("/api/categories")
+    assert requests(scrape(), method="GET", route="/api/categories", status="200") == 3
+
+
+def test_clients_make_no_series_of_their_own(api, scrape):
+    for path in ("/a", "/b", "/api/projects/0"):
+        api.get(path)
+    api.call("BREW", "/c")
+    found = scrape()
+    assert requests(found, method="GET", route="none", status="404") == 3
+    assert requests(found, method="other", route="none", status="404") == 1
+
+
+def test_votes_are_counted_by_what_they_leave(world, scrape):
+    member, project_id = world.caller(world.user()), world.project()
+    path = f"/api/projects/{project_id}/upvote"
+    for call in (member.post, member.post, member.put, member.delete, member.post):
+        assert call(path).status_code == 200
+    member.post("/api/projects/99/upvote")
+    found = scrape()
+    assert found["directory_votes_total", ("vote", "cast")] == 3
+    assert found["directory_votes_total", ("vote", "withdrawn")] == 2
+
+
+def test_submissions_and_decisions_are_those_of_the_log(world, scrape):
+    for status in ("pending", "live", "live", "rejected"):
+        project_id = world.project(status=status)
+    admin = world.caller(world.admin())
+    admin.put(f"/api/admin/projects/{project_id}/reject")  # again, which decides nothing
+    found = scrape()
+    assert found["directory_submissions_total",] == 4
+    decisions = {labels[0][1]: value for (name, *labels), value in found.items() if name == "directory_decisions_total"}
+    assert decisions == {"approved": 2, "rejected": 1, "unpublished": 0}
+
+
+def test_the_outbox_is_counted_by_state(make_app):
+    endpoint = {"WEBHOOK_URL": "https://example.org/hook", "WEBHOOK_SECRET": "whsec_" + "a" * 43 + "="}
+    app = make_app(METRICS_ENABLED="true", **endpoint)
+    world = World(app)
+    project_id = world.project(status="pending")
+    world.caller(world.admin()).put(f"/api/admin/projects/{project_id}/approve")
+    found = samples(Api(app).get("/metrics").text)
+    states = {state: found["directory_deliveries", ("state", state)] for state in ("pending", "delivered", "dead")}
+    assert states == {"pending": 1, "delivered": 0, "dead": 0}
+
+
+def test_the_age_of_the_outbox_and_what_nobody_takes_up_are_told(app, scrape):
+    ages = "directory_oldest_delivery_seconds", "directory_overdue_delivery_seconds"
+    assert [scrape()[age,] for age in ages] == [0, 0]
+    with app.app_context():
+        waits, leased, later = (put(endpoint("https://example.org/"))[0] for _ in range(3))
+        change(waits, created_at=ago(900), next_attempt_at=ago(300))
+        change(leased, next_attempt_at=ago(600), leased_until=ago(-30), lease_token="x")
+        change(later, next_attempt_at=ago(-7200))
+    found = scrape()
+    assert 900 <= found[ages[0],] < 1000
+    assert 300 <= found[ages[1],] < 400
+    with app.app_context():
+        change(leased, leased_until=ago(10))
+    assert 600 <= scrape()[ages[1],] < 700
+
+
+def ago(seconds):
+    return now() - timedelta(seconds=seconds)
+
+
+def change(delivery_id, **values):
+    transaction(lambda: db.session.execute(update(Delivery).where(Delivery.id == delivery_id).values(values)))
+
+
+def test_a_database_that_is_away_takes_only_its_own_metrics_along(make_app, monkeypatch):
+    api = Api(make_app(METRICS_ENABLED="true"))
+
+    def away(engine):
+        raise TimeoutError
+
+    monkeypatch.setattr(metrics.health, "ledger", away)
+    api.get("/healthz")
+    found = samples(api.get("/metrics").text)
+    assert requests(found, method="GET", route="/healthz", status="200") == 1
+    assert not [key for key in found if key[0] in ("directory_deliveries", "directory_submissions_total")]
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_limiter_that_lost_its_storage_shows(scrape, monkeypatch, away):
+    monkeypatch.setattr(limiter, "_storage_dead", away)
+    assert scrape()["directory_ratelimit_fallback",] == away
+
+
+def test_several_processes_answer_as_one(database, tmp_path):
+    environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    first, second = (samples(run(PROCESS, database.url, *counts, env=environ)) for counts in (("2", "0"), ("3", "1")))
+    assert requests(first, method="GET", route="/healthz", status="200") == 2
+    assert requests(second, method="GET", route="/healthz", status="200") == 5
+    assert second["directory_submissions_total",] == 0
+    for name in ("directory_faults_total", "directory_late_total"):
+        assert (first[name,], second[name,]) == (0, 1)
+
+
+def run(program, *arguments, env=None):
+    done = subprocess.run([sys.executable, "-c", program, *arguments], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return re.sub("^{.*$", "", done.stdout, flags=re.MULTILINE)

@@ -1,0 +1,268 @@
+"""Rate limits: whom a tier counts, that it counts all, and what the answers say of it."""
+
+import re
+import time
+from threading import Barrier, Thread
+
+import pytest
+
+from tests.support.browsers import COOKIE, Browser
+from tests.support.factories import PASSWORD, Api, World
+
+WRONG = {"login": "ada", "password": "not the password"}
+
+
+@pytest.fixture
+def limited(make_app):
+    """An application with limits: those given, and far away ones for the rest."""
+
+    def make(**settings):
+        tiers = {f"RATELIMIT_{tier}": "1000 per hour" for tier in ("VOTING", "SUBMISSION", "AUTH", "WRITE")}
+        return make_app(**{"RATELIMIT_ENABLED": "true", **tiers, **settings})
+
+    return make
+
+
+def at(address, **headers):
+    return {"environ_overrides": {"REMOTE_ADDR": address}, "headers": headers}
+
+
+def statuses(calls):
+    return [call().status_code for call in calls]
+
+
+def policy(answer):
+    """RateLimit-Policy and RateLimit as the draft's lists of named items: {name: (quota, window, remaining, reset)}."""
+    form = r'"([a-z]+-\d+s)";{}=(\d+);{}=(\d+)'
+    quotas = [re.fullmatch(form.format("q", "w"), item) for item in answer.headers["RateLimit-Policy"].split(", ")]
+    states = [re.fullmatch(form.format("r", "t"), item) for item in answer.headers["RateLimit"].split(", ")]
+    assert [item[1] for item in quotas] == [item[1] for item in states]
+    return {q[1]: (int(q[2]), int(q[3]), int(s[2]), int(s[3])) for q, s in zip(quotas, states, strict=True)}
+
+
+def test_the_limits_are_those_of_the_contract_unless_set(make_app):
+    app = make_app(RATELIMIT_ENABLED="")
+    world = World(app)
+    caller, admin = world.caller(world.user()), world.caller(world.admin())
+    live = world.project()
+    project = {"title": "x", "tagline": "x", "url": "https://example.com", "category": "tools"}
+    assert policy(caller.post(f"/api/projects/{live}/upvote")).keys() == {"voting-60s", "voting-3600s"}
+    assert policy(caller.post(f"/api/projects/{live}/upvote"))["voting-60s"][:3] == (30, 60, 28)
+    assert policy(caller.post("/api/projects", project))["submission-3600s"][:3] == (5, 3600, 4)
+    assert policy(caller.post("/api/projects", project))["submission-86400s"][:3] == (20, 86400, 18)
+    logins = [policy(Api(app).post("/api/auth/login", WRONG)) for _ in range(6)]
+    assert {name: each[:3] for name, each in logins[0].items()} == {"auth-300s": (10, 300, 9)}
+    assert logins[5]["account-300s"][:3] == (5, 300, 0)
+    assert policy(caller.put("/api/auth/me", {}))["write-60s"][:3] == (60, 60, 59)
+    assert policy(admin.put(f"/api/admin/projects/{live}/approve"))["write-60s"][:3] == (60, 60, 59)
+    for path in ("/api/projects", "/api/auth/me"):
+        assert "RateLimit" not in caller.get(path).headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/api/projects/4711/upvote", None, 404),
+        ("PUT", "/api/projects/{pending}/upvote", None, 409),
+        ("POST", "/api/projects/{live}/upvote", {"unknown": 1}, 422),
+        ("DELETE", "/api/projects/{live}/upvote?unknown=1", None, 422),
+        ("POST", "/api/projects", {}, 422),
+        ("PUT", "/api/projects/4711", {}, 404),
+        ("PUT", "/api/projects/{foreign}", {}, 403),
+        ("DELETE", "/api/projects/{foreign}", None, 403),
+        ("DELETE", "/api/auth/tokens/4711", None, 404),
+        ("PUT", "/api/auth/me", {"email": "other@example.org"}, 409),
+        ("POST", "/api/auth/register", {}, 422),
+        ("POST", "/api/auth/login", [], 422),
+    ],
+)
+def test_a_request_counts_whatever_comes_of_it(limited, method, path, body, status):
+    app = limited(
+        **dict.fromkeys(("RATELIMIT_VOTING", "RATELIMIT_SUBMISSION", "RATELIMIT_AUTH", "RATELIMIT_WRITE"), "3 per hour")
+    )
+    world = World(app)
+    user = world.user()
+    world.user("other")
+    path = path.format(pending=world.project(user, "pending"), live=world.project(user), foreign=world.project())
+    caller = world.caller(user)
+    assert statuses([lambda: caller.call(method, path, body)] * 5) == [status] * 3 + [429] * 2
+
+
+def test_each_tier_has_its_own_budget_and_the_routes_of_a_tier_share_one(limited):
+    world = World(limited(RATELIMIT_VOTING="2 per hour", RATELIMIT_WRITE="2 per hour"))
+    caller = world.caller(world.user())
+    vote = f"/api/projects/{world.project()}/upvote"
+    assert statuses([lambda: caller.post(vote), lambda: caller.put(vote), lambda: caller.delete(vote)]) == [
+        200,
+        200,
+        429,
+    ]
+    writes = [lambda: caller.put("/api/auth/me", {}), lambda: caller.delete("/api/auth/sessions")]
+    assert statuses([*writes, lambda: caller.post("/api/auth/tokens", {"name": "x"})]) == [200, 204, 429]
+
+
+def test_who_is_signed_in_is_counted_by_user_wherever_and_however_they_come(limited):
+    app = limited(RATELIMIT_WRITE="3 per hour")
+    world = World(app)
+    user, other = world.user("ada"), world.caller(world.user())
+    browser, tokens = Browser(app).sign_in("ada"), [world.caller(user), world.caller(user)]
+    calls = [lambda each=each: each.put("/api/auth/me", {}) for each in (browser, *tokens, browser)]
+    assert statuses(calls) == [200, 200, 200, 429]
+    assert tokens[0].put("/api/auth/me", {}, **at("8.8.8.8")).status_code == 429
+    assert other.put("/api/auth/me", {}).status_code == 200
+
+
+def test_an_anonymous_vote_is_401_however_often_and_spends_nobodys_budget(limited):
+    world = World(app := limited(RATELIMIT_VOTING="1 per hour", RATELIMIT_WRITE="1 per hour"))
+    vote = f"/api/projects/{world.project()}/upvote"
+    api, dead = Api(app), {"Cookie": f"{COOKIE}=dead", "Sec-Fetch-Site": "same-origin"}
+    for _ in range(4):
+        for answer in (api.post(vote), api.post(vote, headers=dead), api.delete("/api/projects/1")):
+            assert (answer.status_code, "RateLimit" in answer.headers) == (401, False)
+    assert world.caller(world.user()).post(vote).status_code == 200
+
+
+def test_a_429_says_when_to_come_back_and_no_other_answer_does(limited):
+    world = World(limited(RATELIMIT_VOTING="2 per minute; 2 per hour"))
+    caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
+    allowed, last, refused = (caller.post(vote) for _ in range(3))
+    assert policy(allowed)["voting-60s"][2] == policy(allowed)["voting-3600s"][2] == 1
+    assert policy(last)["voting-60s"][2] == 0
+    for answer in (allowed, last, caller.post("/api/projects/x/upvote"), caller.put("/api/auth/me", {"x": 1})):
+        assert "Retry-After" not in answer.headers
+    assert (refused.status_code, refused.json["code"]) == (429, "rate_limited")
+    assert refused.content_type == "application/problem+json"
+    # Both limits are used up, so it is the longer one that counts.
+    quota, window, remaining, reset = policy(refused)["voting-3600s"]
+    assert (quota, window, remaining) == (2, 3600, 0)
+    assert 3500 < reset <= 3600
+    assert abs(int(refused.headers["Retry-After"]) - reset) <= 1
+
+
+def test_a_longer_limit_that_is_not_used_up_keeps_nobody_waiting(limited):
+    world = World(limited(RATELIMIT_VOTING="1 per minute; 100 per day"))
+    caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
+    caller.post(vote)
+    assert 0 < int(caller.post(vote).headers["Retry-After"]) <= 60
+
+
+def test_signing_in_and_registering_count_by_address_also_of_who_is_signed_in(limited):
+    world = World(app := limited(RATELIMIT_AUTH="2 per hour"))
+    callers = [Api(app), world.caller(world.user()), world.caller(world.user())]
+    assert statuses([lambda each=each: each.post("/api/auth/register", {}) for each in callers]) == [422, 422, 429]
+
+
+def test_a_refused_request_is_refused_before_its_body_is_read(limited):
+    world = World(limited(RATELIMIT_SUBMISSION="1 per hour"))
+    caller = world.caller(world.user())
+    caller.post("/api/projects", {})
+    for options in ({"data": b"{"}, {"data": b"x" * 70_000}, {"data": b"{}", "content_type": "text/plain"}):
+        assert caller.post("/api/projects", **options).status_code == 429
+
+
+def in_parallel(count, call):
+    """The statuses of `count` calls that start together."""
+    barrier, found = Barrier(count), []
+
+    def run(number):
+        barrier.wait()
+        found.append(call(number).status_code)
+
+    threads = [Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(found)
+
+
+def test_of_sixty_guesses_at_once_at_one_account_exactly_five_are_judged(limited):
+    world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
+    world.user("ada")
+    names = ["ada", "ADA", " ada ", "ada@example.org"]
+    found = in_parallel(60, lambda n: Api(app).post("/api/auth/login", WRONG | {"login": names[n % 4]}))
+    assert found == [401] * 5 + [429] * 55
+
+
+WINDOW = 2.0  # seconds
+
+
+def passed_of_twenty(hit):
+    """When each hit that passed was sent and answered: one, nine at its window's end, ten as soon as that is over.
+
+    Of ten a window, one that begins on the clock or with the first hit lets 19 pass within a moment.
+    """
+    passed = []
+
+    def hit_at_once(times):
+        for _ in range(times):
+            sent = time.time()
+            if hit() == 200:
+                passed.append((sent, time.time()))
+
+    hit_at_once(1)
+    first, counted = passed[0]
+    time.sleep(max(0.0, first + WINDOW - 0.4 - time.time()))
+    hit_at_once(9)
+    time.sleep(max(0.0, counted + WINDOW + 0.05 - time.time()))
+    hit_at_once(10)
+    return passed
+
+
+def crowded(passed):
+    """The gaps between a hit and the tenth after it that are shorter than the window, however slow the machine is."""
+    gaps = [later[1] - earlier[0] for earlier, later in zip(passed, passed[10:], strict=False)]
+    return [gap for gap in gaps if gap < WINDOW]
+
+
+def test_no_window_holds_more_than_the_limit_wherever_it_begins(limited):
+    world = World(limited(RATELIMIT_VOTING=f"10 per {WINDOW:.0f} seconds"))
+    caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
+    passed = passed_of_twenty(lambda: caller.put(vote).status_code)
+    assert crowded(passed) == []
+    assert len(passed) > 10  # the first has made room for another
+
+
+def test_a_name_that_nobody_has_is_not_counted_as_the_account_of_that_number(limited):
+    world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
+    user = world.user("ada")
+    guesses = [lambda: Api(app).post("/api/auth/login", WRONG | {"login": str(user.id)})] * 6
+    assert statuses(guesses) == [401] * 5 + [429]
+    assert Api(app).post("/api/auth/login", WRONG).status_code == 401
+
+
+def test_of_sixty_guesses_at_once_from_one_address_exactly_ten_are_judged_and_others_go_on(limited):
+    world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
+    world.user("ada")
+    found = in_parallel(60, lambda n: Api(app).post("/api/auth/login", WRONG | {"login": f"guess{n}"}))
+    assert found == [401] * 10 + [429] * 50
+    right = {"login": "ada", "password": PASSWORD}
+    assert Api(app).post("/api/auth/login", right).status_code == 429
+    assert Api(app).post("/api/auth/login", right, **at("8.8.8.8")).status_code == 200
+
+
+def test_guesses_at_the_present_password_are_counted_with_those_at_the_login(limited):
+    world = World(app := limited(RATELIMIT_AUTH="4 per 5 minutes"))
+    caller = world.caller(world.user("ada"))
+    guess = {"password": "a new and longer one", "current_password": "not the password"}
+    calls = [lambda: caller.put("/api/auth/me", guess), lambda: Api(app).post("/api/auth/login", WRONG)]
+    assert statuses(calls * 2) == [422, 401, 429, 429]
+    assert caller.put("/api/auth/me", {"email": "new@example.org"}).status_code == 200
+
+
+def test_reads_are_counted_where_a_limit_for_them_is_set(limited):
+    app = limited(RATELIMIT_READ="2 per minute")
+    api, first = Api(app), Api(app).get("/api/categories")
+    assert policy(first)["read-60s"][:3] == (2, 60, 1)
+    again = api.get("/api/categories", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, policy(again)["read-60s"][2]) == (304, 0)
+    assert statuses([lambda: api.get("/api/projects"), lambda: api.call("HEAD", "/api/projects")]) == [429, 429]
+    assert statuses([lambda: api.get("/healthz"), lambda: api.call("OPTIONS", "/api/projects")]) == [200, 204]
+    assert api.get("/api/projects", **at("8.8.8.8")).status_code == 200
+
+
+def test_limits_can_be_switched_off(limited):
+    app = limited(RATELIMIT_ENABLED="false", RATELIMIT_AUTH="1 per day", RATELIMIT_READ="1 per day")
+    for answer in [Api(app).post("/api/auth/login", WRONG) for _ in range(12)]:
+        assert (answer.status_code, "RateLimit" in answer.headers) == (401, False)
+    assert statuses([lambda: Api(app).get("/api/projects")] * 3) == [200] * 3

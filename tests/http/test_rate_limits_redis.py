@@ -1,0 +1,214 @@
+"""Rate limits in Redis, over several real processes: exact while it answers, and going on whatever becomes of it."""
+
+import contextlib
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from prometheus_client.parser import text_string_to_metric_families as parse
+
+from tests.conftest import ENVIRONMENT, Database
+from tests.http.test_rate_limits import WINDOW, crowded, passed_of_twenty
+from tests.support import servers
+from tests.support.burst import Answer, Ask, ask, bearer, burst, tally
+from tests.support.factories import PASSWORD, World
+from tests.support.processes import Server, free_port
+from tests.support.serving import Serving, serving
+
+pytestmark = [
+    pytest.mark.redis,
+    pytest.mark.faults,
+    pytest.mark.parametrize("migrated", ["postgresql"], indirect=True),
+]
+LOST = "Rate limit storage unreachable - falling back to in-memory storage"
+BACK = "Rate limit storage recovered"
+
+
+@pytest.fixture
+def storage() -> Iterator[Server]:
+    """A Redis of the test's own, to be stopped and frozen."""
+    with servers.or_skip():
+        server = servers.redis(own=True)
+    with server:
+        assert isinstance(server, Server)
+        yield server
+
+
+@pytest.fixture
+def start(database: Database, storage: Server, tmp_path: Path) -> Iterator[Callable[..., Serving]]:
+    """Starts the service as it is shipped, with limits far away but for those given."""
+    far = {f"RATELIMIT_{tier}": "100000 per hour" for tier in ("VOTING", "SUBMISSION", "AUTH", "WRITE")}
+    ours = {"RATELIMIT_ENABLED": "true", "METRICS_ENABLED": "true", "LOG_LEVEL": "INFO"}
+    where = {"DATABASE_URL": database.url, "REDIS_URL": storage.url, "WEB_CONCURRENCY": "1", "THREADS": "4"}
+    with contextlib.ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(
+            serving({**ENVIRONMENT, **far, **ours, **where, **settings}, tmp_path / "log")
+        )
+
+
+class Voter:
+    """A user who votes for one project."""
+
+    def __init__(self, world: World, project_id: int, port: int) -> None:
+        token = world.caller(world.user()).token
+        assert token is not None
+        self.vote = Ask("PUT", f"/api/projects/{project_id}/upvote", headers=bearer(token))
+        self.port = port
+
+    def __call__(self, times: int = 1) -> list[Answer]:
+        """Votes, one after the other."""
+        return [burst(self.port, [self.vote])[0] for _ in range(times)]
+
+
+def logged(server: Serving) -> list[str]:
+    """What the log says of the storage."""
+    lines = map(json.loads, server.log.read_text().splitlines())
+    return [line["message"] for line in lines if line["message"].startswith("Rate limit storage")]
+
+
+def checked(server: Serving) -> Any:
+    """What /readyz, which stays 200, says of Redis."""
+    answer = ask(server.port, "GET", "/readyz")
+    assert answer.status == 200
+    return answer.json["checks"]["redis"]
+
+
+def measured(server: Serving) -> float:
+    """The metric of the processes that count by themselves."""
+    families = parse(ask(server.port, "GET", "/metrics").body.decode())
+    [sample] = [s for f in families for s in f.samples if s.name == "directory_ratelimit_fallback"]
+    return float(sample.value)
+
+
+def test_of_300_votes_at_once_at_four_processes_exactly_ten_of_each_user_pass(start: Any, world: World) -> None:
+    server, project_id = start(WEB_CONCURRENCY="4", RATELIMIT_VOTING="10 per hour"), world.project()
+    voters = [Voter(world, project_id, server.port) for _ in range(2)]
+    found = burst(server.port, [voters[n % 2].vote for n in range(300)])
+    assert [tally(found[n::2]) for n in (0, 1)] == [{200: 10, 429: 140}] * 2
+    assert world.stored(project_id)["upvotes"] == 2
+
+
+def test_of_300_registrations_at_once_at_four_processes_exactly_ten_of_each_address_pass(start: Any) -> None:
+    server = start(WEB_CONCURRENCY="4", RATELIMIT_AUTH="10 per hour", TRUSTED_PROXIES="1")
+    addresses = ["203.0.113.7", "2001:db8:1:2::a", "2001:db8:1:2::b"]
+    asks = [Ask("POST", "/api/auth/register", {}, {"X-Forwarded-For": addresses[n % 3]}) for n in range(300)]
+    found = burst(server.port, asks)
+    assert tally(found[0::3]) == {422: 10, 429: 90}
+    assert tally(found[1::3] + found[2::3]) == {422: 10, 429: 190}
+
+
+def test_of_60_guesses_at_once_exactly_five_are_judged_and_the_victim_goes_on(start: Any, world: World) -> None:
+    server, victim = start(WEB_CONCURRENCY="4", RATELIMIT_AUTH="10 per 5 minutes"), world.user("ada")
+    token = world.caller(victim).token
+    assert token is not None
+    names = ["ada", "ADA", "ada@example.org"]
+    guesses = [Ask("POST", "/api/auth/login", {"login": names[n % 3], "password": "wrong one"}) for n in range(60)]
+    own = [Ask("GET", "/api/auth/me", headers=bearer(token)), Ask("PUT", "/api/auth/me", {}, bearer(token))]
+    found = burst(server.port, [*guesses[:30], *own, *guesses[30:], *own])
+    assert tally(found[:30] + found[32:62]) == {401: 5, 429: 55}
+    assert tally(found[30:32] + found[62:]) == {200: 4}
+    right = Ask("POST", "/api/auth/login", {"login": "ada", "password": PASSWORD})
+    assert tally(burst(server.port, [right])) == {429: 1}
+
+
+def test_no_window_holds_more_than_the_limit_wherever_it_begins(start: Any, world: World) -> None:
+    server = start(WEB_CONCURRENCY="4", RATELIMIT_VOTING=f"10 per {WINDOW:.0f} seconds")
+    voter = Voter(world, world.project(), server.port)
+    passed = passed_of_twenty(lambda: voter()[0].status)
+    assert crowded(passed) == []
+    assert len(passed) > 10  # the first has made room for another
+
+
+def refuse(storage: Server) -> None:
+    storage.stop(signal.SIGKILL)
+
+
+def fill(storage: Server) -> None:
+    """No room: writes are refused, and a ping is answered."""
+    with redis.Redis.from_url(storage.url) as client:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 1)
+
+
+def empty(storage: Server) -> None:
+    with redis.Redis.from_url(storage.url) as client:
+        client.config_set("maxmemory", 0)
+
+
+def demote(storage: Server) -> None:
+    """A replica, of a server that is not there: writes are refused, and a ping is answered."""
+    with redis.Redis.from_url(storage.url) as client:
+        client.execute_command("REPLICAOF", "127.0.0.1", str(free_port()))
+
+
+def promote(storage: Server) -> None:
+    with redis.Redis.from_url(storage.url) as client:
+        client.execute_command("REPLICAOF", "NO", "ONE")
+
+
+FAULTS = [
+    pytest.param(refuse, Server.start, id="refuses"),
+    pytest.param(Server.pause, Server.resume, id="is mute"),
+    pytest.param(fill, empty, id="is full"),
+    pytest.param(demote, promote, id="is a replica"),
+]
+
+
+@pytest.mark.parametrize(("breaks", "mends"), FAULTS)
+def test_limits_go_on_and_votes_pass_while_redis(
+    start: Any, world: World, storage: Server, breaks: Callable[..., Any], mends: Callable[..., Any]
+) -> None:
+    server, project_id = start(RATELIMIT_VOTING="10 per hour"), world.project()
+    voters = iter(partial(Voter, world, project_id, server.port), None)
+    assert tally(next(voters)(3)) == {200: 3}
+    assert (checked(server), measured(server), logged(server)) == ({"ok": True, "fallback": False}, 0, [])
+
+    breaks(storage)
+    found = next(voters)(14)
+    assert [answer.status for answer in found] == [200] * 10 + [429] * 4
+    assert max(answer.seconds for answer in found) < 2
+    time.sleep(2)  # by now the service has reason to look again
+    assert tally(next(voters)(12)) == {200: 10, 429: 2}
+    assert (checked(server), measured(server), logged(server)) == ({"ok": False, "fallback": True}, 1, [LOST])
+
+    mends(storage)
+    back = time.monotonic()
+    while measured(server):
+        assert tally(next(voters)()) == {200: 1}
+        assert time.monotonic() - back < 35
+        time.sleep(0.2)
+    assert tally(next(voters)(12)) == {200: 10, 429: 2}
+    assert (checked(server), logged(server)) == ({"ok": True, "fallback": False}, [LOST, BACK])
+
+
+def test_while_redis_is_gone_several_processes_allow_no_more_than_each_its_share(
+    start: Any, world: World, storage: Server
+) -> None:
+    server = start(WEB_CONCURRENCY="4", RATELIMIT_VOTING="10 per hour")
+    voter = Voter(world, world.project(), server.port)
+    storage.stop(signal.SIGKILL)
+    found = tally(burst(server.port, [voter.vote] * 120))
+    assert found.keys() <= {200, 429}
+    assert 10 <= found[200] <= 40
+
+
+def test_the_service_starts_without_its_redis_and_takes_it_up_when_it_comes(
+    start: Any, world: World, storage: Server
+) -> None:
+    storage.stop()
+    server, project_id = start(RATELIMIT_VOTING="10 per hour"), world.project()
+    assert tally(Voter(world, project_id, server.port)(12)) == {200: 10, 429: 2}
+    assert (checked(server), measured(server), logged(server)) == ({"ok": False, "fallback": True}, 1, [LOST])
+    storage.start()
+    back = time.monotonic()
+    while measured(server):
+        Voter(world, project_id, server.port)()
+        assert time.monotonic() - back < 35
+        time.sleep(0.2)
+    assert logged(server) == [LOST, BACK]

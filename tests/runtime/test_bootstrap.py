@@ -1,0 +1,104 @@
+"""PREPARE_DATABASE: what a server does to its database before it serves, and that it does no more than that."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import flask_migrate
+import pytest
+from flask import Flask
+
+from directory.extensions import db
+from directory.runtime import bootstrap
+from directory.services import health
+from directory.services.data import seeding
+from tests.conftest import ENVIRONMENT, Database
+from tests.support.factories import World
+from tests.support.processes import free_port
+from tests.support.serving import WITHIN, Serving, serving
+
+
+@pytest.fixture
+def bare(app: Flask) -> Iterator[Flask]:
+    """The application over a database without tables."""
+    with app.app_context():
+        flask_migrate.downgrade(revision="base")
+        db.engine.dispose()
+    yield app
+    with app.app_context():
+        db.session.remove()
+        flask_migrate.upgrade()
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The commands that would be run."""
+    run: list[tuple[str, ...]] = []
+    monkeypatch.setattr(bootstrap, "_run", lambda *command: run.append(command))
+    return run
+
+
+def environment(url: str, **settings: str) -> dict[str, str]:
+    return {**ENVIRONMENT, "APP_ENV": "development", "DATABASE_URL": url, "PREPARE_DATABASE": "true", **settings}
+
+
+def test_a_server_over_an_empty_database_begins_with_the_demo(bare: Flask, database: Database, tmp_path: Path) -> None:
+    with serving(environment(database.url), tmp_path / "log") as server:
+        assert server.request("GET", "/readyz") == 200
+    with bare.app_context():
+        assert seeding.has_projects()
+    assert "Passwords are random" in (tmp_path / "log").read_text()
+
+
+def test_in_production_it_begins_with_tables_alone(bare: Flask, database: Database, tmp_path: Path) -> None:
+    with serving(environment(database.url, APP_ENV="production"), tmp_path / "log") as server:
+        assert server.request("GET", "/readyz") == 200
+    with bare.app_context():
+        assert seeding.is_empty()
+
+
+def test_unasked_it_is_left_as_it_is(bare: Flask, database: Database, tmp_path: Path) -> None:
+    with serving(environment(database.url, PREPARE_DATABASE="false"), tmp_path / "log") as server:
+        assert server.request("GET", "/readyz") == 503
+
+
+def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, commands: list[Any]) -> None:
+    world.user()
+    bootstrap.prepare(app)
+
+    assert commands == []
+    with app.app_context():
+        assert db.engine.pool.checkedin() == 0  # type: ignore[attr-defined]
+
+
+def test_one_of_a_later_version_is_served_as_it_is(
+    app: Flask, world: World, commands: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.user()
+    monkeypatch.setattr(health, "heads", lambda: ("0001",))
+    bootstrap.prepare(app)
+
+    assert commands == []
+
+
+def test_one_that_is_behind_is_migrated(app: Flask, world: World, commands: list[Any]) -> None:
+    world.user()
+    with app.app_context():
+        db.session.remove()
+        flask_migrate.downgrade(revision="-1")
+    bootstrap.prepare(app)
+    with app.app_context():
+        flask_migrate.upgrade()
+
+    assert commands == [("db", "upgrade")]
+
+
+def test_one_that_does_not_answer_ends_the_start_with_one_line(tmp_path: Path) -> None:
+    nobody = f"postgresql+psycopg://x:y@127.0.0.1:{free_port()}/x"
+    server = Serving(environment(nobody, LOG_LEVEL="ERROR"), tmp_path / "log")
+    status = server.process.wait(WITHIN)
+
+    said = [line for line in server.log.read_text().splitlines() if not line.startswith("{")]
+    assert status == 1
+    assert len(said) == 1
+    assert said[0].startswith("Error: The database does not answer: ")

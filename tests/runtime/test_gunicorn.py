@@ -1,0 +1,158 @@
+"""gunicorn's configuration: what it takes from the settings, and what it closes."""
+
+import os
+import platform
+import resource
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.conftest import ENVIRONMENT
+from tests.support.serving import ROOT
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Reads the file with settings as the environment gives them."""
+
+    def run(**settings: str) -> SimpleNamespace:
+        for name, value in {**ENVIRONMENT, "DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}", **settings}.items():
+            monkeypatch.setenv(name, value)
+        return SimpleNamespace(**runpy.run_path(str(ROOT / "gunicorn.conf.py")))
+
+    for name in ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS", "REDIS_URL", "WEBHOOK_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return run
+
+
+def test_by_default_one_process_with_eight_threads_listens_on_loopback(load: Any) -> None:
+    conf = load()
+
+    assert (conf.bind, conf.workers, conf.threads) == ("127.0.0.1:8000", 1, 8)
+
+
+def test_a_single_process_keeps_what_it_counts(load: Any) -> None:
+    assert load().max_requests == 0
+
+
+def test_several_processes_are_replaced_now_and_then_and_not_together(load: Any) -> None:
+    conf = load(REDIS_URL="redis://127.0.0.1:1/0", WEB_CONCURRENCY="4", THREADS="2")
+
+    assert (conf.workers, conf.threads) == (4, 2)
+    assert (conf.max_requests, conf.max_requests_jitter) == (1_000_000, 100_000)
+
+
+@pytest.mark.parametrize(("host", "bind"), [("0.0.0.0", "0.0.0.0:8080"), ("::1", "[::1]:8080"), ("db-1", "db-1:8080")])
+def test_it_listens_where_it_is_told_to(load: Any, host: str, bind: str) -> None:
+    assert load(HOST=host, PORT="8080").bind == bind
+
+
+@pytest.mark.parametrize(("name", "value"), [("PORT", "0"), ("PORT", "http"), ("HOST", "a b"), ("THREADS", "0")])
+def test_a_setting_that_makes_no_sense_stops_the_start_by_name(load: Any, name: str, value: str) -> None:
+    with pytest.raises(SystemExit, match=f"^{name}: "):
+        load(**{name: value})
+
+
+def test_nothing_is_open_that_need_not_be(load: Any) -> None:
+    conf = load()
+
+    assert conf.control_socket_disable is True
+    assert (conf.limit_request_line, conf.limit_request_fields) == (4094, 64)
+    assert (conf.timeout, conf.graceful_timeout, conf.keepalive) == (30, 30, 5)
+    assert not hasattr(conf, "forwarded_allow_ips")
+    assert (conf.forwarder_headers, conf.secure_scheme_headers) == ("", {})
+    assert not hasattr(conf, "accesslog")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /dev/shm")
+def test_heartbeats_stay_in_memory(load: Any) -> None:
+    assert load().worker_tmp_dir == "/dev/shm"
+
+
+@pytest.mark.parametrize(
+    ("settings", "beside"),
+    [
+        ({"WEBHOOK_URL": "https://here.example/", "WEBHOOK_SECRET": "c2VjcmV0"}, True),
+        ({"WEBHOOK_URL": "https://here.example/", "WEBHOOK_SECRET": "c2VjcmV0", "WEBHOOK_WORKER": "false"}, False),
+        ({}, False),
+    ],
+)
+def test_a_deliverer_runs_beside_where_there_is_something_to_deliver_to(
+    load: Any, settings: dict[str, str], beside: bool
+) -> None:
+    conf = load(**settings)
+    conf.when_ready.__globals__["Supervisor"] = lambda command, _log: SimpleNamespace(start=lambda: None, run=command)
+    server = SimpleNamespace(log=SimpleNamespace(error_log=None))
+    conf.on_starting(server)
+    conf.when_ready(server)
+
+    assert (server.deliverer is not None) == beside
+    assert not beside or server.deliverer.run[-3:] == ("webhooks", "work", "--until-eof")
+
+
+def test_a_server_without_a_deliverer_reloads_and_ends(load: Any) -> None:
+    conf, server = load(), SimpleNamespace()
+    conf.on_starting(server)
+
+    assert conf.on_reload(server) is None
+    assert conf.on_exit(server) is None
+
+
+def test_what_a_dead_worker_measured_of_itself_is_forgotten(
+    load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    conf = load()
+    (tmp_path / "gauge_livemax_41.db").touch()
+    (tmp_path / "gauge_livemax_42.db").touch()
+    conf.child_exit(None, SimpleNamespace(pid=41, age=1))
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    conf.child_exit(None, SimpleNamespace(pid=42, age=2))
+
+    assert [path.name for path in tmp_path.glob("gauge*")] == ["gauge_livemax_41.db"]
+
+
+def test_it_asks_for_as_many_files_as_its_connections_need(load: Any) -> None:
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, most))
+        load()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (4096 if most < 0 else min(4096, most), most)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+
+
+HEAPS = """
+import ctypes, runpy, sys, threading
+if sys.argv[1] == "as it is served":
+    runpy.run_path("gunicorn.conf.py")
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
+libc.malloc_info.argtypes, libc.fclose.argtypes = [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
+meeting = threading.Barrier(4)
+def allocate():
+    meeting.wait()
+    [libc.malloc(5000) for _ in range(100)]
+    meeting.wait()
+threads = [threading.Thread(target=allocate) for _ in range(4)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+out = libc.fopen(b"/dev/stdout", b"w")
+libc.malloc_info(0, out)
+libc.fclose(out)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="there is no such thing as an arena elsewhere")
+def test_threads_share_a_heap(tmp_path: Path) -> None:
+    heaps = {}
+    for how in ("as it comes", "as it is served"):
+        environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}"}
+        command = [sys.executable, "-c", HEAPS, how]
+        told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        heaps[how] = told.stdout.count("<heap nr=")
+    assert heaps["as it is served"] == 1 < heaps["as it comes"]

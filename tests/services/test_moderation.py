@@ -1,0 +1,225 @@
+"""The review: decisions, their repetition, and what goes with them."""
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from directory.api.schemas.projects import ProjectOutput
+from directory.extensions import db
+from directory.models import AuditEntry, Delivery
+from directory.services.webhooks import outbox as webhooks
+from tests.support.factories import Api, World
+
+HOOK = '[{"url": "https://hook.example/x", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "events": %s}]'
+EVENTS = sorted(webhooks.ACTORS)
+
+
+@pytest.fixture
+def notifying(make_app: Any) -> Flask:
+    """An application with an endpoint that wants every event."""
+    return make_app(WEBHOOK_ENDPOINTS=HOOK % json.dumps(EVENTS))  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def admin(notifying: Flask, world: World) -> Api:
+    return Api(notifying, world.caller(world.admin("root")).token)
+
+
+def outbox(app: Flask) -> list[dict[str, Any]]:
+    with app.app_context():
+        return [json.loads(row.payload) for row in db.session.query(Delivery).order_by(Delivery.id)]
+
+
+def decisions(app: Flask) -> list[str]:
+    with app.app_context():
+        entries = db.session.query(AuditEntry).filter(AuditEntry.actor_id.is_not(None)).order_by(AuditEntry.id)
+        return [entry.action for entry in entries if entry.action != "project.submitted"]
+
+
+def decide(admin: Api, project: int, word: str, reason: Any = None) -> Any:
+    body = None if reason is None else {"reason": reason}
+    return admin.put(f"/api/admin/projects/{project}/{word}", body)
+
+
+def test_approval_publishes_notifies_and_is_logged_once(notifying: Flask, world: World, admin: Api) -> None:
+    project = world.project(status="pending")
+    first = decide(admin, project, "approve")
+    assert (first.json["status"], first.json["queue_position"]) == ("live", None)
+    assert first.json["published_at"] is not None
+    again = decide(admin, project, "approve")
+    assert (again.status_code, again.json) == (200, first.json)
+    assert decisions(notifying) == ["project.approved"]
+    (event,) = outbox(notifying)
+    assert event["type"] == "project.approved"
+    assert event["data"]["approved_by"]["username"] == "root"
+    assert event["data"]["project"]["status"] == "live"
+
+
+def test_the_notification_carries_the_public_fields(notifying: Flask, world: World, api: Api, admin: Api) -> None:
+    project = world.project(status="pending", tags=["a"], repository_url="https://r.example")
+    decide(admin, project, "approve")
+    shown = api.get(f"/api/projects/{project}").json
+    private = {"has_upvoted", "rejection_reason"}
+    assert set(webhooks.PUBLIC_FIELDS) == set(ProjectOutput().fields) - private
+    assert outbox(notifying)[0]["data"]["project"] == {n: v for n, v in shown.items() if n not in private}
+
+
+def test_rejection_keeps_its_first_reason(notifying: Flask, world: World, admin: Api) -> None:
+    project = world.project(status="pending")
+    assert decide(admin, project, "reject", "Too\r\nshort").json["rejection_reason"] == "Too\nshort"
+    assert decide(admin, project, "reject", "Other").json["rejection_reason"] == "Too\nshort"
+    assert decisions(notifying) == ["project.rejected"]
+    assert [event["data"]["reason"] for event in outbox(notifying)] == ["Too\nshort"]
+    without = world.project(status="pending")
+    assert decide(admin, without, "reject").json["rejection_reason"] is None
+    assert decide(admin, world.project(status="pending"), "reject", "").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [
+        ("rejected", "approve"), ("live", "reject"), ("pending", "unpublish"), ("rejected", "unpublish"),
+    ],
+)  # fmt: skip
+def test_what_the_state_does_not_allow_is_a_conflict(
+    notifying: Flask, world: World, admin: Api, status: str, word: str
+) -> None:
+    answer = decide(admin, world.project(status=status), word)
+    assert (answer.status_code, answer.json["code"]) == (409, "invalid_transition")
+    assert answer.json["current_status"] == status
+    assert decisions(notifying) == []
+    assert outbox(notifying) == []
+
+
+@pytest.mark.parametrize("word", ["approve", "reject", "unpublish"])
+def test_a_decision_about_nothing_is_not_found(admin: Api, word: str) -> None:
+    assert decide(admin, 999, word).status_code == 404
+
+
+@pytest.mark.parametrize("body", [{"why": "x"}, {"reason": "x" * 1001}, {"reason": 1}, [], "x", {"reason": "\x00"}])
+def test_a_bad_reason_is_refused(world: World, admin: Api, body: Any) -> None:
+    answer = admin.put(f"/api/admin/projects/{world.project(status='pending')}/reject", body)
+    assert answer.status_code == 422
+    if isinstance(body, dict) and "why" in body:
+        assert answer.json["errors"] == [{"pointer": "#/why", "detail": "Unknown field."}]
+
+
+def test_the_reason_of_an_approval_is_for_the_log_alone(notifying: Flask, world: World, admin: Api) -> None:
+    one, other = (world.project(status="pending") for _ in range(2))
+    assert admin.put(f"/api/admin/projects/{one}/approve", {"reason": "Fine"}).json["rejection_reason"] is None
+    body = {"decision": "approve", "ids": [other], "reason": "Fine"}
+    assert admin.post("/api/admin/projects/decisions", body).json["items"][0]["project"]["rejection_reason"] is None
+    for project in (one, other):
+        newest = admin.get(f"/api/admin/projects/{project}/history").json["items"][0]
+        assert (newest["action"], newest["reason"]) == ("project.approved", "Fine")
+    assert len(outbox(notifying)) == 2
+    assert "Fine" not in json.dumps(outbox(notifying))
+
+
+@pytest.mark.parametrize(("word", "state"), [("approve", "pending"), ("reject", "pending"), ("unpublish", "live")])
+def test_a_decision_is_about_the_version_that_was_seen(
+    notifying: Flask, world: World, admin: Api, word: str, state: str
+) -> None:
+    owner = world.user()
+    project = world.project(owner, state)
+    path = f"/api/projects/{project}"
+    seen = admin.get(path).headers["ETag"]
+    assert world.caller(owner).put(path, {"description": "Something else altogether"}).status_code == 200
+    for stale in ({"If-Match": seen}, {"If-None-Match": "*"}):
+        answer = admin.put(f"/api/admin/projects/{project}/{word}", headers=stale)
+        assert (answer.status_code, answer.json["code"]) == (412, "precondition_failed")
+    assert admin.get(path).json["status"] == state
+    assert (decisions(notifying), outbox(notifying)) == (["project.edited"], [])
+    current = admin.get(path).headers["ETag"]
+    assert admin.put(f"/api/admin/projects/{project}/{word}", headers={"If-Match": current}).status_code == 200
+    assert admin.put(f"/api/admin/projects/999/{word}", headers={"If-Match": current}).status_code == 404
+
+
+def test_unpublishing_goes_to_the_end_of_the_queue_and_keeps_votes(notifying: Flask, world: World, admin: Api) -> None:
+    project = world.project(votes=2)
+    world.project(status="pending")
+    published = world.stored(project)["published_at"]
+    taken_down = decide(admin, project, "unpublish", "Broken link").json
+    assert (taken_down["status"], taken_down["queue_position"], taken_down["upvotes"]) == ("pending", 2, 2)
+    assert taken_down["rejection_reason"] is None
+    assert world.stored(project)["published_at"] == published
+    back = decide(admin, project, "approve")
+    assert world.stored(project)["published_at"] == published
+    assert back.json["upvotes"] == 2
+    assert [event["type"] for event in outbox(notifying)] == ["project.unpublished", "project.approved"]
+    history = admin.get(f"/api/admin/projects/{project}/history").json["items"]
+    assert [entry["reason"] for entry in history][:2] == [None, "Broken link"]
+
+
+def test_every_event_is_queued_on_request(notifying: Flask, world: World, admin: Api) -> None:
+    world.category()
+    body = {"title": "T", "tagline": "T", "url": "https://t.example", "category": "tools"}
+    project = admin.post("/api/projects", body).json["id"]
+    decide(admin, project, "reject", "no")
+    admin.delete(f"/api/projects/{project}")
+    assert [event["type"] for event in outbox(notifying)] == [
+        "project.submitted", "project.rejected", "project.deleted",
+    ]  # fmt: skip
+    assert outbox(notifying)[-1]["data"]["deleted_by"]["username"] == "root"
+
+
+def test_many_are_decided_each_by_its_own_state(notifying: Flask, world: World, admin: Api) -> None:
+    pending, live, rejected = (world.project(status=s) for s in ("pending", "live", "rejected"))
+    body = {"decision": "approve", "ids": [rejected, 999, live, pending]}
+    answer = admin.post("/api/admin/projects/decisions", body)
+    items = answer.json["items"]
+    assert [item["id"] for item in items] == body["ids"]
+    assert [item["status"] for item in items] == [409, 404, 200, 200]
+    assert items[0] == {"id": rejected, "status": 409, "code": "invalid_transition"}
+    assert items[3]["project"]["status"] == "live"
+    assert decisions(notifying) == ["project.approved"]
+    more = world.project(status="pending")
+    body = {"decision": "reject", "ids": [more], "reason": "Spam"}
+    assert admin.post("/api/admin/projects/decisions", body).json["items"][0]["project"]["rejection_reason"] == "Spam"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"decision": "approve", "ids": []}, {"decision": "approve", "ids": [1, 1]},
+        {"decision": "unpublish", "ids": [1]},
+        {"decision": "approve", "ids": list(range(1, 102))}, {"decision": "approve", "ids": [0]},
+        {"decision": "approve", "ids": [2**63]}, {"decision": "approve", "ids": [1.5]}, {"ids": [1]},
+        {"decision": "approve", "ids": ["1"]}, {"decision": "approve", "ids": [True]}, {"decision": "approve"},
+    ],
+)  # fmt: skip
+def test_a_bad_batch_is_refused_whole(admin: Api, body: dict[str, Any]) -> None:
+    assert admin.post("/api/admin/projects/decisions", body).status_code == 422
+
+
+def test_the_queue_is_oldest_first_and_its_lists_go_by_every_filter(world: World, admin: Api) -> None:
+    owner = world.user("bob")
+    first = world.project(owner, "pending", title="First thing")
+    second = world.project(status="pending", category="web")
+    live = world.project(title="Live thing")
+    caller = world.caller(owner)
+
+    def ids(query: str) -> list[int]:
+        return [item["id"] for item in admin.get(f"/api/admin/projects?{query}").json["items"]]
+
+    assert ids("status=pending") == [first, second]
+    assert ids("status=pending&sort=newest") == [second, first]
+    assert ids("") == [live, second, first]
+    assert ids("sort=oldest") == [first, second, live]
+    assert ids("category=web") == [second]
+    assert ids("owner=bob") == [first]
+    assert ids("q=first&status=pending") == [first]
+    assert ids("q=thing&status=pending") == ids("q=thing&status=pending&sort=oldest")
+    assert ids("owner=me") == []
+    mentioned = world.project(status="pending", tagline="Of a zebra")
+    named = world.project(status="pending", title="Zebra")
+    assert ids("q=zebra") == [named, mentioned]
+    assert ids("q=zebra&status=pending") == [mentioned, named]
+    for project in (mentioned, named):
+        admin.delete(f"/api/projects/{project}")
+    page = admin.get("/api/admin/projects?status=pending&limit=1").json["pagination"]
+    assert ids(f"status=pending&limit=1&cursor={page['next_cursor']}") == [second]
+    assert page["total"] == 2
+    assert caller.get("/api/admin/projects").status_code == 403

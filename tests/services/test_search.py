@@ -1,0 +1,143 @@
+"""Search: the same answers from both engines, in every script, and no query that is an error."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from directory.services.catalog import catalog, search
+from tests.support.factories import Api, World
+
+
+def found(api: Api, query: str, **more: str) -> list[str]:
+    answer = api.get("/api/projects", query_string={"q": query, **more})
+    assert answer.status_code == 200, answer.json
+    titles = [item["title"] for item in answer.json["items"]]
+    assert answer.json["pagination"]["total"] == len(titles)
+    return titles
+
+
+def test_the_best_match_comes_first(world: World, api: Api) -> None:
+    world.project(title="Anywhere", description="Speaks flask in its description")
+    world.project(title="Brief", tagline="A flask in the tagline")
+    world.project(title="Tagged", tags=["flask"])
+    world.project(title="Flasket", votes=2)
+    world.project(title="Flask Login")
+    world.project(title="Flask", votes=1)
+    order = found(api, "FLASK")
+    assert order[:2] == ["Flask", "Flask Login"]
+    assert order[2] == "Flasket"
+    assert order[-1] == "Anywhere"
+    assert set(order[3:5]) == {"Brief", "Tagged"}
+    assert found(api, "flask", sort="newest")[0] == "Flask"
+
+
+def test_all_words_are_needed_and_long_ones_may_be_beginnings(world: World, api: Api) -> None:
+    world.project(title="Postgres database browser")
+    assert found(api, "data brow") == ["Postgres database browser"]
+    assert found(api, "database missing") == []
+    assert found(api, "po") == []
+
+
+@pytest.mark.parametrize(
+    ("title", "query"),
+    [
+        ("Café Zürich", "cafe zurich"),
+        ("cafe", "CAFÉ"),
+        ("Straße", "strasse"),
+        ("プロジェクト管理ツール", "管理"),
+        ("Проект каталога", "проект"),
+        ("مشروع مفتوح", "مفتوح"),
+        ("naïve-bayes.js", "bayes"),
+        ("C++ build tool", "c++"),
+        ("ﬁle explorer", "file"),
+        ("Ⅷ tools", "viii"),
+    ],
+)
+def test_every_script_is_found(world: World, api: Api, title: str, query: str) -> None:
+    world.project(title=title)
+    assert found(api, query) == [title]
+
+
+def test_the_index_follows_edits_and_deletions(world: World, api: Api) -> None:
+    owner = world.user()
+    project = world.project(owner, title="Before", tags=["old"])
+    caller = world.caller(owner)
+    caller.put(f"/api/projects/{project}", {"tagline": "After words", "tags": ["new"]})
+    assert found(api, "after") == ["Before"]
+    assert found(api, "old") == []
+    assert found(api, "new") == ["Before"]
+    caller.delete(f"/api/projects/{project}")
+    assert found(api, "after") == []
+
+
+HOSTILE = [
+    '"', "'", "''", '""', "*", "a*", "^a", "(", ")", "AND", "OR", "NOT", "NEAR(a b)", "a AND", "title:a", "{title} : a",
+    "-a", "a:*", "a & b | !c", "<->", ":", "\\", "%", "_", "a\\", "'; DROP TABLE projects; --", "🙂", "a\u0301" * 20,
+    "x" * 200, " ".join("abcdefghijklmnopqrstuvwxyz"), "1e5", "3.14", "-5", "foo@bar.com", "http://a.b/c?d=e",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", HOSTILE)
+def test_no_query_is_a_syntax_error(world: World, api: Api, query: str) -> None:
+    world.project(title="a")
+    found(api, query)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(query=st.text(min_size=1, max_size=50))
+def test_any_text_is_answered(api: Api, query: str) -> None:
+    encoded = query.encode("utf-8", "surrogatepass")
+    raw = "".join(f"%{byte:02X}" for byte in encoded)
+    assert api.get(f"/api/projects?q={raw}").status_code in {200, 422}
+
+
+def test_words_are_ascii_whatever_the_text() -> None:
+    for text in ("Zürich", "管理", "🙂 x", "mixed ÅNGSTRÖM", "ǅ", "\u0345a"):
+        assert all(word.isascii() and word.isalnum() for word in search.words(text))
+    assert search.words("Hello, World_wide 2nd") == ["hello", "world", "wide", "2nd"]
+
+
+def test_indexing_nothing_does_nothing(context: Any) -> None:
+    search.index([])
+    empty = SimpleNamespace(id=1, title="!", tagline="!", tags=[], description="")
+    assert search.words(empty.title) == []
+
+
+@pytest.mark.parametrize("sort", ["best", "newest", "upvotes", "popular"])
+@pytest.mark.parametrize("many", [True, False])
+def test_few_matches_and_many_are_listed_alike(world: World, api: Api, monkeypatch: Any, sort: str, many: bool) -> None:
+    """However they are found: each once, in the order, by number and by cursor, forwards and back."""
+    for n in range(12):
+        world.project(title=("Flask", "Flasks", "Other")[n % 3], description="flask", votes=n % 4)
+    world.project(title="Missing")
+    world.project(status="pending", title="Flask")
+    query = {"q": "flask", **({} if sort == "best" else {"sort": sort})}
+    monkeypatch.setattr(catalog, "FEW", 100)
+    whole = api.get("/api/projects", query_string={**query, "limit": "100"}).json
+    assert len(whole["items"]) == whole["pagination"]["total"] == 12
+    monkeypatch.setattr(catalog, "FEW", 0 if many else 100)
+
+    def shown(**where: Any) -> tuple[list[Any], dict[str, Any]]:
+        # The cookie keeps the answer from being one that is kept.
+        answer = api.get("/api/projects", query_string={**query, "limit": "5", **where}, headers={"Cookie": "no=lane"})
+        assert answer.json["pagination"]["total"] == 12
+        return answer.json["items"], answer.json["pagination"]
+
+    assert [item for page in (1, 2, 3) for item in shown(page=page)[0]] == whole["items"]
+    assert shown(page=4)[0] == []
+    first, paging = shown()
+    second, paging = shown(cursor=paging["next_cursor"])
+    third, paging = shown(cursor=paging["next_cursor"])
+    assert first + second + third == whole["items"]
+    assert shown(cursor=paging["prev_cursor"])[0] == second
+
+
+def test_all_parts_of_a_search_name_the_same_matches(context: Any) -> None:
+    """Threads build statements at once; of one that named two, each would be refused for as long as it is kept."""
+    for dialect in ("sqlite", "postgresql"):
+        assert search.matches(dialect) is search.matches(dialect)

@@ -1,0 +1,239 @@
+"""Votes counted together are what they would be one after the other, and callers looked up together themselves."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select, text, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory.db import deadline
+from directory.db.transactions import transaction
+from directory.errors import NotFound
+from directory.extensions import db
+from directory.models import AccountStatus, Project, Session, Token, Upvote, User, now
+from directory.services import voting
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
+from directory.services.catalog.ranking import hot
+from directory.services.voting import Ballot
+from tests.conftest import Database
+from tests.greenlets import gather
+from tests.support.factories import World
+from tests.support.waiting import until
+
+on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+WISHES = ("toggle", "cast", "withdraw")
+
+
+def votes() -> set[tuple[int, int]]:
+    return {(row.user_id, row.project_id) for row in db.session.execute(select(Upvote.user_id, Upvote.project_id))}
+
+
+def stand(ballot: Ballot, there: set[tuple[int, int]]) -> tuple[bool, int]:
+    """What a vote for a live project comes to, by the rule itself."""
+    key = (ballot.voter_id, ballot.project_id)
+    wanted = ballot.wish == "cast" or (ballot.wish == "toggle" and key not in there)
+    (there.add if wanted else there.discard)(key)
+    return wanted, sum(project == ballot.project_id for _, project in there)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_votes_together_are_votes_one_after_the_other(app: Flask, world: World, seed: int) -> None:
+    live, waiting = [world.project() for _ in range(4)], world.project(status="pending")
+    users = [world.user().id for _ in range(4)]
+    dice, began = random.Random(seed), now()
+    there: set[tuple[int, int]] = set()
+    with app.app_context():
+        owner = db.session.scalar(select(Project.owner_id).where(Project.id == waiting))
+        for size in (1, 2, 5, 40):
+            batch = [
+                Ballot(dice.choice([*live, waiting, 10**9]), dice.choice(users), dice.choice(WISHES))
+                for _ in range(size)
+            ]
+            for ballot, outcome in zip(batch, voting._together(batch), strict=True):
+                if ballot.project_id == 10**9:
+                    assert outcome is None
+                elif ballot.project_id == waiting:
+                    assert outcome is not None
+                    assert (outcome[0], outcome[1], outcome[3]) == ("pending", owner, 0)
+                else:
+                    assert outcome is not None
+                    assert outcome[0] == "live"
+                    # Of one project in the order in which they came; different ones do not meet.
+                    assert (outcome[2], outcome[3]) == stand(ballot, there)
+        assert votes() == there
+        for cast in db.session.scalars(select(Upvote.created_at)):
+            assert began <= cast <= now()
+        for project in db.session.scalars(select(Project)):
+            assert project.upvotes == sum(each == project.id for _, each in there)
+            assert project.hot == pytest.approx(hot(project.upvotes, project.listed_at))
+
+
+def test_a_batch_that_fails_leaves_nothing(app: Flask, world: World) -> None:
+    project, user = world.project(), world.user().id
+    with app.app_context():
+        with pytest.raises(Exception, match=r"fk_upvotes_user_id_users|FOREIGN KEY"):
+            voting._together([Ballot(project, user, "cast"), Ballot(project, 10**9, "cast")])
+        db.session.rollback()
+        assert votes() == set()
+        assert db.session.scalar(select(Project.upvotes)) == 0
+
+
+def test_a_vote_that_cannot_be_counted_with_others_harms_none_of_them(app: Flask, world: World) -> None:
+    """A batch with a voter that is no more is refused whole; then each is counted, or refused, by itself."""
+    project, users = world.project(), [world.user() for _ in range(6)]
+    ghost = Caller(10**9, "ghost", "member")
+
+    for _ in range(3):
+        told = gather(app, *[partial(voting.cast, project, by=by) for by in [*users, ghost, ghost]])
+        assert [each["upvoted"] for each in told[:6]] == [True] * 6
+        assert [type(each) for each in told[6:]] == [IntegrityError] * 2
+    with app.app_context():
+        assert db.session.scalar(select(Project.upvotes)) == db.session.scalar(select(func.count(Upvote.user_id))) == 6
+
+
+@on_postgresql
+def test_a_project_that_is_held_holds_up_no_vote_for_another(app: Flask, world: World) -> None:
+    held, free, users = world.project(), world.project(), [world.user() for _ in range(8)]
+    acknowledged: list[int] = []
+
+    def cast(project: int, by: Caller) -> None:
+        voting.cast(project, by=by)
+        acknowledged.append(project)
+
+    with app.app_context(), db.engine.connect() as holder, ThreadPoolExecutor(1) as pool:
+        with holder.execution_options(isolation_level="READ COMMITTED").begin():
+            holder.execute(text("SELECT 1 FROM projects WHERE id = :id FOR UPDATE").bindparams(id=held))
+            projects = [free, held, *[free] * 6]
+            crowd = pool.submit(gather, app, *[partial(cast, *each) for each in zip(projects, users, strict=True)])
+            until(lambda: acknowledged == [free] * 7)
+            assert not crowd.done()
+        assert crowd.result(20) == [None] * 8
+    assert acknowledged[-1] == held
+    assert world.stored(held)["upvotes"] == 1
+    assert world.stored(free)["upvotes"] == 7
+
+
+@on_postgresql
+def test_a_batch_locks_its_projects_in_the_order_of_their_ids_and_waits_for_none_of_them_long(
+    app: Flask, world: World
+) -> None:
+    first, second, user = world.project(), world.project(), world.user()
+    with app.app_context(), db.engine.connect() as holder, db.engine.connect() as other, ThreadPoolExecutor(1) as pool:
+        asked = "SELECT proconfig FROM pg_proc WHERE proname = 'votes'"
+        assert other.scalar(text(asked)) == ["lock_timeout=50"]
+        other.execute(text("ALTER FUNCTION votes SET lock_timeout = '20s'"))
+        try:
+            with holder.execution_options(isolation_level="READ COMMITTED").begin():
+                holder.execute(text("SELECT 1 FROM projects WHERE id = :id FOR UPDATE").bindparams(id=first))
+
+                def vote() -> None:
+                    with app.app_context():
+                        voting._together([Ballot(second, user.id, "cast"), Ballot(first, user.id, "cast")])
+
+                voted = pool.submit(vote)
+                waits = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                until(lambda: bool(other.scalar(waits)))
+                # It waits for the first, and does not hold the second meanwhile.
+                free = text("SELECT 1 FROM projects WHERE id = :id FOR UPDATE SKIP LOCKED").bindparams(id=second)
+                assert other.scalar(free) == 1
+            voted.result(20)
+        finally:
+            other.execute(text("ALTER FUNCTION votes SET lock_timeout = '50'"))
+        assert votes() == {(user.id, first), (user.id, second)}
+
+
+@on_postgresql
+def test_a_database_that_is_not_upgraded_yet_counts_votes_one_by_one(app: Flask, world: World, caplog: Any) -> None:
+    """As while an upgrade is under way, and after a step back."""
+    project, users = world.project(), [world.user() for _ in range(3)]
+    caplog.set_level("INFO", "directory.db.group_commit")
+    with app.app_context():
+        signature = "votes(bigint[], bigint[], text[], timestamptz)"
+        with db.engine.begin() as connection:
+            connection.execute(text(f"ALTER FUNCTION {signature} RENAME TO elsewhere"))
+        try:
+            told = gather(app, *[partial(voting.toggle, project, by=user) for user in users])
+            assert sorted(each["upvotes"] for each in told) == [1, 2, 3]
+        finally:
+            with db.engine.begin() as connection:
+                connection.execute(
+                    text("ALTER FUNCTION elsewhere(bigint[], bigint[], text[], timestamptz) RENAME TO votes")
+                )
+        assert [record.reason for record in caplog.records if record.message == "not done together"] == ["42883"]
+
+
+@pytest.mark.parametrize("kind", ["token", "cookie"])
+def test_callers_are_told_apart_when_they_are_looked_up_together(app: Flask, world: World, kind: str) -> None:
+    users = [world.user() for _ in range(5)]
+    with app.app_context():
+        if kind == "token":
+            proofs, model, over = sessions._TOKENS, Token, {"expires_at": now() - timedelta(seconds=1)}
+            secrets = [transaction(lambda by=user: sessions.issue_token("x", None, by=by))["token"] for user in users]
+        else:
+            proofs, model, over = sessions._COOKIES, Session, {"last_seen_at": now() - sessions.IDLE}
+            secrets = [transaction(lambda of=user: sessions.begin(of.id, user_agent="x")) for user in users]
+        hashes = [sessions.digest(each) for each in secrets]
+        ended = update(model).where(model.token_hash == hashes[1]).values(over)
+        suspended = update(User).where(User.id == users[2].id).values(status=AccountStatus.SUSPENDED)
+        transaction(lambda: [db.session.execute(each) for each in (ended, suspended)])
+        asked = [*hashes, hashes[0], sessions.digest("nobody's"), "", 'a","b', "\\", "{}", "NULL", hashes[4]]
+        found = proofs.all(asked)
+        assert found == [proofs.find(each) for each in asked]
+        assert [row and row[0] for row in found[:5]] == [users[0].id, None, None, users[3].id, users[4].id]
+        assert found[5] == found[0]
+        assert found[6:-1] == [None] * 6
+        assert proofs.all([hashes[1]]) == [None]
+
+
+def test_a_caller_who_is_put_out_is_out_whoever_asks_beside(app: Flask, world: World, database: Database) -> None:
+    """A look-up that began before is no answer to who asked after it."""
+    admin = world.caller(world.admin())
+    crowd = [world.caller(world.user()) for _ in range(4)]
+    victims = [world.user() for _ in range(8)]
+    stop: list[bool] = []
+
+    def ask(caller: Any) -> None:
+        while not stop:
+            assert caller.get("/api/auth/me").status_code == 200
+
+    with ThreadPoolExecutor(4) as pool:
+        asking = [pool.submit(ask, caller) for caller in crowd]
+        try:
+            for victim in victims:
+                caller = world.caller(victim)
+                assert caller.get("/api/auth/me").status_code == 200
+                assert admin.put(f"/api/admin/users/{victim.id}", {"status": "suspended"}).status_code == 200
+                assert caller.get("/api/auth/me").status_code == 401
+        finally:
+            stop.append(True)
+        for each in asking:
+            each.result(30)
+
+
+def test_a_vote_for_nothing_is_not_found_in_a_crowd_as_well(app: Flask, world: World) -> None:
+    project, users = world.project(), [world.user() for _ in range(8)]
+    wanted = [project if n % 2 else 10**9 for n in range(8)]
+    told = gather(app, *[partial(voting.toggle, each, by=user) for each, user in zip(wanted, users, strict=True)])
+    assert [isinstance(each, NotFound) or each["upvoted"] for each in told] == [True] * 8
+    assert [isinstance(each, NotFound) for each in told] == [True, False] * 4
+    assert world.stored(project)["upvotes"] == 4
+
+
+@on_postgresql
+def test_a_vote_for_which_no_time_is_left_is_not_sent(app: Flask, world: World) -> None:
+    """The server might count it after its caller was told that it is not, and who tries again would take it back."""
+    project, user = world.project(), world.user()
+    with app.app_context():
+        backends = text("SELECT pg_backend_pid()")
+        before = db.session.scalar(backends)
+        with deadline.within(-0.1), pytest.raises(PoolTimeout, match="no time left"):
+            voting.toggle(project, by=user)
+        assert votes() == set()
+        assert db.session.scalar(backends) == before  # and no connection is given up for it

@@ -1,0 +1,214 @@
+"""The deliverer in this process: its turns, its lanes, its end, and a database that goes away. On both databases."""
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy.exc import OperationalError
+
+from directory.cli import deliverer as module
+from directory.cli.deliverer import Deliverer
+from directory.db.transactions import transaction
+from directory.models import now
+from directory.services import moderation
+from directory.services.webhooks import claims, deliveries, sender
+from directory.services.webhooks.outbox import Endpoint
+from directory.services.webhooks.schedule import DELAYS, HOUR, Policy
+from tests.support.factories import World
+from tests.support.outbox import Clock, attempts, drain, endpoint, lane, put, quick, row, states
+from tests.support.receiver import Receiver, after, hang, status
+
+
+@pytest.fixture
+def delivering(app: Flask) -> Iterator[Callable[..., Deliverer]]:
+    """Starts deliverers in threads, and stops them at the end."""
+    started: list[Deliverer] = []
+
+    def start(*to: Endpoint, policy: Policy | None = None, lanes: int = 1) -> Deliverer:
+        started.append(Deliverer(app, to, policy or quick(), lanes))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+def test_an_approval_is_delivered_with_the_public_project(app: Flask, world: World) -> None:
+    with Receiver() as receiver:
+        to, admin = endpoint(receiver.url), world.admin("root")
+        project_id = world.project(status="pending", title="Grüße")
+        with app.app_context():
+            transaction(lambda: moderation.decide(project_id, "approve", by=admin, notify=[to]))
+        assert drain(lane(app, to, quick())) == 1
+
+    [request] = receiver.received
+    event = request.verified()
+    assert event["type"] == "project.approved"
+    assert event["data"]["approved_by"] == {"id": admin.id, "username": "root"}
+    project = event["data"]["project"]
+    assert (project["id"], project["title"], project["status"]) == (project_id, "Grüße", "live")
+    assert "rejection_reason" not in project
+    assert states(app) == {"delivered": 1}
+
+
+def test_a_receiver_that_is_down_gets_ten_tries_on_the_schedule_and_then_one_by_hand(app: Flask) -> None:
+    clock = Clock(now())
+    with Receiver(lambda _name, number: status(503 if number <= 10 else 200)) as receiver:
+        to = endpoint(receiver.url)
+        by_hand = lane(app, to, quick(clock=clock))
+        with app.app_context():
+            [one] = put(to, next_attempt_at=clock())
+        for tries in range(1, 11):
+            began = clock()
+            assert drain(by_hand) == 1
+            with app.app_context():
+                delivery = row(one)
+            if tries < 10:
+                waited = (delivery.next_attempt_at - began).total_seconds()
+                assert DELAYS[tries] * 0.8 <= waited <= DELAYS[tries] * 1.2
+                clock.at = delivery.next_attempt_at - timedelta(milliseconds=1)
+                assert drain(by_hand) == 0
+                clock.at = delivery.next_attempt_at
+        assert states(app) == {"dead": 1}
+        clock.advance(10 * 24 * HOUR)
+        assert drain(by_hand) == 0
+
+        clock.at = now()
+        with app.app_context():
+            transaction(lambda: deliveries.redeliver(one))
+        clock.advance(1)
+        assert drain(by_hand) == 1
+
+    assert states(app) == {"delivered": 1}
+    assert len({request.id for request in receiver.received}) == 1
+    with app.app_context():
+        assert [a.status for a in attempts(one)] == [503] * 10 + [200]
+
+
+def test_a_healthy_endpoint_is_served_while_another_hangs(app: Flask, delivering: Callable[..., Deliverer]) -> None:
+    with Receiver(hang()) as hanging, Receiver() as healthy:
+        bad, good = endpoint(hanging.url), endpoint(healthy.url)
+        with app.app_context():
+            put(bad, 20)
+            delivering(bad, good, policy=quick(deadline=30.0))
+            hanging.wait(lambda r: sum(r.arrived.values()) == 1)
+            put(good, 20)
+            healthy.wait(lambda r: len(r.accepted()) == 20)
+        # It took its share: one exchange, still under way.
+        assert sum(hanging.arrived.values()) == 1
+        hanging.ending.set()
+
+
+def test_lanes_send_to_one_endpoint_at_once_when_told_to(app: Flask, delivering: Callable[..., Deliverer]) -> None:
+    with Receiver(hang()) as receiver:
+        to = endpoint(receiver.url)
+        with app.app_context():
+            put(to, 5)
+        delivering(to, lanes=3)
+        receiver.wait(lambda r: len(r.arrived) == 3)
+        receiver.ending.set()
+
+
+def test_stopping_ends_the_exchange_in_hand_and_takes_nothing_more(app: Flask) -> None:
+    release = threading.Event()
+    with Receiver(after(lambda: release.wait(30), status(200))) as receiver:
+        to = endpoint(receiver.url)
+        with app.app_context():
+            put(to, 3)
+        deliverer = Deliverer(app, [to], quick())
+        deliverer.start()
+        receiver.wait(lambda r: len(r.arrived) == 1)
+        stopper = threading.Thread(target=deliverer.stop)
+        stopper.start()
+        stopper.join(0.2)
+        assert stopper.is_alive()
+        release.set()
+        stopper.join(30)
+
+    assert not stopper.is_alive()
+    assert states(app) == {"delivered": 1, "pending": 2}
+
+
+def test_a_claim_that_has_aged_is_not_sent(app: Flask) -> None:
+    with Receiver() as receiver:
+        to = endpoint(receiver.url)
+        with app.app_context():
+            [one] = put(to)
+        assert lane(app, to, quick(slack=0.0)).turn() is None
+
+        assert receiver.received == []
+        with app.app_context():
+            assert row(one).lease_token is not None
+
+
+def out_of_reach(*_: Any) -> Any:
+    raise OperationalError("SELECT", {}, Exception("connection refused"), connection_invalidated=True)
+
+
+def test_what_was_sent_is_written_down_when_the_database_is_back(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete, failures = claims.complete, iter([out_of_reach, out_of_reach])
+    monkeypatch.setattr(claims, "complete", lambda *given: next(failures, complete)(*given))
+    with Receiver() as receiver:
+        to = endpoint(receiver.url)
+        with app.app_context():
+            put(to)
+        deliverer = Deliverer(app, [to], quick())
+        deliverer.start()
+        receiver.wait(lambda _: states(app) == {"delivered": 1})
+        deliverer.stop()
+
+    assert len(receiver.received) == 1
+
+
+def test_what_was_sent_is_dropped_once_its_lease_is_over(app: Flask) -> None:
+    to = endpoint("http://127.0.0.1:1/")
+    with app.app_context():
+        put(to)
+    by_hand = lane(app, to, quick(deadline=0.5))
+    done = by_hand.turn()
+    assert done is not None
+
+    assert by_hand._wait_for_database(OSError(), done) == done
+    old = claims.Claim(1, "msg", "event", "{}", 0, "token", now(), taken=done[0].taken - 3600)
+    assert by_hand._wait_for_database(OSError(), (old, done[1])) is None
+
+
+def test_a_lane_outlives_a_fault_of_ours(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, delivering: Callable[..., Deliverer]
+) -> None:
+    send, faults = sender.send, iter([RuntimeError("can't start new thread")])
+
+    def sometimes(*given: Any) -> Any:
+        for fault in faults:
+            raise fault
+        return send(*given)
+
+    monkeypatch.setattr(sender, "send", sometimes)
+    with Receiver() as receiver:
+        to = endpoint(receiver.url)
+        with app.app_context():
+            put(to, 2)
+        delivering(to, policy=quick(deadline=0.5, slack=0.5))
+        receiver.wait(lambda r: len(r.accepted()) == 2)
+
+
+def test_housekeeping_deletes_in_portions(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PURGED_AT_ONCE", 2)
+    to = endpoint("http://127.0.0.1:1/")
+    with app.app_context():
+        put(to, 3, state="dead", settled_at=now() - timedelta(days=91))
+        put(to, 1)
+    deliverer = Deliverer(app, [to], Policy())
+
+    assert [deliverer.tidy(), deliverer.tidy()] == [True, False]
+    assert states(app) == {"pending": 1}
+
+
+def test_housekeeping_can_wait_for_the_database(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "purge", out_of_reach)
+
+    assert Deliverer(app, [], Policy()).tidy() is False

@@ -1,0 +1,161 @@
+"""The three formats, rendered from hostile events: nothing pings, nothing is over its limit."""
+
+import json
+from typing import Any
+
+import pytest
+
+from directory.services.webhooks import formats
+from directory.services.webhooks.formats import INVISIBLE, NAMES, fit
+from tests.support.outbox import EVENT
+
+HOSTILE = [
+    "@everyone @here <@123456789> <@&42> <#7>",
+    "<!channel> <!here|now> <@U024BE7LH> <#C024BE7LR>",
+    "[click me](https://evil.example) **bold** `code` ||spoiler|| ~~gone~~ > quote",
+    "x" * 4000,
+    "<&>" * 2000,
+    "@" * 4000,
+    "\U0001f600" * 4000,
+    "\u202eevil\u2066\u200f\u061c right to left",
+    "שלום עולם",
+    "line\nbreak\tand   spaces",
+    "\u202e",
+    "\\" * 300,
+]
+
+
+def event(text: str, kind: str = "project.approved", **data: Any) -> dict[str, Any]:
+    project = {**EVENT["data"]["project"], "title": text, "tagline": text}  # type: ignore[index]
+    project |= {"category": {"slug": "tools", "name": text}, "owner": {"id": 1, "username": text}}
+    actor = {"id": 1, "username": text}
+    return {"type": kind, "timestamp": EVENT["timestamp"], "data": {"project": project, "approved_by": actor, **data}}
+
+
+def sent(style: str, given: dict[str, Any]) -> dict[str, Any]:
+    body = formats.render(style, json.dumps(given, ensure_ascii=False))
+    return json.loads(body)  # type: ignore[no-any-return]
+
+
+def units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def texts(message: Any) -> list[str]:
+    """Every text of a message, however deep."""
+    if isinstance(message, dict):
+        return [text for value in message.values() for text in texts(value)]
+    if isinstance(message, list):
+        return [text for value in message for text in texts(value)]
+    return [message] if isinstance(message, str) else []
+
+
+def test_standard_sends_the_very_bytes_that_were_stored() -> None:
+    payload = '{"type":"project.approved",  "title":"Grüße"}'
+
+    assert formats.render("standard", payload) == payload.encode()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_discord_message_pings_nobody_and_stays_within_its_limits(text: str) -> None:
+    message = sent("discord", event(text, reason=text))
+
+    assert message["allowed_mentions"] == {"parse": []}
+    [embed] = message["embeds"]
+    assert units(message["content"]) <= 2000
+    assert 1 <= units(embed["title"]) <= 256
+    assert 1 <= units(embed["description"]) <= 4096
+    assert len(embed["fields"]) <= 25
+    assert all(1 <= units(f["name"]) <= 256 and 1 <= units(f["value"]) <= 1024 for f in embed["fields"])
+    counted = [embed["title"], embed["description"], *(f["name"] + f["value"] for f in embed["fields"])]
+    assert units("".join(counted)) <= 6000
+    for shown in texts(message):
+        assert "@everyone" not in shown
+        assert "@here" not in shown
+        assert "<@" not in shown.replace("\\<", "")
+        assert "](" not in shown.replace("\\]", "")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_slack_message_pings_nobody_and_stays_within_its_limits(text: str) -> None:
+    message = sent("slack", event(text, reason=text))
+
+    assert units(message["text"]) <= 4000
+    for block in message["blocks"]:
+        assert block["text"]["verbatim"] is True
+        assert 1 <= units(block["text"]["text"]) <= 3000
+    link = "<https://example.org/7?a=1&amp;b=2|"
+    for shown in texts(message):
+        bare = shown.replace(link, "", 1).replace(">\n", "\n", 1) if link in shown else shown
+        assert "<" not in bare
+        assert ">" not in bare
+        assert "@everyone" not in shown
+        assert "@here" not in shown
+
+
+@pytest.mark.parametrize("style", ["discord", "slack"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_directional_mark_reaches_a_chat(style: str, text: str) -> None:
+    shown = "".join(texts(sent(style, event(text))))
+
+    assert not set(shown) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@pytest.mark.parametrize("style", ["discord", "slack"])
+def test_honest_text_arrives_as_it_was_written(style: str) -> None:
+    shown = "\n".join(texts(sent(style, event("Grüße, שלום, 日本 & Co. 100%"))))
+
+    assert "Grüße, שלום, 日本" in shown
+
+
+def test_each_message_says_what_happened_and_links_to_the_project() -> None:
+    embed = sent("discord", EVENT)["embeds"][0]
+    [title, facts] = sent("slack", EVENT)["blocks"]
+
+    assert embed["url"] == "https://example.org/7?a=1&b=2"
+    assert {f["name"]: f["value"] for f in embed["fields"]} == {
+        "Category": "Tools",
+        "By": "ada",
+        "Approved by": "root\\_admin",
+    }
+    assert title["text"]["text"].startswith("*Project approved*\n<https://example.org/7?a=1&amp;b=2|Grüße &amp; ")
+    assert facts["text"]["text"] == "Category: Tools\nBy: ada\nApproved by: root_admin"
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("style", ["discord", "slack"])
+def test_every_event_has_a_message(style: str, kind: str) -> None:
+    project = EVENT["data"]["project"]  # type: ignore[index]
+    given = {"type": kind, "timestamp": EVENT["timestamp"], "data": {"project": project, "deleted_by": None}}
+
+    assert any(NAMES[kind] in shown for shown in texts(sent(style, given)))
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "https://evil.example/|x>", "https://" + "x" * 4000, "!channel"]
+)
+@pytest.mark.parametrize("style", ["discord", "slack"])
+def test_an_address_that_could_do_harm_is_no_link(style: str, url: str) -> None:
+    project = {**EVENT["data"]["project"], "url": url}  # type: ignore[index]
+    shown = texts(sent(style, {**EVENT, "data": {"project": project}}))
+
+    assert not any(url in text for text in shown)
+
+
+def test_an_address_too_long_beside_its_title_is_left_out_of_slack() -> None:
+    project = {**EVENT["data"]["project"], "url": "https://example.org/" + "&" * 2000}  # type: ignore[index]
+    [title, _] = sent("slack", {**EVENT, "data": {"project": project}})["blocks"]
+
+    assert "https" not in title["text"]["text"]
+
+
+def test_a_text_that_fits_is_whole_and_one_that_does_not_ends_in_an_ellipsis() -> None:
+    assert fit("abc", 4, str) == "abc"
+    assert fit("abcd", 4, str) == "abc…"
+    assert fit("a\U0001f600b", 4, str) == "a\U0001f600…"
+    assert fit("\u202e", 4, str) == INVISIBLE
+
+
+def test_a_cut_never_leaves_half_an_escape() -> None:
+    assert fit("<<<<", 9, formats._slack_text) == "&lt;&lt;…"
+    assert fit("****", 4, formats._discord_text) == "\\*…"

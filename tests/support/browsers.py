@@ -1,0 +1,56 @@
+"""A browser: it keeps its session cookie, and says of each request where it comes from."""
+
+from typing import Any
+
+from flask import Flask
+
+from tests.support.factories import PASSWORD
+
+COOKIE = "__Host-directory"
+
+
+class Browser:
+    """One browser at the service's own pages. Each call is a request of its own."""
+
+    def __init__(self, app: Flask, cookie: str | None = None) -> None:
+        self.client = app.test_client()
+        if cookie is not None:
+            self.client.set_cookie(COOKIE, cookie)
+
+    @property
+    def cookie(self) -> str | None:
+        """The session cookie's value."""
+        kept = self.client.get_cookie(COOKIE)
+        return kept.value if kept else None
+
+    def call(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
+        headers = {"Sec-Fetch-Site": "same-origin", **options.pop("headers", {})}
+        if json is not None:
+            options["json"] = json
+        return self.client.open(path, method=method, headers=headers, **options)
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self.call("GET", path, **options)
+
+    def post(self, path: str, json: Any = None, **options: Any) -> Any:
+        return self.call("POST", path, json, **options)
+
+    def put(self, path: str, json: Any = None, **options: Any) -> Any:
+        return self.call("PUT", path, json, **options)
+
+    def delete(self, path: str, **options: Any) -> Any:
+        return self.call("DELETE", path, **options)
+
+    def sign_in(self, login: str, password: str = PASSWORD) -> "Browser":
+        """Sign in, which must succeed."""
+        answer = self.post("/api/auth/login", {"login": login, "password": password})
+        assert answer.status_code == 200, answer.json
+        return self
+
+    def copy(self, app: Flask) -> "Browser":
+        """A browser to which somebody copied this one's cookie."""
+        return Browser(app, self.cookie)
+
+    def signed_in(self) -> bool:
+        """Whether the service knows who this is."""
+        return bool(self.get("/api/auth/me").status_code == 200)

@@ -1,0 +1,64 @@
+"""What the tests of `flask copy` share: a second database, the command, and a look at what a database holds."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select, text
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from tests.conftest import BACKENDS, Database, PostgresqlDatabase, SqliteDatabase, build
+from tests.support import servers
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def emptied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A second migrated database, of each kind in turn."""
+    if request.param == "sqlite":
+        yield SqliteDatabase(tmp_path_factory.mktemp("target"))
+        return
+    with servers.or_skip():
+        servers.url_of(servers.DATABASE)
+    target = PostgresqlDatabase("target")
+    yield target
+    target.drop()
+
+
+@pytest.fixture
+def target(emptied: Database) -> Iterator[Flask]:
+    """The application over the database to fill, which is empty."""
+    emptied.reset()
+    app = build(emptied.url)
+    yield app
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+    app.extensions["guard"].close()
+
+
+@pytest.fixture
+def run(target: Flask, database: Database) -> Any:
+    """Runs `flask copy` from the test's database into the other one."""
+    runner = target.test_cli_runner(catch_exceptions=False)
+    return lambda url=database.url: runner.invoke(args=["copy", "--from", url])
+
+
+def held(app: Flask) -> dict[str, list[str]]:
+    """All rows of all tables but the sessions."""
+    with app.app_context():
+        return {
+            table.name: sorted(map(repr, db.session.execute(select(table))))
+            for table in db.metadata.sorted_tables
+            if table.name != "sessions"
+        }
+
+
+def nothing(app: Flask) -> bool:
+    return not any(held(app).values())
+
+
+def change(app: Flask, statement: str, **values: Any) -> None:
+    with app.app_context():
+        transaction(lambda: db.session.execute(text(statement), values))

@@ -1,0 +1,83 @@
+"""Rows for every table, of whatever its columns can hold on either database."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from hypothesis import strategies as st
+from sqlalchemy import JSON, Column, Float, Integer, String, Table, insert
+
+from directory.extensions import db
+from directory.models import Project, Upvote, now
+from directory.models.base import UtcDateTime
+from directory.services.catalog import search
+from directory.services.catalog.ranking import hot
+
+FIRST_ID = 2**52  # beyond what fits into a float or into 32 bits
+SETTLED = {"state": "dead", "settled_at": now(), "lease_token": "t", "leased_until": now()}
+UNSETTLED = {"state": "pending", "settled_at": None, "lease_token": None, "leased_until": None}
+ZONES = st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30)), timezone(timedelta(hours=13))])
+TIMES = st.datetimes(datetime(1970, 1, 2), datetime(2199, 1, 1), timezones=ZONES)  # noqa: DTZ001 (the zone follows)
+
+
+def texts(length: int | None) -> st.SearchStrategy[str]:
+    """Any text that UTF-8 can say; no database takes NUL."""
+    return st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=min(length or 60, 60))
+
+
+def _values(column: Column[Any]) -> st.SearchStrategy[Any]:
+    kinds = {
+        String: lambda: texts(column.type.length),  # type: ignore[attr-defined]
+        UtcDateTime: lambda: TIMES,
+        Integer: lambda: st.integers(0, 2**31 - 1),
+        Float: lambda: st.floats(allow_nan=False, allow_infinity=False),
+        JSON: lambda: st.lists(texts(32), max_size=5, unique=True),
+    }
+    values = next(make() for kind, make in kinds.items() if isinstance(column.type, kind))
+    return st.none() | values if column.nullable else values
+
+
+def _rows(table: Table) -> st.SearchStrategy[list[dict[str, Any]]]:
+    columns = {column.name: _values(column) for column in table.c if column.computed is None}
+    return st.lists(st.fixed_dictionaries(columns), min_size=1, max_size=3)
+
+
+def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
+    """Some rows for each table that a user or the service writes to, which keep to the rules between them."""
+    others = {"sessions", "project_tags", "upvotes", "standings", "user_counts"}
+    tables = [t for t in db.metadata.sorted_tables if t.name not in others]
+    return st.fixed_dictionaries({table.name: _rows(table) for table in tables}).map(_consistent)
+
+
+def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    for rows in tables.values():
+        for n, row in enumerate(rows):
+            row |= {name: value for name, value in _fixed(n).items() if name in row}
+    for n, row in enumerate(tables["deliveries"]):
+        row |= SETTLED if n else UNSETTLED
+    for row in tables["users"]:
+        row |= {"status": "active", "role": "admin"}
+    for n, row in enumerate(tables["projects"]):
+        votes = 0 if n else len(tables["users"])
+        rank = hot(votes, row["published_at"] or row["created_at"])
+        row |= {"status": "live" if row["published_at"] else "rejected", "upvotes": votes, "hot": rank}
+    return tables
+
+
+def _fixed(n: int) -> dict[str, Any]:
+    """What has to be unique, or to point at something, of the nth row."""
+    unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id")
+    owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id")
+    counters = ("live_projects", "pending_projects", "rejected_projects")
+    return ({"id": FIRST_ID + n} | dict.fromkeys(unique, f"{n}") | dict.fromkeys(owners, FIRST_ID)) | dict.fromkeys(
+        counters, 0
+    )
+
+
+def write(tables: dict[str, list[dict[str, Any]]]) -> None:
+    """Put them into the database; every user votes for the first project."""
+    for table in db.metadata.sorted_tables:
+        if table.name in tables:
+            db.session.execute(insert(table), tables[table.name])
+    voters = [row["id"] for row in tables["users"]]
+    db.session.execute(insert(Upvote), [{"user_id": v, "project_id": FIRST_ID, "created_at": now()} for v in voters])
+    search.index(db.session.query(Project).all())

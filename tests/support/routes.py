@@ -1,0 +1,119 @@
+"""Every route of the service, from its map, with targets and bodies that would do: for tests that walk all of them."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+from flask import Flask
+from sqlalchemy import select
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Delivery, Session
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
+from tests.support.factories import PASSWORD, World
+
+_numbers = count(1)
+
+
+class Route(NamedTuple):
+    """A method on a path of the map."""
+
+    method: str
+    rule: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.rule}"
+
+
+def routes(app: Flask) -> list[Route]:
+    """All of them, HEAD and OPTIONS left out."""
+    rules = app.url_map.iter_rules()
+    return sorted(Route(method, rule.rule) for rule in rules for method in rule.methods - {"HEAD", "OPTIONS"})
+
+
+def unsafe(app: Flask) -> list[Route]:
+    """Those that write."""
+    return [route for route in routes(app) if route.method != "GET"]
+
+
+def operation(app: Flask, route: Route) -> Any:
+    """What the route's view takes and gives."""
+    for rule in app.url_map.iter_rules():
+        if rule.rule == route.rule and route.method in rule.methods:
+            return app.view_functions[rule.endpoint].operation
+    raise LookupError(route.name)
+
+
+def body(route: Route, project_id: int) -> dict[str, Any] | None:
+    """A body that the route takes; of a kind that can be sent again and again. None where it takes none."""
+    number = next(_numbers)
+    project = {"title": "New", "tagline": "A new thing", "url": f"https://example.com/{number}", "category": "tools"}
+    person = {"username": f"new{number}", "email": f"new{number}@example.org", "password": PASSWORD}
+    return {
+        "POST /api/projects": project,
+        "PUT /api/projects/<id:project_id>": {"tagline": f"Changed {number}"},
+        "PUT /api/admin/projects/<id:project_id>/reject": {"reason": "Not yet."},
+        "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason": "Not any more."},
+        "POST /api/admin/projects/decisions": {"decision": "approve", "ids": [project_id]},
+        "PUT /api/admin/users/<id:user_id>": {"role": "admin"},
+        "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
+        "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
+        "POST /api/auth/register": person,
+        "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
+        "PUT /api/auth/me": {"email": f"changed{number}@example.org"},
+        "POST /api/auth/tokens": {"name": "new"},
+    }.get(route.name)
+
+
+class Targets:
+    """Makes what the parameters of paths name, each time anew: an earlier request may have changed or deleted it."""
+
+    def __init__(self, world: World, owner: Caller) -> None:
+        self.world, self.owner = world, owner
+        world.user("login-target")
+
+    def path(self, rule: str, status: str = "live") -> tuple[str, int]:
+        """The rule with its parameters filled in, and the id of the project where it has one, else 1."""
+        project_id = 1
+        for parameter, value in self._values(rule, status):
+            rule = rule.replace(parameter, str(value))
+            if parameter == "<id:project_id>":
+                project_id = value
+        return rule, project_id
+
+    def _values(self, rule: str, status: str) -> Iterator[tuple[str, Any]]:
+        makers = {
+            "<id:project_id>": lambda: self.world.project(self.owner, status),
+            "<id:user_id>": lambda: self.world.user().id,
+            "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
+            "<id:session_id>": self.session,
+            "<id:token_id>": self.token,
+            "<id:delivery_id>": self.delivery,
+            "<version>": lambda: "none",
+            "<name>": lambda: "none.css",
+            "<code>": lambda: "not_found",
+        }
+        for parameter, make in makers.items():
+            if parameter in rule:
+                yield parameter, make()
+
+    def session(self) -> int:
+        """A session of the owner."""
+        with self.world.app.app_context():
+            transaction(lambda: sessions.begin(self.owner.id, user_agent=""))
+            return int(db.session.scalar(select(db.func.max(Session.id))))
+
+    def token(self) -> int:
+        """A token of the owner."""
+        with self.world.app.app_context():
+            return int(transaction(lambda: sessions.issue_token("target", None, by=self.owner))["id"])
+
+    def delivery(self) -> int:
+        """A delivery."""
+        name = f"msg_{next(_numbers)}"
+        with self.world.app.app_context():
+            row = Delivery(webhook_id=name, event="project.approved", endpoint="example.org", payload="{}")
+            return int(transaction(lambda: db.session.add(row) or db.session.flush() or row.id))

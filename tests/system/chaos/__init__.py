@@ -1,0 +1,58 @@
+"""Promises about faults, each with the scenario that tries to break it.
+
+A scenario is a function of its size that injects a fault into the real service and returns what it did and saw; it
+raises AssertionError where the promise is broken. The suite runs each of them short (`tests/system/test_chaos.py`), and
+`make chaos` runs them long and prints the table (`python -m tests.system.chaos`). A module put into this package is found.
+
+What the suite proves at full size is not repeated here: a Redis that is not there at the start (`test_limits_redis`),
+the schedule of tries by a clock that is set (`test_webhooks_claims`, `test_webhooks_lanes`), certificates and what is
+read of an answer (`test_webhooks_sending`), stories of callers who click twice (`test_stateful`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, NamedTuple
+
+
+class Outcome(NamedTuple):
+    """What was done (kills, seconds, requests) and what was seen, in words for the table."""
+
+    done: str
+    seen: str
+
+
+Play = Callable[..., Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A fault, what is promised for it, and the sizes that it is played in: arguments of `play`."""
+
+    name: str
+    promise: str
+    play: Play
+    short: dict[str, Any]
+    long: dict[str, Any]
+
+
+SCENARIOS: list[Scenario] = []
+
+
+def scenario(name: str, promise: str, *, short: dict[str, Any], long: dict[str, Any]) -> Callable[[Play], Play]:
+    """Add a function to the scenarios."""
+
+    def register(play: Play) -> Play:
+        SCENARIOS.append(Scenario(name, promise, play, short, long))
+        return play
+
+    return register
+
+
+def scenarios() -> list[Scenario]:
+    """All of them, in the order of the modules' names and of their places there."""
+    for module in iter_modules(__path__, f"{__name__}."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    return sorted(SCENARIOS, key=lambda one: one.play.__module__)

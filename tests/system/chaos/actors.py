@@ -1,0 +1,106 @@
+"""What people do to the service, over and over, noting in the ledger what they were told."""
+
+import random
+from itertools import count
+
+from tests.system.chaos.load import Answer, Step
+from tests.system.chaos.stage import MAKING, Person, Stage
+
+_numbers = count(1000)
+
+
+def reader(stage: Stage, by: Person | None = None) -> Step:
+    """Reads the list, which nobody changes by that."""
+    return lambda: stage.ask("GET", "/api/projects", by)
+
+
+def toggler(stage: Stage, by: Person, seed: int = 0) -> Step:
+    """Toggles votes, beside others of the same account perhaps."""
+    chance = random.Random(seed)
+
+    def step() -> Answer:
+        project = chance.choice(stage.projects)
+        answer = stage.ask("POST", f"/api/projects/{project}/upvote", by)
+        stage.ledger.note("toggle", answer.status, user=by.id, project=project)
+        return answer
+
+    return step
+
+
+def voter(stage: Stage, by: Person, seed: int = 0) -> Step:
+    """Toggles votes alone in an account, and after an answer that was lost sets or clears the vote to know it."""
+    chance, doubtful = random.Random(seed), set()
+    ways = {"toggle": "POST", "cast": "PUT", "withdraw": "DELETE"}
+
+    def step() -> Answer:
+        project = next(iter(doubtful)) if doubtful else chance.choice(stage.projects)
+        wish = chance.choice(["cast", "withdraw"]) if doubtful else "toggle"
+        answer = stage.ask(ways[wish], f"/api/projects/{project}/upvote", by)
+        stage.ledger.note(wish, answer.status, user=by.id, project=project)
+        (doubtful.discard if answer.good else doubtful.add)(project)
+        return answer
+
+    return step
+
+
+def author(stage: Stage, by: Person, made: list[int], seed: int = 0) -> Step:
+    """Submits projects to `made`, edits them, and deletes a few."""
+    chance = random.Random(seed)
+    mine: list[int] = []
+
+    def step() -> Answer:
+        what = chance.random()
+        if not mine or what < 0.5:
+            answer = stage.ask("POST", "/api/projects", by, {**MAKING, "url": f"https://example.org/{next(_numbers)}"})
+            project = answer.json["id"] if answer.status == 201 else None
+            stage.ledger.note("submit", answer.status, began=answer.began, project=project, title=MAKING["title"])
+            if project:
+                mine.append(project)
+                made.append(project)
+            return answer
+        project = chance.choice(mine)
+        if what < 0.85:
+            return edit(stage, by, project, f"Title {what:.9f}")
+        mine.remove(project)
+        answer = stage.ask("DELETE", f"/api/projects/{project}", by)
+        stage.ledger.note("delete", answer.status, project=project)
+        return answer
+
+    return step
+
+
+def edit(stage: Stage, by: Person, project: int, title: str) -> Answer:
+    """Gives a project another title."""
+    answer = stage.ask("PUT", f"/api/projects/{project}", by, {"title": title})
+    state = answer.json["status"] if answer.status == 200 else None
+    stage.ledger.note("edit", answer.status, began=answer.began, project=project, title=title, state=state)
+    return answer
+
+
+def moderator(stage: Stage, by: Person, made: list[int], seed: int = 0) -> Step:
+    """Decides about the newest of `made` and takes some down; now and then makes or unmakes an administrator."""
+    chance = random.Random(seed)
+
+    def step() -> Answer:
+        if not made or chance.random() < 0.1:
+            other = chance.choice(stage.admins)
+            role = chance.choice(["admin", "admin", "member"])
+            return stage.ask("PUT", f"/api/admin/users/{other.id}", by, {"role": role})
+        project = chance.choice(made[-10:])
+        word = chance.choice(["approve", "approve", "approve", "reject", "unpublish"])
+        answer = stage.ask("PUT", f"/api/admin/projects/{project}/{word}", by)
+        stage.ledger.note(word, answer.status, began=answer.began, project=project)
+        return answer
+
+    return step
+
+
+def everybody(stage: Stage) -> list[Step]:
+    """Four voters, an author, two moderators and a reader: every kind of write, and the list that they change."""
+    made: list[int] = []
+    return [
+        *(voter(stage, person, seed) for seed, person in enumerate(stage.members[:4])),
+        author(stage, stage.members[4], made, 4),
+        *(moderator(stage, person, made, 5 + seed) for seed, person in enumerate(stage.admins[:2])),
+        reader(stage),
+    ]

@@ -1,0 +1,181 @@
+"""PostgreSQL says nothing, or little by little: connections stay open, and only time tells."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+import psutil
+
+from tests.support import servers
+from tests.system.chaos import Outcome, scenario
+from tests.system.chaos.actors import everybody, reader, toggler
+from tests.system.chaos.load import (
+    Answer,
+    Load,
+    Step,
+    expect,
+    expect_good,
+    expect_within,
+    slowest,
+    statuses,
+    until_good,
+)
+from tests.system.chaos.stage import Stage, stage
+
+BOUND = 5.0  # seconds within which a request is answered, whatever the database does
+LATE = 1.0  # seconds that a busy machine may add to that
+
+
+def crowd(at: Stage) -> list[Step]:
+    """More callers than the service has threads: writers, and readers with and without an account."""
+    readers = [reader(at) for _ in range(4)]
+    return [*everybody(at), *readers, *(toggler(at, person) for person in at.members[5:]), reader(at, at.members[0])]
+
+
+def alive(at: Stage) -> Step:
+    return lambda: at.ask("GET", "/healthz")
+
+
+def ready(at: Stage) -> Step:
+    return lambda: at.ask("GET", "/readyz")
+
+
+def bounded(answers: list[Answer]) -> None:
+    """Every caller had an answer of the service in time."""
+    expect(answers, 200, 201, 204, 403, 404, 409, 503)
+    assert slowest(answers) < BOUND + LATE, f"{slowest(answers):.1f} s for an answer"
+    refused = [answer for answer in answers if answer.status == 503]
+    assert {answer.type for answer in refused} <= {"application/problem+json"}
+
+
+class Siege(NamedTuple):
+    """Callers who ask all the while, and one who asks whether the service is alive."""
+
+    callers: int
+    load: Load
+    living: Load
+
+    def __str__(self) -> str:
+        """What they were told."""
+        answers, living = self.load.answers, self.living.answers
+        return (
+            f"{statuses(answers)}; slowest {slowest(answers):.1f} s; "
+            f"/healthz {len(living):,} x 200, slowest {slowest(living):.2f} s"
+        )
+
+    def done(self) -> str:
+        """How much was asked."""
+        return f"{len(self.load.answers):,} requests of {self.callers} callers"
+
+
+@contextmanager
+def siege(at: Stage, callers: list[Step]) -> Iterator[Siege]:
+    """Callers for as long as the block runs, each of whom has to be answered in time, while the service lives."""
+    with Load(callers) as load, Load([alive(at)], pause=0.1) as living:
+        yield Siege(len(callers), load, living)
+    bounded(load.answers)
+    expect(living.answers, 200)
+    expect_within(living.answers, BOUND + LATE)  # now and then every thread waits for the database
+
+
+@scenario(
+    "PostgreSQL falls mute under load",
+    "503 within 5 s for readers and writers, /healthz 200, recovery by itself, nothing acknowledged lost",
+    short={"times": 1, "seconds": 6.0},
+    long={"times": 3, "seconds": 13.0},
+)
+def mute(times: int, seconds: float) -> Outcome:
+    with stage("postgresql", proxied=True) as at:
+        assert at.proxy is not None
+        back = []
+        with siege(at, crowd(at)) as held:
+            for _ in range(times):
+                time.sleep(1)
+                at.proxy.set("mute")
+                time.sleep(seconds)
+                assert ready(at)().status == 503
+                at.proxy.set("pass")
+                back.append(until_good(reader(at)))
+        expect_within(held.living.answers, 1, 0.5)
+        at.settle()
+        return Outcome(f"mute {times} x {seconds:.0f} s, {held.done()}", f"{held}; good again after {max(back):.1f} s")
+
+
+@scenario(
+    "PostgreSQL is frozen, all of it or the backends in use",
+    "503 within 5 s, /healthz 200; good again by itself, with frozen backends still there",
+    short={"seconds": 5.0},
+    long={"seconds": 14.0},
+)
+def frozen(seconds: float) -> Outcome:
+    with stage("postgresql") as at:
+        assert at.server is not None
+        with siege(at, crowd(at)) as held:
+            time.sleep(1)
+            at.server.pause()
+            time.sleep(seconds)
+            at.server.resume()
+            thawed = until_good(reader(at))
+            stopped = _freeze_backends(at)
+            replaced = until_good(toggler(at, at.members[0], 99))
+            time.sleep(seconds)
+            late = held.load.since(time.monotonic() - seconds / 2)
+            _thaw(stopped)
+        expect_good(late)
+        expect_within(held.living.answers, 1, 0.5)
+        at.settle(late=True)
+        return Outcome(
+            f"all for {seconds:.0f} s, then {len(stopped)} backends, {held.done()}",
+            f"{held}; good again {thawed:.1f} s after the thaw, {replaced:.1f} s without one",
+        )
+
+
+def _freeze_backends(at: Stage) -> list[psutil.Process]:
+    """Freeze the backends in use, at a moment when none has begun to write.
+
+    What one of them has locked would stay locked for as long as it is frozen, which is what `row_locked` is about.
+    """
+    assert at.server is not None
+    with servers.connect(at.url) as watching:
+        own = watching.info.backend_pid
+        for _ in range(500):
+            backends = psutil.Process(at.server.pid).children()
+            found = [one for one in backends if one.pid != own and "127.0.0.1" in " ".join(one.cmdline())]
+            for backend in found:
+                backend.suspend()
+            writing = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(%s) AND backend_xid IS NOT NULL"
+            told = watching.execute(writing, [[one.pid for one in found]]).fetchone()
+            if told == (0,):
+                return found
+            _thaw(found)
+            time.sleep(0.01)
+    raise AssertionError("there was always one that wrote")
+
+
+def _thaw(stopped: list[psutil.Process]) -> None:
+    for backend in stopped:
+        with suppress(psutil.NoSuchProcess):
+            backend.resume()
+
+
+@scenario(
+    "The way to PostgreSQL becomes slow",
+    "answers, or 503 within 5 s; /healthz 200; as before when it is over",
+    short={"delays": [0.5]},
+    long={"delays": [0.05, 0.3, 0.7, 2.0]},
+)
+def slow(delays: list[float]) -> Outcome:
+    with stage("postgresql", proxied=True) as at:
+        assert at.proxy is not None
+        seen = []
+        for delay in delays:
+            at.proxy.set("delay", delay)
+            with siege(at, crowd(at)) as held:
+                time.sleep(5)
+            seen.append(f"{delay * 1000:.0f} ms each way: {held}")
+            at.proxy.set("pass")
+            back = until_good(reader(at, at.members[0]))
+            assert back < BOUND, f"{back:.1f} s until it was good again"
+        at.settle()
+        return Outcome(f"{len(delays)} x 5 s, {len(crowd(at))} callers", ". ".join(seen))

@@ -1,0 +1,183 @@
+"""A back-up is made and restored by the very commands of the pages, and nothing is missing afterwards."""
+
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from directory.extensions import db
+from tests.conftest import build, migrate
+from tests.support import servers
+from tests.support.factories import Api, World
+from tests.support.processes import Named
+
+ROOT = Path(__file__).resolve().parents[1]
+DEPLOY, OPERATIONS = ((ROOT / "docs" / name).read_text() for name in ("deploy.md", "operations.md"))
+
+
+def section(page: str, title: str) -> str:
+    """What stands under a heading of a page."""
+    return page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def blocks(part: str) -> list[str]:
+    """What is to be typed."""
+    return re.findall(r"^```sh\n(.*?)^```", part, re.M | re.S)
+
+
+def replaced(script: str, *there_and_here: tuple[str, str]) -> str:
+    """The commands with what stands for something replaced by it. Each of those must be there."""
+    for there, here in there_and_here:
+        assert there in script
+        script = script.replace(there, here)
+    return script
+
+
+def run(script: str, cwd: Path, **environment: str) -> str:
+    """What the commands say. All of them must succeed."""
+    settings = {**os.environ, "SECRET_KEY": "k" * 40, "APP_ENV": "testing", **environment}
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    ran = subprocess.run(command, cwd=cwd, env=settings, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@contextmanager
+def world_of(url: str) -> Iterator[World]:
+    """Makes rows in a database, and lets go of it."""
+    app = build(url)
+    try:
+        yield World(app)
+    finally:
+        with app.app_context():
+            db.session.remove()
+            db.engine.dispose()
+        app.extensions["guard"].close()
+
+
+def fill(url: str) -> None:
+    """Some of everything that a back-up has to bring back."""
+    with world_of(url) as world:
+        world.project(votes=3, title="Observatory", tags=["stars"])
+        world.project(status="rejected")
+        world.caller(world.user("ada"))
+
+
+def everything(url: str) -> dict[str, list[str]]:
+    """The rows of every table, and what the database does by itself: its triggers and indexes."""
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            own = {
+                "sqlite": "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL",
+                "postgresql": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' UNION ALL"
+                " SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal UNION ALL"
+                " SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE pronamespace = 'public'::regnamespace",
+            }[engine.dialect.name]
+            listed = {
+                "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+                "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
+            }[engine.dialect.name]
+            names = list(connection.scalars(text(listed)))
+            held = {name: sorted(map(str, connection.execute(text(f'SELECT * FROM "{name}"')))) for name in names}
+            return {**held, "": sorted(connection.scalars(text(own)))}
+    finally:
+        engine.dispose()
+
+
+def lose(url: str) -> None:
+    """What happens between the back-up and the day when it is needed."""
+    with world_of(url) as world:
+        world.project(title="Later")
+
+
+def in_use(url: str) -> None:
+    """Search, votes and new rows work: the triggers and the counts of ids are there."""
+    with world_of(url) as world:
+        found = Api(world.app).get("/api/projects?q=observatory").json
+        assert [item["title"] for item in found["items"]] == ["Observatory"]
+        world.vote(1, world.user())
+        assert world.stored(1)["upvotes"] == 4
+        assert world.project(title="After") > 2
+
+
+def recount(script: str) -> str:
+    """The command with the flask of here."""
+    return replaced(script, ("directory recount", f"{shlex.quote(sys.executable)} -m flask recount"))
+
+
+def test_sqlite_is_backed_up_while_it_is_written_to_and_restored_as_the_page_says(tmp_path: Path) -> None:
+    part = section(OPERATIONS, "Back-ups")
+    [script] = blocks(part)
+    assert "put the copy in the file's place and remove its `-wal` and `-shm`" in " ".join(part.split())
+    assert "After a restore run `flask recount`." in part
+    live, copy = tmp_path / "instance" / "directory.db", tmp_path / "backup.db"
+    live.parent.mkdir()
+    url = f"sqlite:///{live}"
+    migrate(url)
+    fill(url)
+    with closing(sqlite3.connect(live)) as reader:
+        reader.execute("SELECT count(*) FROM projects").fetchone()  # keeps what is written next beside the file
+        with world_of(url) as world:
+            world.project(status="pending")
+        before = everything(url)
+        assert live.with_name("directory.db-wal").stat().st_size > 0
+        run(replaced(script, (".venv/bin/python", shlex.quote(sys.executable))), tmp_path)
+        lose(url)
+    assert everything(url) != before
+
+    copy.replace(live)
+    for suffix in ("-wal", "-shm"):
+        live.with_name(f"directory.db{suffix}").unlink(missing_ok=True)
+    said = run(recount("directory recount"), ROOT, DATABASE_URL=url)
+    assert "all is right" in said
+    assert everything(url) == before
+    in_use(url)
+
+
+@pytest.fixture
+def server() -> Iterator[Named]:
+    """A PostgreSQL of the test's own, with the names of the page on it."""
+    with servers.or_skip():
+        made = servers.postgresql(own=True)
+    with made:
+        yield made
+
+
+@pytest.mark.postgresql
+def test_postgresql_is_backed_up_and_restored_as_the_page_says(server: Named, tmp_path: Path) -> None:
+    assert "`pg_dump -Fc`, and `pg_restore` into an empty database" in section(OPERATIONS, "Back-ups")
+    dump, restore = blocks(section(DEPLOY, "Back-up and restore"))
+    [make, *_] = blocks(section(DEPLOY, "1. PostgreSQL and Redis"))
+    admin = make_url(server.url)
+    programs = servers._postgres_programs(os.environ.get("TEST_POSTGRES", ""))
+    url = admin.set(username="directory", database="directory").render_as_string()
+    environment = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PGHOST": str(admin.host),
+        "PGPORT": str(admin.port),
+        "PGUSER": str(admin.username),
+        "DATABASE_URL": url,
+    }
+    here = ("sudo -u postgres ", "")
+    run(replaced(make, here, ("--pwprompt ", "")), tmp_path, **environment)
+    migrate(url)
+    fill(url)
+    before = everything(url)
+    run(replaced(dump, here), tmp_path, **environment)
+    lose(url)
+    assert everything(url) != before
+
+    script = replaced(restore, here, ("directory.dump", shlex.quote(str(tmp_path / "directory.dump"))))
+    assert "all is right" in run(recount(script), ROOT, **environment)
+    assert everything(url) == before
+    in_use(url)

@@ -1,0 +1,139 @@
+"""The production form says what is so: the units, the example of the environment, and the page that leads there."""
+
+import configparser
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from flask import Flask
+
+import config
+from tests.api.test_system import over
+from tests.conftest import PostgresqlDatabase, migrate
+from tests.support import servers
+from tests.support.factories import World
+
+ROOT = Path(__file__).resolve().parents[1]
+DEPLOY = ROOT / "deploy"
+PAGE = (ROOT / "docs" / "deploy.md").read_text()
+UNITS = ("directory", "directory-deliverer")
+CURRENT, ENVIRONMENT = "/opt/directory/current", "/etc/directory/environment"
+CLOSED = (
+    "LockPersonality MemoryDenyWriteExecute NoNewPrivileges PrivateDevices PrivateTmp PrivateUsers ProtectClock "
+    "ProtectControlGroups ProtectHome ProtectHostname ProtectKernelLogs ProtectKernelModules ProtectKernelTunables "
+    "RestrictNamespaces RestrictRealtime RestrictSUIDSGID"
+)
+
+
+def unit(name: str) -> configparser.RawConfigParser:
+    parser = configparser.RawConfigParser(strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(DEPLOY / f"{name}.service")
+    return parser
+
+
+def environment() -> dict[str, str]:
+    """The example, as systemd reads it."""
+    lines = [line for line in (DEPLOY / "environment").read_text().splitlines() if line and line[0] != "#"]
+    return {name: shlex.split(value)[0] if value else "" for name, _, value in (line.partition("=") for line in lines)}
+
+
+def blocks() -> list[str]:
+    """What the page has to be typed."""
+    return re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_unit_lets_the_service_do_nothing_that_it_need_not(name: str) -> None:
+    service = unit(name)["Service"]
+    assert {key for key in CLOSED.split() if service[key] != "yes"} == set()
+    assert (service["User"], service["ProtectSystem"], service["CapabilityBoundingSet"]) == ("directory", "strict", "")
+    assert service["EnvironmentFile"] == ENVIRONMENT
+    assert int(service["TimeoutStopSec"]) > 30
+
+
+def test_the_units_start_what_is_there(tmp_path: Path) -> None:
+    commands = [unit(name)["Service"]["ExecStart"] for name in UNITS]
+    assert commands[0] == f"{CURRENT}/.venv/bin/gunicorn -c gunicorn.conf.py"
+    assert commands[1] == f"{CURRENT}/.venv/bin/flask webhooks work"
+    assert {unit(name)["Service"]["WorkingDirectory"] for name in UNITS} == {CURRENT}
+    if shutil.which("systemd-analyze"):  # it looks for the programs too
+        for name in UNITS:
+            text = (DEPLOY / f"{name}.service").read_text()
+            (tmp_path / f"{name}.service").write_text(re.sub(rf"{CURRENT}/\.venv/bin/\w+", "/bin/true", text))
+        files = sorted(map(str, tmp_path.iterdir()))
+        said = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True)
+        assert (said.returncode, said.stderr) == (0, "")
+
+
+def test_the_example_of_the_environment_is_good_but_for_its_secret(app: Flask) -> None:
+    with pytest.raises(SystemExit, match=r"^SECRET_KEY: "):
+        config.load(environment())
+    settings = config.load({**environment(), "SECRET_KEY": "k" * 32})
+    assert (settings["APP_ENV"], settings["TRUSTED_PROXIES"], settings["WEBHOOK_WORKER"]) == ("production", 1, False)
+    table = (ROOT / "README.md").read_text().partition("## Settings")[2].partition("\n## ")[0]
+    assert {name for name in environment() if f"| `{name}` |" not in table} == set()
+
+
+def test_the_page_names_no_command_and_no_file_that_is_not_there(app: Flask) -> None:
+    typed = "".join(blocks())
+    for words in re.findall(r"^directory ([a-z][a-z -]*[a-z])(?= |$)", typed, re.M):
+        found: Any = app.cli
+        for word in re.sub(r" --.*", "", words).split():
+            found = found.get_command(click.Context(found), word)
+            assert found is not None, word
+        assert isinstance(found, click.Command)
+    files = {Path(path).name for path in re.findall(r"deploy/[\w.-]+", typed)}
+    assert files == {path.name for path in DEPLOY.iterdir()}
+    assert {path for path in (CURRENT, ENVIRONMENT) if path not in typed} == set()
+
+
+@pytest.fixture
+def filled() -> Iterator[PostgresqlDatabase]:
+    with servers.or_skip():
+        servers.url_of(servers.DATABASE)
+    database = PostgresqlDatabase("page")
+    yield database
+    database.drop()
+
+
+@pytest.mark.postgresql
+def test_the_page_moves_the_data_as_it_says(filled: PostgresqlDatabase, tmp_path: Path) -> None:
+    old = f"sqlite:///{tmp_path / 'old.db'}"
+    migrate(old)
+    with over(old) as app:
+        World(app).project(votes=3)
+    settings = {**environment(), "SECRET_KEY": "k" * 40, "DATABASE_URL": filled.url}
+    (tmp_path / "environment").write_text("".join(f"{name}='{value}'\n" for name, value in settings.items()))
+    ran = subprocess.run(["bash", "-euc", _here(tmp_path)], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    shown = PAGE.partition("```text\nTABLE")[2].partition("```")[0].splitlines()
+    assert ran.stdout.splitlines()[0].split() == ["TABLE", *shown[0].split()]
+    assert [re.sub(r"\d+ (\w+?)s?\b", r"N \1", line) for line in ran.stdout.splitlines()[-2:]] == [
+        re.sub(r"\d+ (\w+?)s?\b", r"N \1", line) for line in shown[-2:]
+    ]
+    with over(filled.url) as app:
+        assert World(app).stored(1)["upvotes"] == 3
+
+
+def _here(folder: Path) -> str:
+    """The page's commands for it, with the paths of here."""
+    script = "".join(block for block in blocks() if block.startswith(("directory() {", "directory copy")))
+    for there, here in (
+        ("sudo -u directory ", ""),
+        (ENVIRONMENT, str(folder / "environment")),
+        (CURRENT, str(ROOT)),
+        (".venv/bin/flask", f"{shlex.quote(sys.executable)} -m flask"),
+        ("/var/lib/directory/directory.db", str(folder / "old.db")),
+    ):
+        assert there in script
+        script = script.replace(there, here)
+    return f"export PATH={shlex.quote(os.environ['PATH'])}\n{script}"

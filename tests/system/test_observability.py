@@ -1,0 +1,122 @@
+"""The page on observability and the alerts speak of what there is, and leave nothing out."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families as parse
+
+from directory.http.problem_details import REFUSALS
+from tests.support.factories import Api, World
+from tests.support.serving import ROOT
+
+PAGE = (ROOT / "docs" / "observability.md").read_text()
+RULES: list[dict[str, Any]] = [
+    rule for group in yaml.safe_load((ROOT / "docs" / "alerts.yml").read_text())["groups"] for rule in group["rules"]
+]
+NAMED = re.compile(r"\bdirectory_[a-z_]+\b")
+
+
+@pytest.fixture
+def scraped(make_app: Any) -> dict[str, set[str]]:
+    """The metrics of a service with something of everything, and the labels of each."""
+    app = make_app(METRICS_ENABLED="true")
+    world = World(app)
+    world.caller(world.user()).post(f"/api/projects/{world.project()}/upvote")
+    found: dict[str, set[str]] = {}
+    for family in parse(Api(app).get("/metrics").text):
+        for sample in family.samples:
+            found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table under a heading, without its head."""
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def words(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_every_metric_is_on_the_page_with_its_labels_and_no_other(scraped: dict[str, set[str]]) -> None:
+    there: dict[str, set[str]] = {}
+    for name, labels in scraped.items():
+        there.setdefault(re.sub(r"_(bucket|count|sum)$", "", name), set()).update(labels - {"le"})
+    assert {words(name)[0]: set(words(labels)) for name, labels, _ in rows("Metrics")} == there
+
+
+def test_an_alert_names_only_metrics_and_labels_that_there_are(scraped: dict[str, set[str]]) -> None:
+    for rule in RULES:
+        named = [name for name in NAMED.findall(rule["expr"]) if name != "directory"]
+        assert named or rule["alert"] == "DirectoryDown"
+        assert set(named) <= scraped.keys(), rule["alert"]
+        for name, selector in re.findall(r"(directory_\w+)\{([^}]*)\}", rule["expr"]):
+            assert set(re.findall(r"(\w+)\s*[=!]", selector)) <= scraped[name], rule["alert"]
+
+
+def test_what_an_alert_reads_is_there_from_the_start_or_the_page_says_that_it_is_not(make_app: Any) -> None:
+    fresh = [
+        (sample.name, set(sample.labels.items()))
+        for family in parse(Api(make_app(METRICS_ENABLED="true")).get("/metrics").text)
+        for sample in family.samples
+    ]
+
+    def there(name: str, selector: str) -> bool:
+        wanted = set(re.findall(r'(\w+)="([^"]*)"', selector))
+        return any(name == found and wanted <= labels for found, labels in fresh)
+
+    read = {rule["alert"]: re.findall(r"\b(directory_\w+)(?:\{([^}]*)\})?", rule["expr"]) for rule in RULES}
+    begins_later = {alert for alert, series in read.items() if not all(there(*each) for each in series)}
+    told = PAGE.partition("By contrast")[2].partition("read series that begin")[0]
+    assert begins_later == set(words(told))
+    assert {"DirectoryFault", "DirectoryPromiseOfFiveSecondsBroken"} <= read.keys() - begins_later
+
+
+def test_a_route_or_a_state_that_an_alert_selects_is_one(make_app: Any) -> None:
+    routes = {rule.rule for rule in make_app().url_map.iter_rules()}
+    expressions = " ".join(rule["expr"] for rule in RULES)
+    assert set(re.findall(r'route!?="([^"]+)"', expressions)) <= routes
+    assert set(re.findall(r'state="([^"]+)"', expressions)) <= {"pending", "delivered", "dead"}
+
+
+def test_the_page_says_what_to_do_about_every_alert() -> None:
+    assert [words(row[0])[0] for row in rows("Alerts")] == [rule["alert"] for rule in RULES]
+    assert all(row[-1] for row in rows("Alerts"))
+
+
+def test_every_rule_is_complete_and_every_bracket_closed() -> None:
+    for rule in RULES:
+        assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
+        assert rule["labels"]["severity"] in {"page", "warn"}
+        assert rule["annotations"]["summary"].endswith(".")
+        for opening, closing in ("()", "{}", "[]"):
+            assert rule["expr"].count(opening) == rule["expr"].count(closing), rule["alert"]
+
+
+def _said(source: Path) -> set[str]:
+    """The messages that a file logs, as the page would write them."""
+    calls = re.findall(r'log\.(?:log\(level, |[a-z]+\()"([^"]+)"', source.read_text())
+    return {re.sub(r"%[gs]", "…", message) for message in calls}
+
+
+def test_every_message_of_ours_is_on_the_page() -> None:
+    told = {words(row[0])[0] for row in rows("Log")}
+    ours = set[str]().union(*(_said(source) for source in (ROOT / "directory").rglob("*.py")))
+    assert "webhook …" in ours
+    outcomes = {f"webhook {outcome}" for outcome in ("delivered", "failed, to be tried again", "dead")}
+    assert (ours - {"webhook …"}) | outcomes <= told
+
+
+def test_every_refusal_that_is_told_is_on_the_page() -> None:
+    [row] = [row for row in rows("Log") if words(row[0]) == ["refused"]]
+    assert set(words(row[-1])) >= REFUSALS | {"validation_failed"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
+def test_the_page_is_found(page: str) -> None:
+    assert "observability.md" in (ROOT / page).read_text()

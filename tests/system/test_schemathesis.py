@@ -1,0 +1,35 @@
+"""The service does what its document says, whoever asks: schemathesis finds nothing, with all its checks.
+
+FUZZ_EXAMPLES sets how many examples it makes of each operation, FUZZ_SEED which.
+"""
+
+import pytest
+
+from directory.api.openapi.operations import routes
+from directory.db import deadline
+from directory.http import readiness
+from tests.support import effort
+from tests.support.fuzzing import Fuzzer, spoil_body
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["anonymous", "member", "admin"])
+def test_the_service_does_what_its_document_says(app, database, role, monkeypatch):
+    # A machine that stands still for some seconds would be a 503 as promised, and a finding; how long a request takes
+    # is tested elsewhere.
+    monkeypatch.setattr(deadline, "SECONDS", 60.0)
+    monkeypatch.setattr(readiness, "DATABASE_SECONDS", 60.0)
+    fuzzer = Fuzzer(app, role)
+    findings = list(fuzzer.findings())
+    print(f"{database.backend}, {fuzzer.report()}, {len(findings)} findings, seed {effort.SEED}")
+    assert "\n\n".join(findings) == ""
+
+
+def test_what_is_too_long_until_it_is_trimmed_is_made_too_long_for_the_fuzzer(app):
+    [route] = [each for each in routes(app) if (each.method, each.path) == ("post", "/api/admin/categories")]
+    body = {"slug": "a", "name": f" {'x' * route.operation.body.fields['name'].bounds[1]} ", "description": " y "}
+    assert route.operation.body.validate(body) == {}
+    spoil_body(body, route)
+    assert list(route.operation.body.validate(body)) == ["name"]
+    spoil_body(kept := {"slug": 1, "name": "x"}, route)
+    assert kept == {"slug": 1, "name": "x"}

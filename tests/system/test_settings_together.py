@@ -1,0 +1,80 @@
+"""Settings in combination: whatever they are, each route answers as it does by the defaults, or as a setting has it.
+
+Twelve combinations of eleven settings have any two of them in all four ways (Plackett and Burman, Biometrika 1946).
+"""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from directory.extensions import limiter
+from tests.support.factories import Api, World
+from tests.support.routes import Route, Targets, body, routes
+
+# How each differs from what the tests run with otherwise; the limits are too high to refuse anything here.
+SETTINGS = (
+    {"RATELIMIT_ENABLED": "true"},
+    {"REDIS_URL": "redis://127.0.0.1:1/0"},  # where none answers
+    {"RATELIMIT_READ": "9999 per hour"},
+    {"METRICS_ENABLED": "true"},
+    {"READ_ONLY": "true"},
+    {"REGISTRATION_OPEN": "false"},
+    {"CORS_ORIGINS": "https://app.example.com"},
+    {"TRUSTED_PROXIES": "1"},
+    {"REVIEW_ON_EDIT": "always"},
+    {"WEBHOOK_URL": "https://hooks.example.com/here", "WEBHOOK_SECRET": "whsec_" + "MDEyMzQ1Njc4OWFi" * 2},
+    {"LOG_LEVEL": "ERROR"},
+)
+FAR = {f"RATELIMIT_{tier}": "9999 per hour" for tier in ("VOTING", "SUBMISSION", "AUTH", "WRITE")}
+FIRST = "++-+++---+-"
+DESIGN = [*(FIRST[n:] + FIRST[:n] for n in range(11)), "-" * 11]
+
+
+def chosen(row: str) -> dict[str, str]:
+    """The settings of a combination."""
+    marked = [setting for setting, mark in zip(SETTINGS, row, strict=True) if mark == "+"]
+    return {name: value for setting in (FAR, *marked) for name, value in setting.items()}
+
+
+def expected(usual: int, route: Route, settings: dict[str, str]) -> int:
+    """The status that a route has by these settings, where it has the `usual` one by the defaults."""
+    if "READ_ONLY" in settings and route.method != "GET":
+        return 503
+    if "REGISTRATION_OPEN" in settings and route.rule == "/api/auth/register":
+        return 403
+    if "METRICS_ENABLED" in settings and route.rule == "/metrics":
+        return 200
+    return usual
+
+
+def statuses(app: Flask, targets: Targets, token: str) -> dict[Route, int]:
+    """What each route answers an administrator, in the order of the map."""
+    found = {}
+    for route in routes(app):
+        if route.rule == "/api/auth/logout-all":  # it would end the token that all of this is asked with
+            continue
+        path, project_id = targets.path(route.rule, "live" if "upvote" in route.rule else "pending")
+        answer = Api(app, token).call(route.method, path, body(route, project_id))
+        found[route] = answer.status_code
+    return found
+
+
+def test_any_two_settings_are_there_in_all_four_ways() -> None:
+    for one in range(11):
+        for other in range(one):
+            assert sorted({row[one] + row[other] for row in DESIGN}) == ["++", "+-", "-+", "--"]
+
+
+@pytest.mark.parametrize("row", DESIGN)
+def test_every_route_answers_as_ever_or_as_a_setting_has_it(
+    app: Flask, make_app: Any, world: World, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    settings, targets = chosen(row), Targets(world, world.user())
+    token = world.caller(world.admin()).token
+    usual = statuses(app, targets, token)
+    assert not [route.name for route, status in usual.items() if status >= 500]
+    monkeypatch.setattr(limiter, "_storage", None)  # which an application before this one has left there
+    now = statuses(make_app(**settings), targets, token)
+    wanted = {route: expected(status, route, settings) for route, status in usual.items()}
+    assert {route.name: (status, wanted[route]) for route, status in now.items() if status != wanted[route]} == {}
