@@ -11,17 +11,17 @@ from functools import wraps
 from typing import Any
 
 import orjson
-from flask import Response, g, request
+from flask import Response, request
 from marshmallow import Schema
 from werkzeug.datastructures import ETags
 
-from directory.api.validation import NOTHING, Check, checked_body, checked_query
 from directory.cache.validator import Basis
 from directory.db.transactions import transaction
-from directory.errors import DirectoryError, Invalid
+from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.authentication import viewer
 from directory.http.serialization import compiled
+from directory.http.validation import NOTHING, Check, checked_body, checked_query
 
 View = Callable[..., Any]
 READS = {"GET", "HEAD", "OPTIONS"}
@@ -36,9 +36,10 @@ class Operation:
     transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
     the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
     would give several anonymous callers, by the ids that their paths end with: by one short look, and None to whom it
-    would raise. `check` gives what the rules refuse of a body beside its schema. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may;
-    `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it may carry;
-    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
+    would raise. `check` gives what the rules refuse of a body beside its schema. For the OpenAPI document alone:
+    `raises`, what the rule may refuse beyond what every route may; `headers`, what the answer carries beyond what every
+    answer does, and `optional_headers`, what it may carry; `personal`, whether a public answer depends on who asks;
+    `media_types`, of what is no JSON.
     """
 
     answer: Schema | None = None

@@ -46,23 +46,22 @@ def checked_body(schema: Schema, *, required: bool, check: Check | None) -> dict
         given = {}
     if not isinstance(given, dict):
         raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
-    loaded = _loaded(schema, given, refused)
+    try:
+        loaded: dict[str, Any] = schema.load(given)
+    except ValidationError as error:
+        loaded = error.valid_data  # type: ignore[assignment]
+        _add(refused, [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)])
     if check is not None:
-        refused += check(loaded)
+        _add(refused, check(loaded))
     if refused:
         raise Invalid(refused)
     return {} if schema is NOTHING else {"body": loaded}
 
 
-def _loaded(schema: Schema, given: dict[str, Any], refused: Errors) -> dict[str, Any]:
-    """What the schema accepts of `given`; what it does not is added to `refused`."""
-    try:
-        return schema.load(given)  # type: ignore[no-any-return]
-    except ValidationError as error:
-        known = {each["pointer"] for each in refused}
-        found = [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)]
-        refused += [each for each in found if each["pointer"] not in known]
-        return error.valid_data  # type: ignore[return-value]
+def _add(refused: Errors, found: Errors) -> None:
+    """Add what is found, but for the places that are refused already."""
+    known = {each["pointer"] for each in refused}
+    refused += [each for each in found if each["pointer"] not in known]
 
 
 def _flat(messages: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], str]]:
