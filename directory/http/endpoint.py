@@ -15,12 +15,12 @@ from flask import Response, g, request
 from marshmallow import Schema, ValidationError
 from werkzeug.datastructures import ETags
 
-from directory.api.schemas.fields import Strict
 from directory.cache.validator import Basis
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError, Invalid
 from directory.http import rate_limits
 from directory.http.authentication import viewer
+from directory.http.fields import Strict
 from directory.http.request_body import pointer, read_json, read_query
 from directory.http.serialization import compiled
 

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from marshmallow import fields
 
-from directory.api.schemas.fields import Checked, Line, Matching, Strict, Timestamp, Word, document
 from directory.api.schemas.projects import USERNAME
+from directory.http.fields import Checked, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
 
 
