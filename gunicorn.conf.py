@@ -15,6 +15,7 @@ from config import load
 from directory import balance
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
+from directory.http.metrics import FOLDER_VARIABLE
 from directory.logs import JsonFormatter
 from directory.runtime import bootstrap, metrics_dir
 from directory.runtime.supervisor import Supervisor
@@ -112,7 +113,7 @@ def worker_exit(server, worker):
 def child_exit(server, worker):
     """Forget what a worker that is gone held, and what it had measured of itself."""
     balance.forget(worker.age)
-    if os.environ.get(metrics_dir.VARIABLE):
+    if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 
         multiprocess.mark_process_dead(worker.pid)

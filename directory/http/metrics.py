@@ -18,12 +18,12 @@ from directory.errors import NotFound
 from directory.extensions import db, limiter
 from directory.http import hooks
 from directory.models import now
-from directory.runtime import metrics_dir
 from directory.services import health
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
+FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 SCRAPE_SECONDS = 3.0
@@ -78,7 +78,7 @@ class Metrics:
 
         self.fallback.set(on_fallback())
         registry = self.registry
-        if metrics_dir.VARIABLE in os.environ:
+        if FOLDER_VARIABLE in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         stored = CollectorRegistry()
@@ -131,9 +131,23 @@ def _age(since: datetime | None) -> float:
 def init_app(app: Flask) -> None:
     """Count from now on, if the application is to be measured."""
     if app.config["METRICS_ENABLED"]:
-        metrics_dir.settle()
+        settle_folder()
         app.extensions["metrics"] = Metrics()
         app.after_request(_observe)
+
+
+def settle_folder() -> None:
+    """Make the folder that the operator named; an empty name is none. Raises SystemExit where it cannot be made."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if not named:
+        os.environ.pop(FOLDER_VARIABLE, None)
+        return
+    try:
+        os.makedirs(named, exist_ok=True)
+    except OSError as error:
+        raise SystemExit(
+            f"{FOLDER_VARIABLE}: {named!r} is no folder and cannot be made one: {error.strerror}"
+        ) from None
 
 
 def page() -> Response:

@@ -9,7 +9,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from directory.api.schemas.fields import Timestamp
+from directory.http.fields import Timestamp
 from directory.services.webhooks.outbox import timestamp
 
 Dump = Callable[[Any], Any]

@@ -6,8 +6,8 @@ from typing import Any
 from flask import g
 from marshmallow import Schema, ValidationError
 
-from directory.api.schemas.fields import Strict
 from directory.errors import Invalid
+from directory.http.fields import Strict
 from directory.http.request_body import pointer, read_json, read_query
 
 Errors = list[dict[str, str]]

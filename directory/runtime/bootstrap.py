@@ -11,7 +11,7 @@ from directory.extensions import db
 from directory.services import health
 from directory.services.data import seeding
 
-FLASK = (sys.executable, "-m", "flask", "--app", str(Path(__file__).resolve().parents[1] / "wsgi.py"))
+FLASK = (sys.executable, "-m", "flask", "--app", str(Path(__file__).resolve().parents[2] / "wsgi.py"))
 
 
 def prepare(app: Flask) -> None:

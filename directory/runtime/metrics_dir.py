@@ -8,7 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
+from directory.http.metrics import FOLDER_VARIABLE
+
 PREFIX = "directory-metrics-"
 
 
@@ -18,27 +19,15 @@ def provide(parent: str | None = None) -> None:
     One that another server made and handed down to this one, its successor, is that one's, which removes it. What a
     server that was killed could not remove goes first.
     """
-    named = Path(os.environ.get(VARIABLE, ""))
+    named = Path(os.environ.get(FOLDER_VARIABLE, ""))
     if named.name and _maker(named) in {None, os.getpid()}:
         return
     for folder in Path(parent or tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if _abandoned(folder):
             shutil.rmtree(folder, ignore_errors=True)
-    os.environ[VARIABLE] = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
-    _hold(Path(os.environ[VARIABLE]))
-    atexit.register(_remove, os.environ[VARIABLE], os.getpid())
-
-
-def settle() -> None:
-    """Make the folder that the operator named; an empty name is none. Raises SystemExit where it cannot be made."""
-    named = os.environ.get(VARIABLE)
-    if not named:
-        os.environ.pop(VARIABLE, None)
-        return
-    try:
-        os.makedirs(named, exist_ok=True)
-    except OSError as error:
-        raise SystemExit(f"{VARIABLE}: {named!r} is no folder and cannot be made one: {error.strerror}") from None
+    os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
+    _hold(Path(os.environ[FOLDER_VARIABLE]))
+    atexit.register(_remove, os.environ[FOLDER_VARIABLE], os.getpid())
 
 
 def _maker(folder: Path) -> int | None:

@@ -400,7 +400,7 @@ def _sample(schema: Schema) -> dict[str, Any]:
 
     from marshmallow import fields
 
-    from directory.api.schemas.fields import Timestamp
+    from directory.http.fields import Timestamp
 
     def value(field: Any) -> Any:
         if isinstance(field, fields.Nested):

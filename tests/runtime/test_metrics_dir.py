@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 
+from directory.http.metrics import FOLDER_VARIABLE, settle_folder
 from directory.runtime import metrics_dir
 from tests.conftest import ENVIRONMENT, migrate
 from tests.support.burst import Ask, ask, burst
@@ -36,12 +37,12 @@ print(folder, folder.is_dir())
 @pytest.fixture
 def named(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The variable is empty, and at the end what it was."""
-    monkeypatch.setenv(metrics_dir.VARIABLE, "")
+    monkeypatch.setenv(FOLDER_VARIABLE, "")
     return monkeypatch
 
 
 def test_a_folder_is_made_once_and_goes_with_its_maker_not_with_a_child(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != metrics_dir.VARIABLE}
+    environment = {name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE}
     command = [sys.executable, "-c", MAKER, str(tmp_path)]
     said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
     folder, there = said.split()
@@ -52,34 +53,34 @@ def test_a_folder_is_made_once_and_goes_with_its_maker_not_with_a_child(tmp_path
 def test_a_reload_keeps_the_folder(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
     metrics_dir.provide(str(tmp_path))
     metrics_dir.provide(str(tmp_path))
-    assert [str(path) for path in tmp_path.iterdir()] == [os.environ[metrics_dir.VARIABLE]]
+    assert [str(path) for path in tmp_path.iterdir()] == [os.environ[FOLDER_VARIABLE]]
 
 
 def test_the_operators_own_folder_is_left_alone(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    named.setenv(metrics_dir.VARIABLE, "/srv/metrics")
+    named.setenv(FOLDER_VARIABLE, "/srv/metrics")
     metrics_dir.provide(str(tmp_path))
-    assert (os.environ[metrics_dir.VARIABLE], list(tmp_path.iterdir())) == ("/srv/metrics", [])
+    assert (os.environ[FOLDER_VARIABLE], list(tmp_path.iterdir())) == ("/srv/metrics", [])
 
 
 def test_a_folder_that_another_server_made_is_not_taken_over(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    named.setenv(metrics_dir.VARIABLE, f"/dev/shm/directory-metrics-{os.getpid() + 1}-abcd")
+    named.setenv(FOLDER_VARIABLE, f"/dev/shm/directory-metrics-{os.getpid() + 1}-abcd")
     metrics_dir.provide(str(tmp_path))
-    assert Path(os.environ[metrics_dir.VARIABLE]).parent == tmp_path
+    assert Path(os.environ[FOLDER_VARIABLE]).parent == tmp_path
 
 
 def test_an_empty_name_is_none_and_a_new_folder_is_made(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    named.setenv(metrics_dir.VARIABLE, "")
-    metrics_dir.settle()
-    assert metrics_dir.VARIABLE not in os.environ
+    named.setenv(FOLDER_VARIABLE, "")
+    settle_folder()
+    assert FOLDER_VARIABLE not in os.environ
     new = tmp_path / "one" / "two"
-    named.setenv(metrics_dir.VARIABLE, str(new))
-    metrics_dir.settle()
-    metrics_dir.settle()
-    assert (new.is_dir(), os.environ[metrics_dir.VARIABLE]) == (True, str(new))
+    named.setenv(FOLDER_VARIABLE, str(new))
+    settle_folder()
+    settle_folder()
+    assert (new.is_dir(), os.environ[FOLDER_VARIABLE]) == (True, str(new))
     (tmp_path / "file").touch()
-    named.setenv(metrics_dir.VARIABLE, str(tmp_path / "file"))
-    with pytest.raises(SystemExit, match=f"^{metrics_dir.VARIABLE}: "):
-        metrics_dir.settle()
+    named.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
+    with pytest.raises(SystemExit, match=f"^{FOLDER_VARIABLE}: "):
+        settle_folder()
 
 
 # Makes a folder and is killed; a child of it lives on until its standard input ends, where it is told to.
@@ -98,7 +99,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @contextmanager
 def killed(parent: Path, *options: str) -> Iterator[Path]:
     """The folder of one who was killed; who it leaves lives for as long as the block runs."""
-    environment = {name: value for name, value in os.environ.items() if name != metrics_dir.VARIABLE}
+    environment = {name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE}
     command = [sys.executable, "-c", KILLED, str(parent), *options]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **pipes) as process:
@@ -113,7 +114,7 @@ def test_the_folder_of_a_server_that_was_killed_goes_at_the_next_start(
     with killed(tmp_path) as folder:
         assert folder.is_dir()
         metrics_dir.provide(str(tmp_path))
-    assert [str(path) for path in tmp_path.iterdir()] == [os.environ[metrics_dir.VARIABLE]]
+    assert [str(path) for path in tmp_path.iterdir()] == [os.environ[FOLDER_VARIABLE]]
 
 
 def test_it_stays_while_any_process_of_that_server_is_left(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def server(tmp_path: Path) -> Iterator[Serving]:
     """Two processes, measured as they are shipped, whose Redis is not there."""
     url = f"sqlite:///{tmp_path / 'directory.db'}"
     migrate(url)
-    shared = {"WEB_CONCURRENCY": "2", "METRICS_ENABLED": "true", "RATELIMIT_ENABLED": "true", metrics_dir.VARIABLE: ""}
+    shared = {"WEB_CONCURRENCY": "2", "METRICS_ENABLED": "true", "RATELIMIT_ENABLED": "true", FOLDER_VARIABLE: ""}
     settings = {**ENVIRONMENT, **shared, "DATABASE_URL": url, "REDIS_URL": f"redis://127.0.0.1:{free_port()}/0"}
     with serving(settings, tmp_path / "log") as server:
         yield server

@@ -22,7 +22,7 @@ MALFORMED = ["", "!", "\0", "\ud800", "$2b$12$abcdefghijklmnopqrstuv", "$argon2i
     f"$argon2id$v=19$m={rest}"
     for rest in ("8,t=1,p=1$c2FsdA", "8,t=1,p=1$**$**", "many,t=1,p=1$c29t$aGFz", "8,t=1,p=1$c29t$h\u00e4sh")
 ]
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class SpyHasher(PasswordHasher):

@@ -17,7 +17,7 @@ from tests.support.outbox import EVENT, claim, endpoint, quick
 from tests.support.processes import free_port
 from tests.support.receiver import Receiver, drip, endless, hang, raw, reset, status
 
-CERTIFICATE = str(Path(__file__).with_name("loopback.pem"))
+CERTIFICATE = str(Path(__file__).resolve().parents[1] / "support" / "loopback.pem")
 SHORT = quick(deadline=0.6, connect=0.2)
 USUAL = quick(deadline=10.0)
 

@@ -1,4 +1,4 @@
-"""Several deliverers, each a process, some of which are killed: `python -m tests.support.deliverers`, settings as usual.
+"""Several deliverer processes, some of which are killed: `python -m tests.support.deliverers`, settings as usual.
 
 It runs until its standard input ends, stops all of them in good order, and prints how many it has killed.
 """
@@ -19,7 +19,7 @@ from directory import create_app
 from directory.cli.deliverer import Deliverer
 from directory.services.webhooks.schedule import Policy
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> None:

@@ -21,9 +21,9 @@ from sqlalchemy import delete
 from directory.api import docs
 from directory.api.openapi import prose
 from directory.api.openapi.operations import Route, routes
-from directory.api.schemas.fields import Line
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.http.fields import Line
 from directory.models import Token
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules

@@ -14,7 +14,7 @@ import pytest
 from tests.support.processes import Folder, Server, free_port
 from tests.support.servers import nginx_program, or_skip
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "deploy" / "nginx.conf"
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
 TLS = ssl.create_default_context(cafile=str(CERTIFICATE))

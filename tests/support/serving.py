@@ -15,7 +15,7 @@ import psutil
 
 from tests.support.processes import free_port
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WITHIN = 60.0  # seconds for a start or an end, on a machine that is busy with other tests
 
 

@@ -20,7 +20,7 @@ from tests.support import servers
 from tests.support.factories import Api, World
 from tests.support.processes import Named
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DEPLOY, OPERATIONS = ((ROOT / "docs" / name).read_text() for name in ("deploy.md", "operations.md"))
 
 

@@ -21,7 +21,7 @@ from tests.conftest import PostgresqlDatabase, migrate
 from tests.support import servers
 from tests.support.factories import World
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 PAGE = (ROOT / "docs" / "deploy.md").read_text()
 UNITS = ("directory", "directory-deliverer")

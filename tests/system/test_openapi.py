@@ -14,7 +14,7 @@ from directory.http.converters import HIGHEST_ID
 from directory.http.problem_details import KINDS
 from tests.conftest import build
 
-SNAPSHOT = Path(__file__).resolve().parent.parent / "docs" / "openapi.json"
+SNAPSHOT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from bench.__main__ import DURABLE
 from tests.support import servers
 from tests.support.processes import PORTS, Folder, ServerFailed, ServerMissing, free_port
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def port_of(server):

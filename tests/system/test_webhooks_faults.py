@@ -1,4 +1,4 @@
-"""Delivered at least once, whatever dies: real processes, a scripted receiver. Deliverers are killed in tests/system/chaos."""
+"""Delivered at least once, whatever dies: real processes, a scripted receiver. tests/system/chaos kills deliverers."""
 
 import http.client
 from pathlib import Path

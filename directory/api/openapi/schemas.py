@@ -8,7 +8,7 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema
 
 from directory.api.openapi import prose
-from directory.api.schemas.fields import Strict
+from directory.http.fields import Strict
 
 
 def name(schema: Any) -> str:

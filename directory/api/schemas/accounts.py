@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
 
-from directory.api.schemas.fields import Checked, Line, Matching, Strict, Timestamp, Word, document
 from directory.api.schemas.projects import USERNAME
+from directory.http.fields import Checked, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
 
 

@@ -6,7 +6,6 @@ from marshmallow import ValidationError, fields, validates
 
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.dashboard import ProjectCounts
-from directory.api.schemas.fields import Few, Line, Prose, Slug, Strict, Timestamp, Whole, Word
 from directory.api.schemas.projects import (
     SEARCH,
     STATUSES,
@@ -18,6 +17,7 @@ from directory.api.schemas.projects import (
     UserRef,
 )
 from directory.http.converters import HIGHEST_ID
+from directory.http.fields import Few, Line, Prose, Slug, Strict, Timestamp, Whole, Word
 from directory.models import AccountStatus, DeliveryState, Role
 from directory.services.audit import ACTIONS
 from directory.services.text import CATEGORY_SLUG_MAX

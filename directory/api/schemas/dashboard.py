@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from directory.api.schemas.fields import Strict, Timestamp, Whole
+from directory.http.fields import Strict, Timestamp, Whole
 
 
 class AnalyticsQuery(Strict):

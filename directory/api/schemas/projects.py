@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from directory.api.schemas.fields import (
+from directory.http.fields import (
     Few,
     Line,
     Link,

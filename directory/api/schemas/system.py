@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from directory.api.schemas.fields import Strict, Word
+from directory.http.fields import Strict, Word
 
 
 class Health(Strict):

@@ -24,7 +24,7 @@ MAX_LENGTH = 128
 # One code point decomposes canonically into four at most, so what is longer than this is over MAX_LENGTH
 # in NFC too. Normalising it first would cost quadratic time on a long run of combining marks.
 _MAX_RAW_LENGTH = 4 * MAX_LENGTH
-_COMMON_PASSWORDS = Path(__file__).resolve().parent.parent / "data" / "common_passwords.txt"
+_COMMON_PASSWORDS = Path(__file__).resolve().parents[2] / "data" / "common_passwords.txt"
 
 AT_ONCE = 2  # every hash holds its own block of memory and a core: unbounded, a burst of logins takes the machine
 _NICENESS = 5  # no more: where others keep all processors busy, a login still has to end within its time

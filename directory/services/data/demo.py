@@ -15,7 +15,7 @@ from directory.models import Role, Status, now
 from directory.services.accounts.passwords import hash_password
 from directory.services.data import zipf
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+DATA = Path(__file__).resolve().parents[2] / "data"
 ADMIN = "admin"
 PENDING = 8
 REASONS = (
