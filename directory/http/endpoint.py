@@ -68,9 +68,10 @@ def operation(**facts: Any) -> Callable[[View], View]:
         @wraps(view)
         def run(**path: Any) -> Response:
             reads = request.method in READS
-            if spec.tier is not None:
-                viewer()  # who asks decides how the answer may be kept, also where its text is the same for all
-            with rate_limits.counted("read" if reads else spec.tier):
+            tier = "read" if reads and spec.tier else spec.tier
+            if tier is not None:
+                viewer()  # the caller decides how the answer may be cached, also where its text is the same for all
+            with rate_limits.counted(tier):
                 taken = {**path, **_input(spec, reads=reads)}
             if reads or not spec.transactional:
                 return respond(view(**taken), spec)

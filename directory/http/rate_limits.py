@@ -238,14 +238,25 @@ def _count(tier: str) -> None:
 
 
 def _standings(tier: str) -> list[Standing]:
-    """How the tier's limits stand; nothing where Redis went away meanwhile, for no request fails for its headers."""
+    """How the tier's limits stand; nothing where Redis does not answer, for no request fails for its headers.
+
+    This may be the first to find Redis mute. It then falls back to memory as the library does, so that the request
+    waits for the same silence once.
+    """
     try:
         items = _items(_limits(tier))
         stats = [(item, limiter.limiter.get_window_stats(item, PREFIX, g.limit_key, tier)) for item in items]
     except Exception:
+        _fall_back()
         return []
     now = time.time()
     return [Standing(item, max(0, left), max(0, math.ceil(reset - now))) for item, (reset, left) in stats]
+
+
+def _fall_back() -> None:
+    if limiter._in_memory_fallback_enabled and not limiter._storage_dead:
+        limiter.logger.warning("Rate limit storage unreachable - falling back to in-memory storage")
+        limiter._storage_dead = True
 
 
 def retry_after() -> int:
