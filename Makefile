@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fuzz bench chaos fmt lock trial audit servers clean
+.PHONY: help run test check lint-api fuzz bench chaos fmt lock trial audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -14,6 +14,7 @@ FUZZ_EXAMPLES ?= 2000
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
 FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py
 SOURCES := $(wildcard *.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
@@ -27,7 +28,7 @@ INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --root-us
 endif
 
 help: ## List these commands
-	@sed -n 's/^\([a-z]*\):.* ## /  make \1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.* ## /  make \1\t/p' Makefile
 	@echo "  HOST and PORT say where run listens, as in HOST=0.0.0.0; test takes PYTEST_ARGS, as in PYTEST_ARGS='-k vote'"
 
 run: export PREPARE_DATABASE = true
@@ -46,6 +47,10 @@ check: .venv/.test .venv/.compiled ## Style, types, imports, known faults, and t
 	@$(PYTEST) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
+
+lint-api: .venv/.npm ## Lint docs/openapi.json by spectral and redocly (needs npm); a warning fails
+	@.venv/npm/node_modules/.bin/spectral lint docs/openapi.json --ruleset .ci/spectral.yaml --fail-severity=warn
+	@.venv/npm/node_modules/.bin/redocly lint docs/openapi.json --extends=recommended-strict
 
 fuzz: .venv/.test .venv/.compiled ## Try 2,000 of what the tests try 100 of, for hours; with FUZZ_EXAMPLES=600 a role takes 4 minutes
 	@FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
@@ -97,6 +102,10 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 	@echo "Installing what runs and what tests"
 	@$(INSTALL) tests/requirements.txt
 	@touch $@ .venv/.run
+
+.venv/.npm: Makefile | $(BIN)/python
+	@npm install --silent --no-audit --no-fund --prefix .venv/npm $(API_LINTERS)
+	@touch $@
 
 # Missing also where it points at a Python that is gone; such a .venv, and half of a new one, is of no use.
 $(BIN)/python:

@@ -9,6 +9,7 @@ from flask import Flask, current_app
 from directory.api.openapi import answers, prose
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
+from directory.api.openapi.webhooks import webhooks
 from directory.http.problem_details import MEDIA_TYPE
 
 VERSION = "0.1.0"
@@ -31,21 +32,25 @@ def printed(app: Flask) -> str:
 def document(app: Flask) -> dict[str, Any]:
     """The document of an application's routes."""
     found = routes(app)
-    taken = {type(route.operation.body) for route in found}
+    plugin = Plugin(taken={type(route.operation.body) for route in found})
     spec = APISpec(
         title="Project Directory API",
         version=VERSION,
         openapi_version="3.1.0",
-        plugins=[Plugin(taken=taken)],
-        info={"description": prose.INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}},
+        plugins=[plugin],
+        info={
+            "description": prose.INTRODUCTION,
+            "contact": {"name": "The operator of this directory"},
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
         servers=[{"url": "/", "description": "This service."}],
         tags=[{"name": name, "description": text} for name, text in prose.TAGS.items()],
     )
     _shared(spec)
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})
-    made: dict[str, Any] = spec.to_dict()
-    return made
+    sent = webhooks(plugin.reference)  # first: it adds to the components
+    return {**spec.to_dict(), "webhooks": sent}
 
 
 def _shared(spec: APISpec) -> None:
@@ -63,12 +68,11 @@ def _operation(route: Route, spec: APISpec) -> dict[str, Any]:
         "operationId": route.id,
         "tags": [route.tag],
         "summary": route.summary,
+        "description": route.description or f"{route.summary}.",
         "parameters": route.parameters(),
         "responses": {**answers.successes(route), **_refusals(route, spec)},
         "security": route.security(),
     }
-    if route.description:
-        facts["description"] = route.description
     if body := route.body():
         facts["requestBody"] = body
     return facts

@@ -3,7 +3,8 @@
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from directory.errors import DirectoryError
+from directory.api.openapi import examples
+from directory.errors import DirectoryError, RateLimited
 from directory.http.problem_details import KINDS
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ HEADERS: dict[str, dict[str, Any]] = {
         "required": True,
         "schema": {"type": "integer", "minimum": 1},
     },
-    "Allow": {"description": "The methods that the path takes.", "required": True, "schema": TEXT},
     "RateLimit": {
         "description": "What is left of each limit that the request was counted against (IETF draft): `r` requests "
         "for `t` seconds. A login is told of an account's own limit only when that refuses it.",
@@ -65,10 +65,11 @@ PROBLEM: dict[str, Any] = {
         "code": {"type": "string", "enum": list(KINDS), "description": "Stable; decide by this."},
         "request_id": {"type": "string", "description": "To be quoted when the problem is reported."},
         "errors": {
-            "description": "With `validation_failed`: what was refused, by a JSON Pointer into the body or by the "
-            "name of a query parameter.",
+            "description": "With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the "
+            "body or by the name of a query parameter.",
             "type": "array",
             "minItems": 1,
+            "maxItems": 100,
             "items": {
                 "type": "object",
                 "required": ["detail"],
@@ -80,6 +81,17 @@ PROBLEM: dict[str, Any] = {
                 "oneOf": [{"required": ["pointer"]}, {"required": ["parameter"]}],
             },
         },
+        "errors_truncated": {
+            "type": "boolean",
+            "const": True,
+            "description": "There are more errors than the hundred of `errors`, which are the first by place.",
+        },
+        "existing": {
+            "description": "With `duplicate`, of a project's URL: the project of the same owner that has it.",
+            "type": "object",
+            "required": ["id", "title", "status"],
+            "properties": {"id": {"type": "integer"}, "title": {"type": "string"}, "status": {"type": "string"}},
+        },
         "current_status": {
             "type": "string",
             "enum": ["live", "pending", "rejected"],
@@ -89,7 +101,13 @@ PROBLEM: dict[str, Any] = {
 }
 EXTRAS: dict[str, dict[str, Any]] = {
     "validation_failed": {"errors": [{"pointer": "#/url", "detail": "Must name a valid host."}]},
-    "invalid_transition": {"current_status": "rejected"},
+    "invalid_transition": {"current_status": "rejected", "detail": "A project that is rejected cannot be approved."},
+    "duplicate": {
+        "detail": "You have submitted this URL already.",
+        "errors": [{"pointer": "#/url", "detail": "This url is taken."}],
+        "existing": {"id": 42, "title": "Flask", "status": "live"},
+    },
+    "rate_limited": {"detail": RateLimited(42).detail},
 }
 
 
@@ -106,17 +124,19 @@ def successes(route: "Route") -> dict[str, Any]:
     headers |= {name: {**HEADERS[name], "required": False} for name in operation.optional_headers}
     answer = {"description": said or f"{route.summary}.", "headers": headers}
     if operation.status != 204:
-        schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
-        answer["content"] = {media_type: {"schema": schema} for media_type in operation.media_types}
+        answer["content"] = {media_type: _content(route, media_type) for media_type in operation.media_types}
     found = {str(operation.status): answer}
     if operation.etag and route.method == "get":
-        unchanged = [name for name in names if name not in operation.headers]
-        found["304"] = {"description": "Unchanged since the ETag given.", "headers": {n: n for n in unchanged}}
+        found["304"] = {"description": "Unchanged since the ETag given.", "headers": {name: name for name in names}}
     return found
 
 
-def _json(media_types: tuple[str, ...]) -> bool:
-    return media_types == ("application/json",)
+def _content(route: "Route", media_type: str) -> dict[str, Any]:
+    """The schema and the example of an answer."""
+    if media_type != "application/json":
+        return {"schema": TEXT, "example": examples.TEXTS[media_type]}
+    schema: Any = route.operation.answer or {"type": "object"}
+    return {"schema": schema, "example": examples.answer(route.operation.answer, route.id)}
 
 
 def by_status(codes: set[str]) -> dict[int, list[str]]:

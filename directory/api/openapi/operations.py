@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from directory.api.docs import ASSETS
-from directory.api.openapi import prose
+from directory.api.openapi import examples, prose
 from directory.errors import PreconditionFailed
 from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import READS, Operation
@@ -94,13 +94,15 @@ class Route:
 
     def _path_parameter(self, name: str) -> dict[str, Any]:
         schema = PATH_SCHEMAS.get(name, ID_SCHEMA)
-        return {"in": "path", "name": name, "required": True, "schema": schema}
+        example = examples.PATHS.get(name, 42)
+        return {"in": "path", "name": name, "required": True, "schema": schema, "example": example}
 
     def body(self) -> dict[str, Any] | None:
         """The body, None where none is foreseen."""
         if self.operation.body is NOTHING:
             return None
-        content = {"application/json": {"schema": self.operation.body}}
+        example = examples.body(self.operation.body, self.id)
+        content = {"application/json": {"schema": self.operation.body, "example": example}}
         return {"required": self.operation.body_required, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:

@@ -35,6 +35,7 @@ TAGS = {
     "categories": "What projects are sorted into.",
     "auth": "Accounts, sessions and tokens.",
     "admin": "The review, users, categories and figures: for administrators.",
+    "webhooks": "What the service sends to the endpoints that its operator configures.",
     "system": "Around the service: health, metrics, this document, the feed.",
 }
 
@@ -42,34 +43,3 @@ COOKIE = "A session, from register or login. In development it is called `direct
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."
 IF_MATCH = "The project's ETag: if it has another version by now, the answer is 412 and nothing changes."
-
-# By the name of the member, wherever it stands. A submission of these is one that passes.
-EXAMPLES = {
-    "action": "project.approved",
-    "category": "web-frameworks",
-    "created_at": "2026-11-20T10:00:00.123456Z",
-    "current_password": "paper clip orchard seven",
-    "description": "Routing, templates and a development server, and little else.",
-    "email": "ada@example.org",
-    "expires_at": "2036-01-01T00:00:00Z",
-    "id": 42,
-    "live_projects": 7,
-    "login": "ada",
-    "logo_url": "https://flask.example/logo.svg",
-    "name": "Web frameworks",
-    "owner": "ada",
-    "password": "correct horse battery staple",
-    "project_id": 42,
-    "q": "web framework",
-    "reason": "The link is dead.",
-    "rejection_reason": None,
-    "repository_url": "https://code.example/flask",
-    "slug": "web-frameworks",
-    "tag": "python",
-    "tagline": "A lightweight web framework",
-    "tags": ["python", "web"],
-    "title": "Flask",
-    "upvotes": 128,
-    "url": "https://flask.example",
-    "username": "ada",
-}

@@ -7,7 +7,6 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema
 
-from directory.api.openapi import prose
 from directory.http.fields import Strict
 
 
@@ -29,9 +28,6 @@ class Converter(OpenAPIConverter):
         made: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
         if type(schema) not in self.taken:
             made.pop("additionalProperties", None)
-        for key, member in made["properties"].items():
-            if key in prose.EXAMPLES and "type" in member:
-                member.setdefault("examples", [prose.EXAMPLES[key]])
         description = " ".join((inspect.getdoc(type(schema)) or "").split())
         return {"description": description, **made, **schema.rules}
 
@@ -49,3 +45,8 @@ class Plugin(MarshmallowPlugin):
         """Make the converter."""
         super().init_spec(spec)
         self.converter.taken = self._taken  # type: ignore[union-attr]
+
+    def reference(self, schema: Schema) -> dict[str, Any]:
+        """A reference to a schema, which is added to the components."""
+        made: dict[str, Any] = self.converter.resolve_nested_schema(schema)  # type: ignore[union-attr]
+        return made
