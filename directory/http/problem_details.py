@@ -57,7 +57,8 @@ KINDS = {
     "invalid_credentials": Kind(
         401,
         "Wrong login or password",
-        "No account has this login with this password. Which of the two is wrong is not told.",
+        "No account has this login with this password; the answer does not say which of the two is wrong. After several "
+        "wrong passwords within minutes the right one gets this answer too, whichever name of the account is used.",
     ),
     "not_owner": Kind(
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."
@@ -70,7 +71,8 @@ KINDS = {
         403,
         "Cross-site request",
         "A page of another origin caused this write. Writes are taken from the service's own origin, from the origins "
-        "it is configured to trust, and from programs that send a bearer token.",
+        "it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the "
+        "service's own address in Origin.",
     ),
     "registration_closed": Kind(403, "Registration closed", "This directory takes no new accounts at present."),
     "not_found": Kind(404, "Not found", "There is nothing at this address, or nothing that the caller may know of."),
@@ -88,7 +90,8 @@ KINDS = {
         409,
         "Exists already",
         "Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of "
-        "the same owner with the same URL.",
+        "the same owner with the same URL. Each member of errors points to a value that is taken; existing is the "
+        "project of one's own that has the URL.",
     ),
     "last_admin": Kind(
         409, "Last administrator", "The change would leave the directory without an active administrator."
@@ -103,7 +106,8 @@ KINDS = {
         422,
         "Validation failed",
         "Values were refused. Each member of errors points to one, by a JSON Pointer into the body or by the name of "
-        "a query parameter, and says why.",
+        "a query parameter, and says why. All that is wrong is told at once; of more than a hundred errors the first "
+        "hundred, and errors_truncated is true.",
     ),
     "rate_limited": Kind(
         429, "Too many requests", "A rate limit is used up. Retry-After says in how many seconds to try again."

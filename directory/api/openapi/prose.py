@@ -13,7 +13,8 @@ a token that does not hold is 401 on every route. A write with a cookie must com
 one that it is configured to trust.
 
 **Refusals.** Every one is `application/problem+json` (RFC 9457). Decide by its `code`, which is stable; `detail` is for
-people. [All codes](/api/problems).
+people. [All codes](/api/problems). A body's refusal names all that is wrong with it in `errors`. All refusals carry
+`X-Request-ID` and `Cache-Control: no-store`, a 401 also `WWW-Authenticate`, a 429 and a 503 `Retry-After`.
 
 **Lists.** `page` and `limit`, or `cursor`, which has no end, costs the same at any depth, and neither skips nor
 repeats. `Link` names the neighbouring pages.
@@ -22,7 +23,8 @@ repeats. `Link` names the neighbouring pages.
 `If-Match`, so that no edit overwrites another.
 
 **Limits.** Votes, submissions, sign-in and other writes are limited, by user or by address. `RateLimit` and
-`RateLimit-Policy` say what is left, `Retry-After` when to come back.
+`RateLimit-Policy` say what is left, `Retry-After` when to come back. A request counts whatever comes of it, save that a
+422 spends nothing of the sign-in limit, unless the present password is wrong.
 
 **Other methods.** HEAD is taken where GET is, and OPTIONS everywhere. Any other method is 405, with `Allow`.
 
