@@ -57,8 +57,8 @@ KINDS = {
     "invalid_credentials": Kind(
         401,
         "Wrong login or password",
-        "No account has this login with this password; the answer does not say which of the two is wrong. After several "
-        "wrong passwords within minutes the right one gets this answer too, whichever name of the account is used.",
+        "No account has this login with this password; the answer does not say which of the two is wrong. After "
+        "several wrong passwords within minutes the right one gets this answer too, whichever name of the account is used.",
     ),
     "not_owner": Kind(
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."
@@ -71,8 +71,8 @@ KINDS = {
         403,
         "Cross-site request",
         "A page of another origin caused this write. Writes are taken from the service's own origin, from the origins "
-        "it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the "
-        "service's own address in Origin.",
+        "it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send "
+        "the service's own address in Origin.",
     ),
     "registration_closed": Kind(403, "Registration closed", "This directory takes no new accounts at present."),
     "not_found": Kind(404, "Not found", "There is nothing at this address, or nothing that the caller may know of."),
