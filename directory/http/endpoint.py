@@ -216,12 +216,12 @@ def versions_allowed() -> Container[int] | None:
     if "If-None-Match" in request.headers and request.if_none_match.star_tag:
         return ()
     wanted = "If-Match" in request.headers and not request.if_match.star_tag
-    versions = Versions(_versions(request.if_match) if wanted else None, _versions(request.if_none_match, weak=True))
+    versions = Versions(_versions(request.if_match) if wanted else None, _versions(request.if_none_match))
     return versions if wanted or versions.refused else None
 
 
-def _versions(etags: ETags, *, weak: bool = False) -> set[int]:
-    """The versions that tags begin with."""
+def _versions(etags: ETags) -> set[int]:
+    """The versions that tags begin with; those of weak tags too, which a proxy makes of ours when it compresses."""
     # Werkzeug reads an empty tag as None.
-    heads = (etag.partition("-")[0] for etag in etags.as_set(include_weak=weak) if etag)
+    heads = (etag.partition("-")[0] for etag in etags.as_set(include_weak=True) if etag)
     return {int(head) for head in heads if head.isascii() and head.isdigit() and len(head) < 19}
