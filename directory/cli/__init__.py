@@ -4,6 +4,7 @@ import click
 from flask import Flask
 from flask.cli import AppGroup
 
+from directory.cli.backup import backup
 from directory.cli.copy import copy_all
 from directory.cli.recount import recount_all
 from directory.cli.seed import seed
@@ -11,7 +12,7 @@ from directory.cli.transfer import export_projects, import_projects
 from directory.cli.users import users
 from directory.cli.webhooks import webhooks
 
-COMMANDS = (seed, import_projects, export_projects, copy_all, recount_all, users, webhooks)
+COMMANDS = (seed, import_projects, export_projects, copy_all, backup, recount_all, users, webhooks)
 
 
 class Commands(AppGroup):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.errors import DirectoryError
+from directory.errors import DirectoryError, Unavailable
 from directory.extensions import db
 
 # Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
@@ -53,7 +53,7 @@ def state_of(error: BaseException) -> str | None:
 
 def is_unavailable(error: BaseException) -> bool:
     """Whether a database error means out of reach, over a bound or out of room, rather than a fault of ours."""
-    if isinstance(error, PoolTimeout):
+    if isinstance(error, PoolTimeout | Unavailable):
         return True
     if not isinstance(error, DBAPIError):
         return False
