@@ -62,7 +62,7 @@ class Ballot(NamedTuple):
     entered: float = 0.0
 
 
-LOCK_NOT_AVAILABLE = "55P03"
+LOCK_NOT_AVAILABLE, UNDEFINED_FUNCTION = "55P03", "42883"
 Outcome = tuple[str, int, bool, int]  # the project's status, its owner, whether it has the vote now, and how many
 
 _locked_projects: WeakKeyDictionary[Engine, LockedRows] = WeakKeyDictionary()
@@ -114,6 +114,8 @@ def _on_postgresql(ballot: Ballot) -> Outcome | None:
     try:
         return _VOTE_SOON.first(given)
     except DBAPIError as error:
+        if state_of(error) == UNDEFINED_FUNCTION:  # the database is not upgraded yet
+            return _VOTE.first(given)
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
     outcome, is_locked = _if_free(ballot)

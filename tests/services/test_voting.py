@@ -257,6 +257,15 @@ def test_a_lock_that_ends_at_the_second_look_is_waited_for_no_longer(app: Flask,
 
 
 @on_postgresql
+def test_a_database_without_the_newer_function_counts_votes_by_the_older_one(app: Flask, world: World) -> None:
+    project, user = world.project(), world.user()
+    missing = DBAPIError("x", None, errors.UndefinedFunction("x"))
+    with app.app_context(), patch.object(voting, "_VOTE_SOON") as soon:
+        soon.first.side_effect = missing
+        assert voting.cast(project, by=user)["upvotes"] == 1
+
+
+@on_postgresql
 @pytest.mark.parametrize("statement", ["_VOTE_SOON", "_VOTES", "_VOTES_IF_FREE"])
 def test_what_is_no_lock_is_no_locked_project(app: Flask, world: World, statement: str) -> None:
     project, user = world.project(), world.user()
