@@ -16,7 +16,8 @@ from directory.http.fields import (
     document,
 )
 from directory.models import Status
-from directory.services.catalog.search import MAX_WORD_LENGTH, MAX_WORDS
+from directory.services.catalog.search import MOST
+from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 STATUSES = tuple(Status)
@@ -118,6 +119,10 @@ class Pagination(Strict):
     page = fields.Integer(required=True, allow_none=True)
     limit = fields.Integer(required=True)
     total = fields.Integer(required=True)
+    total_capped = fields.Boolean(
+        required=True,
+        metadata={"description": f"Whether more than `total` match: of a search no more than {MOST:,} are counted."},
+    )
     pages = fields.Integer(required=True)
     next_cursor = fields.String(required=True, allow_none=True)
     prev_cursor = fields.String(required=True, allow_none=True)
