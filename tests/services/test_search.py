@@ -101,8 +101,8 @@ def test_any_text_is_answered(api: Api, query: str) -> None:
 
 
 def test_words_are_ascii_whatever_the_text() -> None:
-    for text in ("Zürich", "管理", "🙂 x", "mixed ÅNGSTRÖM", "ǅ", "\u0345a"):
-        assert all(word.isascii() and word.isalnum() for word in words(text))
+    for value in ("Zürich", "管理", "🙂 x", "mixed ÅNGSTRÖM", "ǅ", "\u0345a"):
+        assert all(word.isascii() and word.isalnum() for word in words(value))
     assert words("Hello, World_wide 2nd") == ["hello", "world", "wide", "2nd"]
 
 

@@ -57,7 +57,7 @@ def found(api: Api, query: str, limit: int = 100) -> list[str]:
 
 
 def misplaced(api: Api, titles: list[str]) -> list[str]:
-    """Those titles that come after another one when they are searched for word for word, unless the other equals them."""
+    """The titles that, searched for word for word, come after another one that does not equal them."""
     return [title for title in titles if not _leads(title, found(api, title))]
 
 

@@ -24,7 +24,11 @@ STATUSES = tuple(Status)
 USERNAME = r"[a-z0-9_-]{3,32}"
 SEARCH = (
     "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
-    f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters."
+    f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
+    "that begin with it, an English plural its singular. The best match is a title that equals the query; then all "
+    "words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; at last what "
+    f"matches by the description alone. Equal ones stand by votes. Of more than {MOST:,} matches the best are found "
+    f"among the {MOST:,} with the most votes; the other orders are complete."
 )
 
 

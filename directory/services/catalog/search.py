@@ -14,6 +14,7 @@ from sqlalchemy import (
     FromClause,
     Select,
     String,
+    UnaryExpression,
     bindparam,
     case,
     cast,
@@ -23,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import table as named
 from sqlalchemy.dialects.postgresql import TSQUERY
+from sqlalchemy.sql.operators import custom_op
 
 from directory.services.catalog.search_words import (
     MAX_WORDS,
@@ -65,7 +67,9 @@ def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
     The database may look at any number of projects in another order until it has found enough that do: right for
     words that many have, and fatal for those that few do, which it cannot always tell.
     """
-    return project_id.in_(matching(dialect))
+    # The plus keeps SQLite from starting with the matches, all of which it would have to sort.
+    looked_at = UnaryExpression(project_id, operator=custom_op("+")) if dialect == "sqlite" else project_id
+    return looked_at.in_(matching(dialect))
 
 
 def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]:
