@@ -17,6 +17,7 @@ from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import queries, search
+from directory.services.catalog.columns import NAMES, QUEUE_POSITION, TOTAL
 from directory.services.catalog.paging import Slice, Window, cut
 
 
@@ -102,7 +103,7 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort), window)
-    told = rows[0][queries.TOTAL] if rows else None
+    told = rows[0][TOTAL] if rows else None
     number = total(filters) if told is None else int(told)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
@@ -160,13 +161,13 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
     project = _view(row, viewer)
     if "rejection_reason" in project:
-        project["queue_position"] = row[queries.QUEUE_POSITION]
+        project["queue_position"] = row[QUEUE_POSITION]
     return project
 
 
 def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     """A row as the project that answers show; what only owner and administrators may see is left out for others."""
-    project = dict(zip(queries.NAMES, row, strict=False))
+    project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}

@@ -13,7 +13,6 @@ from sqlalchemy import (
     ColumnElement,
     FromClause,
     Integer,
-    and_,
     bindparam,
     column,
     func,
@@ -25,12 +24,13 @@ from sqlalchemy import (
 
 from directory.db.lookup import LookUp
 from directory.db.statements import Prepared
-from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
+from directory.models import Category, Project, ProjectTag, Standing, Status, User
 from directory.services.catalog import search
+from directory.services.catalog.columns import queue_position, viewed
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
-upvotes, tags, standings = Upvote.__table__, ProjectTag.__table__, Standing.__table__
+tags, standings = ProjectTag.__table__, Standing.__table__
 P, S = projects.c, standings.c
 
 SORTS = {
@@ -52,31 +52,6 @@ COUNTERS = {
     Status.PENDING: categories.c.pending_projects,
     Status.REJECTED: categories.c.rejected_projects,
 }
-COLUMNS = (
-    P.id,
-    P.slug,
-    P.title,
-    P.tagline,
-    P.description,
-    P.url,
-    P.repository_url,
-    P.logo_url,
-    P.tags,
-    P.status,
-    P.upvotes,
-    P.created_at,
-    P.updated_at,
-    P.submitted_at,
-    P.published_at,
-    P.rejection_reason,
-    P.version,
-    categories.c.slug.label("category_slug"),
-    categories.c.name.label("category_name"),
-    P.owner_id,
-    users.c.username.label("owner_username"),
-)
-NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
-TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
 
 
 def order(sort: str) -> Sort:
@@ -105,7 +80,7 @@ def page(
     one_plan = dialect == "postgresql" and _counted(filters)
     found = windowed(among, by, start, limit, one_plan=one_plan).subquery("found")
     keys = carried(found, by)
-    query = _viewed(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
+    query = viewed(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
     return Prepared(query.order_by(*directed(keys, by, start)), anew=not _counted(filters))
 
 
@@ -223,24 +198,24 @@ def _counters(filters: tuple[str, ...], status: str | None) -> AnySelect:
 @lru_cache
 def one(audience: str) -> Prepared:
     """One project for "anyone", a "member" (also their own) or an "admin" (any), or as it is "stored"."""
-    query = _viewed(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
+    query = viewed(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
     if audience == "anyone":
         return Prepared(query.where(P.status == literal("live")))
     if audience == "member":
         query = query.where(or_(P.status == literal("live"), P.owner_id == bindparam("viewer_id")))
-    return Prepared(query if audience == "stored" else query.add_columns(_queue_position().label("queue_position")))
+    return Prepared(query if audience == "stored" else query.add_columns(queue_position().label("queue_position")))
 
 
 @lru_cache
 def live() -> LookUp:
     """Live projects by their ids."""
-    return LookUp(_viewed(signed_in=False).where(P.status == literal_column("'live'")), P.id)
+    return LookUp(viewed(signed_in=False).where(P.status == literal_column("'live'")), P.id)
 
 
 @lru_cache
 def several() -> AnySelect:
     """The projects of a list of ids, for an administrator."""
-    query = _viewed(signed_in=True).add_columns(_queue_position().label("queue_position"))
+    query = viewed(signed_in=True).add_columns(queue_position().label("queue_position"))
     return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
 
 
@@ -265,34 +240,3 @@ def conditions(
         "q": lambda: search.found(P.id if kept is P else kept.project_id, dialect),
     }
     return {name: known[name]() for name in filters}
-
-
-def _viewed(signed_in: bool) -> AnySelect:
-    """The columns of a project, with the viewer's vote."""
-    voted: ColumnElement[Any] = literal(None)
-    if signed_in:
-        # Not EXISTS: for that PostgreSQL may gather all votes of the viewer, of whom there may be many.
-        vote = select(upvotes.c.project_id).where(
-            upvotes.c.user_id == bindparam("viewer_id"), upvotes.c.project_id == P.id
-        )
-        voted = vote.scalar_subquery().is_not(None)
-    columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
-    return columns.join_from(projects, categories, categories.c.id == P.category_id).join(
-        users, users.c.id == P.owner_id
-    )
-
-
-def _queue_position() -> ColumnElement[Any]:
-    """How many pending projects stand no later in the queue, itself included; null where it is not pending."""
-    queued = projects.alias("queued")
-    ahead = or_(
-        queued.c.submitted_at < P.submitted_at,
-        and_(queued.c.submitted_at == P.submitted_at, queued.c.id <= P.id),
-    )
-    return (
-        select(func.nullif(func.count(), 0))
-        .select_from(queued)
-        .where(queued.c.status == literal("pending"), P.status == literal("pending"), ahead)
-        .correlate(projects)
-        .scalar_subquery()
-    )
