@@ -54,8 +54,7 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
     """A page of projects and its Link header."""
     window = pagination.window(query, {**filters.given(), "sort": sort})
     found = catalog.page(filters, sort, window, viewer=viewer())
-    total = catalog.total(filters) if found.total is None else found.total
-    paging = pagination.numbered(found, window, total)
+    paging = pagination.numbered(found, window, found.total or 0)
     return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
 
 
