@@ -75,8 +75,8 @@ def show(project_id: int) -> Any:
 @bp.post("")
 @login_required
 @operation(
-    body=ProjectInput(), body_required=True, answer=ProjectDetail(), status=201, tier="submission", etag=True,
-    headers=("Location",),
+    body=ProjectInput(), body_required=True, check=submissions.refusals, answer=ProjectDetail(), status=201,
+    tier="submission", etag=True, headers=("Location",),
     raises=(Duplicate,),
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
@@ -88,7 +88,7 @@ def create(body: dict[str, Any]) -> Any:
 @bp.put("/<id:project_id>")
 @owner_required
 @operation(
-    body=ProjectInput(partial=True), body_required=True, answer=ProjectDetail(), etag=True,
+    body=ProjectInput(partial=True), body_required=True, check=submissions.refusals, answer=ProjectDetail(), etag=True,
     raises=(NotOwner, Duplicate, PreconditionFailed),
 )  # fmt: skip
 def update(project_id: int, body: dict[str, Any]) -> Any:

@@ -89,7 +89,7 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None) -> None:
     numbered = drafts[0].id is not None
     keys = [url_key(draft.url) for draft in drafts]
     names = PROJECT if numbered else PROJECT[:-1]
-    with refusing(uq_projects_owner_id_url_key=Duplicate("A URL of these has been submitted already.")):
+    with refusing(uq_projects_owner_id_url_key=Duplicate((), "A URL of these has been submitted already.")):
         bulk.load(Project, names, (_columns(*pair)[: len(names)] for pair in zip(drafts, keys, strict=True)))
     written = drafts if numbered else _numbered(drafts, keys)
     search_index.index(written)
