@@ -104,7 +104,7 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort), window)
     told = rows[0][TOTAL] if rows else None
-    number = total(filters) if told is None else int(told)
+    number = _total(filters, given) if told is None else int(told)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
     found.items = [_view(row, viewer) for row in found.items]
@@ -127,13 +127,12 @@ def basis(items: list[dict[str, Any]], order: str, *, by_number: bool) -> Basis 
 
 
 def total(filters: Filters) -> int:
-    """How many projects match `filters`: a sum of counters unless tag, owner or q make it a count.
+    """How many projects match `filters` without a query: a sum of counters unless tag or owner make it a count."""
+    return _total(filters, filters.given())
 
-    Of the matches of a query no more than one beyond `search.MOST` are counted.
-    """
-    given = _parameters(filters)
-    if given is None:
-        return 0
+
+def _total(filters: Filters, given: dict[str, Any]) -> int:
+    """How many projects match; of the matches of a query no more than one beyond `search.MOST` are counted."""
     return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given))
 
 
