@@ -16,6 +16,7 @@ from directory import create_app
 from directory.extensions import db
 from directory.services.accounts import passwords
 from tests.support import servers
+from tests.support.caching import close_validator
 from tests.support.factories import Api, World
 
 BACKENDS = ("sqlite", "postgresql")
@@ -127,7 +128,7 @@ def make_app(database: Database) -> Iterator[Any]:
         with app.app_context():
             db.session.remove()
             db.engine.dispose()
-        app.extensions["guard"].close()
+        close_validator(app)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from flask import current_app
 from flask.cli import AppGroup
 
 from directory.cli.console import count, refusals, table
-from directory.db.transactions import transaction, unbounded
+from directory.db.transactions import lift_time_limits, transaction
 from directory.models import DeliveryState, now
 from directory.services.catalog.paging import Window
 from directory.services.data.recount import HIGHEST_ID
@@ -103,7 +103,7 @@ def send_test(endpoint: str | None) -> None:
 
 
 def _redeliver_all(dead: bool, since: datetime | None) -> int:
-    unbounded()
+    lift_time_limits()
     return deliveries.redeliver_all(dead_only=dead, since=since)
 
 

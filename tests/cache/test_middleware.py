@@ -10,24 +10,22 @@ from flask import Flask
 from marshmallow import Schema
 from sqlalchemy import literal_column, select, text
 
-from directory.cache.middleware import _plain
-from directory.cache.store import Kept
-from directory.cache.validator import Basis, Changes, Guard, Moment
+from directory.cache.changes import ChangeFeed
+from directory.cache.store import ResponseStore
+from directory.cache.validator import Snapshot, SnapshotValidator
 from directory.db.lookup import LookUp
-from directory.db.statements import MOST, Prepared
+from directory.db.statements import MAX_PREPARED, Prepared
 from directory.extensions import db
 from directory.http import endpoint
+from directory.http.cache_tags import CacheTags
 from directory.http.serialization import compiled
 from directory.models import Project
-from directory.plain import Bare, Plain
+from directory.plain import Bare
 from directory.services.catalog import queries
 from tests.conftest import Database, Statements
-from tests.support.factories import Api, World, lane_of
+from tests.support.caching import cache_of, request_for, validator_of
+from tests.support.factories import Api, World
 from tests.support.voter import race
-
-
-def plain_of(path: str, query: str = "") -> Plain:
-    return _plain({"wsgi.url_scheme": "http", "PATH_INFO": path, "QUERY_STRING": query})
 
 
 def test_an_answer_is_given_again_without_a_statement(
@@ -35,9 +33,9 @@ def test_an_answer_is_given_again_without_a_statement(
 ) -> None:
     project = world.project()
     # PostgreSQL's snapshot is of all databases of a server, and other tests write to theirs meanwhile.
-    moment = Moment(1, Changes())
-    monkeypatch.setattr(Guard, "moment", lambda _self: moment)
-    monkeypatch.setattr(Guard, "latest", moment)
+    snapshot = Snapshot(1, ChangeFeed())
+    monkeypatch.setattr(SnapshotValidator, "snapshot", lambda _self: snapshot)
+    monkeypatch.setattr(SnapshotValidator, "latest", snapshot)
     for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
         first = api.get(path)
         statements.clear()
@@ -88,13 +86,13 @@ def test_nobody_gets_what_was_made_for_another(world: World, api: Api) -> None:
 
 
 def test_refusals_and_private_answers_are_never_kept(app: Flask, world: World, api: Api) -> None:
-    kept = lane_of(app).kept  # type: ignore[union-attr]
+    kept = cache_of(app).store
     world.project()
     for path in ("/api/projects/999", "/api/projects?page=0", "/api/nothing", "/api/auth/me", "/api/admin/users"):
         api.get(path)
-        assert len(kept._answers) == 0, path
+        assert len(kept._entries) == 0, path
     api.get("/api/projects")
-    assert len(kept._answers) == 1
+    assert len(kept._entries) == 1
 
 
 @pytest.mark.parametrize(
@@ -117,38 +115,38 @@ def test_who_has_the_answer_gets_304(world: World, api: Api, sent: str, status: 
 
 def test_reads_that_are_counted_go_to_the_application(make_app: Any) -> None:
     app = make_app(RATELIMIT_ENABLED=True, RATELIMIT_READ="2 per minute")
-    assert lane_of(app) is None
+    assert "response_cache" not in app.extensions
     assert [Api(app).get("/api/projects").status_code for _ in range(3)] == [200, 200, 429]
 
 
 def test_a_database_that_gives_no_mark_leaves_it_to_the_application(world: World, api: Api, monkeypatch: Any) -> None:
     world.project()
-    monkeypatch.setattr(Guard, "moment", lambda _self: None)
+    monkeypatch.setattr(SnapshotValidator, "snapshot", lambda _self: None)
     assert [api.get("/api/projects").status_code for _ in range(2)] == [200, 200]
 
 
 def test_a_guard_survives_the_loss_of_its_connection(app: Flask) -> None:
     with app.app_context():
-        guard = Guard(db.engine)
-    # By what holds, not by the number: others on the same server, its own housekeeping included, make new moments.
-    nothing = Basis(())
-    first = guard.moment()
+        validator = SnapshotValidator(db.engine)
+    # By what holds, not by the number: others on the same server, its own housekeeping included, make new snapshots.
+    nothing = CacheTags(())
+    first = validator.snapshot()
     assert first is not None
-    assert guard.moment() is not None
-    assert first.changes.spared(nothing, first.number)
-    guard._probe.close()  # type: ignore[union-attr]
-    assert guard.moment() is None
-    other = guard.moment()
+    assert validator.snapshot() is not None
+    assert first.changes.is_unaffected(nothing, first.number)
+    validator._reader.close()  # type: ignore[union-attr]
+    assert validator.snapshot() is None
+    other = validator.snapshot()
     assert other is not None
     assert other.number > first.number
-    assert not other.changes.spared(nothing, first.number)
-    guard.close()
-    guard.close()
+    assert not other.changes.is_unaffected(nothing, first.number)
+    validator.close()
+    validator.close()
 
 
 def test_callers_that_wait_share_one_read(app: Flask) -> None:
     with app.app_context():
-        guard = Guard(db.engine)
+        validator = SnapshotValidator(db.engine)
     reads, go, asking = [], Event(), Barrier(10)
 
     class Slow:
@@ -160,16 +158,16 @@ def test_callers_that_wait_share_one_read(app: Flask) -> None:
         def close(self) -> None:
             pass
 
-    guard._probe = Slow()
-    moments: list[Any] = []
+    validator._reader = Slow()
+    snapshots: list[Any] = []
 
     def ask() -> None:
         asking.wait(20)
-        moments.append(guard.moment())
+        snapshots.append(validator.snapshot())
 
-    first = Thread(target=lambda: moments.append(guard.moment()))
+    first = Thread(target=lambda: snapshots.append(validator.snapshot()))
     first.start()
-    while not guard._turn.locked():
+    while not validator._lock.locked():
         time.sleep(0.01)
     others = [Thread(target=ask) for _ in range(9)]
     for thread in others:
@@ -180,17 +178,17 @@ def test_callers_that_wait_share_one_read(app: Flask) -> None:
     for thread in (first, *others):
         thread.join()
     # The first read serves who asked before it began, the second everybody who came while it ran.
-    assert len(moments) == 10
+    assert len(snapshots) == 10
     assert len(reads) == 2
 
 
 def test_the_store_keeps_to_its_capacity_and_to_what_holds() -> None:
-    kept: Kept[str] = Kept(10)
-    changes = Changes()
-    first, second = Moment(1, changes), Moment(2, changes)
+    kept: ResponseStore[str] = ResponseStore(10)
+    changes = ChangeFeed()
+    first, second = Snapshot(1, changes), Snapshot(2, changes)
     assert kept.get("a", first) is None
     kept.put("a", first, "A", 4)
-    kept.put("b", first, "B", 4, Basis((1,)))
+    kept.put("b", first, "B", 4, CacheTags((1,)))
     assert kept.get("a", first) == "A"
     kept.put("c", first, "C", 4)
     assert (kept.get("b", first), kept.get("a", first), kept.get("c", first)) == (None, "A", "C")
@@ -201,25 +199,24 @@ def test_the_store_keeps_to_its_capacity_and_to_what_holds() -> None:
 
 def test_what_is_kept_just_after_a_caller_did_not_find_it_is_not_for_him(app: Flask, world: World, api: Api) -> None:
     path = f"/api/projects/{world.project()}"
-    lane = lane_of(app)
-    assert lane is not None
+    cache = cache_of(app)
     voter = world.caller(world.user())
-    api.get("/api/projects")  # so that there is a moment, from before the vote
+    api.get("/api/projects")  # so that there is a snapshot, from before the vote
 
-    class Late(Kept[Any]):
+    class Late(ResponseStore[Any]):
         """Where another thread keeps what it has made before a vote, once this one has looked."""
 
         def __contains__(self, key: Any) -> bool:
-            found, moment = super().__contains__(key), lane.guard.latest
-            if moment is not None:
-                self.put(key, moment, old, 1)
+            found, snapshot = super().__contains__(key), cache.validator.latest
+            if snapshot is not None:
+                self.put(key, snapshot, old, 1)
             return found
 
-    made = lane._made(plain_of(path))
+    made = cache._make(request_for(path))
     assert made is not None
     old = made[0]
     voter.post(f"{path}/upvote")
-    lane.kept = Late(1000)
+    cache.store = Late(1000)
     assert api.get(path).json["upvotes"] == 1
 
 
@@ -228,28 +225,31 @@ def test_several_projects_are_made_by_one_look(
 ) -> None:
     shown = [world.project(tags=["x"], votes=n) for n in range(3)]
     hidden = world.project(status="pending")
-    lane = lane_of(app)
-    assert lane is not None
-    assert lane.guard.moment() is not None
+    cache = cache_of(app)
+    assert cache.validator.snapshot() is not None
     asked = [*(f"/api/projects/{n}" for n in (*shown, hidden, 10**9, 10**30, shown[0])), "/api/1", "/api/projects"]
-    plains = [*map(plain_of, asked), plain_of(asked[0], "page=1")]
+    plains = [*map(request_for, asked), request_for(asked[0], "page=1")]
     statements.clear()
-    answers = lane.find_together(plains)
+    answers = cache.find_many(plains)
     assert len(statements) == (1 if database.backend == "postgresql" else 6)
     given = [place for place, answer in enumerate(answers) if answer is not None]
     assert given == [0, 1, 2, 6]
     for place in given:
-        made = lane._made(plains[place])
+        made = cache._make(plains[place])
         assert made is not None
         assert answers[place] == made[0]
-        assert plains[place].address not in lane.kept
+        assert plains[place].key not in cache.store
 
 
 def test_what_is_kept_and_what_a_short_look_makes_needs_no_thread(app: Flask, world: World, api: Api) -> None:
     project, wire = world.project(), app.extensions["wire"]
-    assert wire.is_quick(plain_of(f"/api/projects/{project}"))
-    others = [plain_of("/api/projects"), plain_of("/api/projects", "page=1"), plain_of("/api/categories")]
-    unanswered = [plain_of(f"/api/projects/{project}", "a=1"), plain_of("/api/projects/0"), plain_of("/api/nothing")]
+    assert wire.is_quick(request_for(f"/api/projects/{project}"))
+    others = [request_for("/api/projects"), request_for("/api/projects", "page=1"), request_for("/api/categories")]
+    unanswered = [
+        request_for(f"/api/projects/{project}", "a=1"),
+        request_for("/api/projects/0"),
+        request_for("/api/nothing"),
+    ]
     assert not any(map(wire.is_quick, [*others, *unanswered]))
     for plain in [*others, *unanswered]:
         api.get(plain.path, query_string=plain.query)
@@ -272,13 +272,13 @@ def test_what_fails_before_the_route_is_known_is_told_as_any_failure(
 
 def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
     project = world.project()
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
+    wire, validator = app.extensions["wire"], validator_of(app)
+    plain = request_for(f"/api/projects/{project}")
     asked = [(plain, time.perf_counter())]
-    assert wire.at_once(asked) == [None]  # nobody has looked at the moment yet
-    guard.moment()
+    assert wire.at_once(asked) == [None]  # nobody has looked at the snapshot yet
+    validator.snapshot()
     assert [sent.status for sent in wire.at_once(asked)] == [b"200 OK"]
-    lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
+    cache_of(app).store = ResponseStore(1000)
     with monkeypatch.context() as broken:
         broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
         assert wire.at_once(asked) == [None]
@@ -287,24 +287,24 @@ def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeyp
 
 def test_a_look_that_loses_the_connection_rests_for_a_while(app: Flask, world: World, monkeypatch: Any) -> None:
     project = world.project()
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
-    guard.moment()
-    guard._probe.close()
+    wire, validator = app.extensions["wire"], validator_of(app)
+    plain = request_for(f"/api/projects/{project}")
+    validator.snapshot()
+    validator._reader.close()
     for _ in range(2):
         assert wire.at_once([(plain, time.perf_counter())]) == [None]
         assert Api(app).get(plain.path).status_code == 200
-        assert guard.moment() is not None  # for threads there is a new one at once
-    monkeypatch.setattr(guard, "_rests_until", 0.0)
+        assert validator.snapshot() is not None  # for threads there is a new one at once
+    monkeypatch.setattr(validator, "_paused_until", 0.0)
     assert [sent.status for sent in wire.at_once([(plain, time.perf_counter())])] == [b"200 OK"]
 
 
 def test_a_vote_while_a_project_is_made_spoils_what_is_made(app: Flask, world: World, monkeypatch: Any) -> None:
     project, voter = world.project(), world.caller(world.user())
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
-    guard.moment()
-    read = endpoint.read_together
+    wire, validator = app.extensions["wire"], validator_of(app)
+    plain = request_for(f"/api/projects/{project}")
+    validator.snapshot()
+    read = endpoint.read_many
 
     def late(*given: Any) -> Any:
         made = read(*given)
@@ -315,7 +315,7 @@ def test_a_vote_while_a_project_is_made_spoils_what_is_made(app: Flask, world: W
 
     voted: list[Thread] = []
     with monkeypatch.context() as patched:
-        patched.setattr(endpoint, "read_together", late)
+        patched.setattr(endpoint, "read_many", late)
         shown = [json.loads(wire.at_once([(plain, 0.0)])[0].body)["upvotes"]]
     shown += [json.loads(wire.at_once([(plain, 0.0)])[0].body)["upvotes"] for _ in range(2)]
     assert shown == [0, 1, 1]
@@ -323,26 +323,26 @@ def test_a_vote_while_a_project_is_made_spoils_what_is_made(app: Flask, world: W
 
 def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_moments_along(app: Flask, world: World) -> None:
     project = world.project()
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
+    wire, validator = app.extensions["wire"], validator_of(app)
+    plain = request_for(f"/api/projects/{project}")
     with app.app_context():
-        for n in range(MOST - 1):
+        for n in range(MAX_PREPARED - 1):
             Prepared(select(literal_column(str(n)))).all({})
     for _ in range(2):
-        assert guard.moment() is not None
+        assert validator.snapshot() is not None
         assert wire.at_once([(plain, 0.0)]) != [None]
         wire.look_ahead([Bare({"HTTP_AUTHORIZATION": "Bearer x"})])
-        lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
-    assert guard.moment() is not None
+        cache_of(app).store = ResponseStore(1000)
+    assert validator.snapshot() is not None
 
 
 def test_a_look_waits_for_nobody_who_has_the_connection(app: Flask, world: World) -> None:
     project = world.project()
-    guard = app.extensions["guard"]
-    guard.moment()
-    with guard._turn, guard.at_hand() as there:
+    validator = validator_of(app)
+    validator.snapshot()
+    with validator._lock, validator.borrow_connection() as there:
         assert not there
-    with guard.at_hand() as there, app.app_context():
+    with validator.borrow_connection() as there, app.app_context():
         assert there
         assert queries.live().all([project])[0] is not None
         assert not db.session.registry.has()
@@ -350,14 +350,13 @@ def test_a_look_waits_for_nobody_who_has_the_connection(app: Flask, world: World
 
 def test_what_is_kept_of_long_addresses_is_counted_with_them(app: Flask, world: World, api: Api) -> None:
     world.project()
-    lane = lane_of(app)
-    assert lane is not None
+    cache = cache_of(app)
     query = "q=" + "%F0%9F%A6%80" * 200
     assert api.get(f"/api/projects?{query}").status_code == 200
-    [(key, entry)] = lane.kept._answers.items()
-    told = sum(len(value) for _, value in entry.answer.own)
+    [(key, entry)] = cache.store._entries.items()
+    told = sum(len(value) for _, value in entry.response.headers)
     assert told > len(query)  # the links repeat it
-    assert lane.kept._size >= len(entry.answer.body) + told + len("".join(key))  # type: ignore[arg-type]
+    assert cache.store._size >= len(entry.response.body) + told + len("".join(key))  # type: ignore[arg-type]
 
 
 def test_readers_of_one_process_race_writers_of_another(app: Flask, world: World, database: Database) -> None:
@@ -430,7 +429,7 @@ def test_the_lane_makes_what_the_application_makes(
     base = "https://localhost" if secure else "http://localhost"
     for path in (*(f"/api/projects{query}" for query in queries), f"/api/projects/{project}", "/api/categories"):
         by_lane = api.get(path, base_url=base)
-        by_flask = api.get(path, base_url=base, headers={"Cookie": "no=lane"})
+        by_flask = api.get(path, base_url=base, headers={"Cookie": "no=cache"})
         assert (by_lane.status_code, by_lane.data) == (by_flask.status_code, by_flask.data)
         told = [sorted((k, v) for k, v in one.headers if k != "X-Request-ID") for one in (by_lane, by_flask)]
         assert told[0] == told[1]

@@ -8,30 +8,33 @@ import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from directory.cache.snapshots import Moved, probe
-from directory.cache.validator import REMEMBERED, Basis, Changes, Guard
+from directory.cache.changes import MAX_PROJECTS, ChangeFeed
+from directory.cache.snapshots import VoteChange, open_reader
+from directory.cache.validator import SnapshotValidator
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.http.cache_tags import CacheTags
 from directory.models import Project
 from tests.conftest import Database
-from tests.support.factories import Api, World, lane_of
+from tests.support.caching import cache_of, validator_of
+from tests.support.factories import Api, World
 
 SORTS = ("newest", "upvotes", "popular")
 
 
-def changed(*seen: list[Moved] | None) -> Changes:
-    changes = Changes()
+def changed(*seen: list[VoteChange] | None) -> ChangeFeed:
+    changes = ChangeFeed()
     for number, moved in enumerate(seen, start=1):
         changes.add(number, moved)
     return changes
 
 
 def test_a_vote_spoils_what_shows_the_project_and_nothing_else_that_is_not_ordered_by_votes() -> None:
-    changes = changed([], [Moved(7, 3, 4)])
-    assert not changes.spared(Basis((5, 7)), 1)
-    assert changes.spared(Basis((5, 6)), 1)
-    assert changes.spared(Basis((5, 7)), 2)
-    assert changes.spared(Basis(()), 1)
+    changes = changed([], [VoteChange(7, 3, 4)])
+    assert not changes.is_unaffected(CacheTags((5, 7)), 1)
+    assert changes.is_unaffected(CacheTags((5, 6)), 1)
+    assert changes.is_unaffected(CacheTags((5, 7)), 2)
+    assert changes.is_unaffected(CacheTags(()), 1)
 
 
 @pytest.mark.parametrize(
@@ -39,25 +42,25 @@ def test_a_vote_spoils_what_shows_the_project_and_nothing_else_that_is_not_order
     [(5, 9, True), (4, 9, False), (3, 3, False), (1, 2, True), (0, 9, False), (4, 4, False), (0, 3, False)],
 )
 def test_a_vote_spoils_a_page_in_the_order_of_votes_that_it_could_reach(low: int, high: int, spared: bool) -> None:
-    assert changed([], [Moved(7, 3, 4)]).spared(Basis((1,), low, high), 1) is spared
+    assert changed([], [VoteChange(7, 3, 4)]).is_unaffected(CacheTags((1,), low, high), 1) is spared
 
 
 def test_what_may_be_anything_spoils_all_of_before_and_nothing_of_after() -> None:
-    changes = changed([], [Moved(7, 3, 4)], None, [Moved(8, 1, 2)])
-    assert not any(changes.spared(Basis(()), since) for since in (0, 1, 2))
-    assert changes.spared(Basis((7,), 3, 4), 3)
-    assert not changes.spared(Basis((8,)), 3)
+    changes = changed([], [VoteChange(7, 3, 4)], None, [VoteChange(8, 1, 2)])
+    assert not any(changes.is_unaffected(CacheTags(()), since) for since in (0, 1, 2))
+    assert changes.is_unaffected(CacheTags((7,), 3, 4), 3)
+    assert not changes.is_unaffected(CacheTags((8,)), 3)
 
 
 def test_only_so_much_is_remembered_and_what_is_forgotten_counts_as_changed() -> None:
-    changes = changed([], *([Moved(1, 5, 6)] for _ in range(2 * REMEMBERED + 1)))
-    assert len(changes._moves) == REMEMBERED + 1
-    assert not changes.spared(Basis((), 100, 200), 1)
-    assert changes.spared(Basis((), 100, 200), REMEMBERED + 1)
-    for number in range(REMEMBERED + 2):
-        changes.add(30_000 + number, [Moved(number, 5, 6)])
-    assert len(changes._votes) < 2
-    assert not changes.spared(Basis((-1,)), 30_000)
+    changes = changed([], *([VoteChange(1, 5, 6)] for _ in range(2 * MAX_PROJECTS + 1)))
+    assert len(changes._vote_changes) == MAX_PROJECTS + 1
+    assert not changes.is_unaffected(CacheTags((), 100, 200), 1)
+    assert changes.is_unaffected(CacheTags((), 100, 200), MAX_PROJECTS + 1)
+    for number in range(MAX_PROJECTS + 2):
+        changes.add(30_000 + number, [VoteChange(number, 5, 6)])
+    assert len(changes._last_votes) < 2
+    assert not changes.is_unaffected(CacheTags((-1,)), 30_000)
 
 
 def test_every_column_of_a_project_is_noted(app: Flask, database: Database) -> None:
@@ -79,54 +82,54 @@ def test_every_column_of_a_project_is_noted(app: Flask, database: Database) -> N
 def assert_whole_on_sqlite(app: Flask) -> None:
     """SQLite tells that there was a write, and so that anything may have changed."""
     with app.app_context():
-        seen = probe(db.engine)
+        seen = open_reader(db.engine)
     assert seen.read(None, 1.0)[1] is None
     seen.close()
 
 
 def test_what_no_answer_shows_spoils_none(app: Flask, world: World, api: Api, database: Database) -> None:
     project = world.project()
-    guard: Guard = app.extensions["guard"]
-    before = guard.moment()
+    validator = validator_of(app)
+    before = validator.snapshot()
     assert before is not None
     world.user()
-    after = guard.moment()
+    after = validator.snapshot()
     assert after is not None
     assert after.number > before.number
-    assert after.changes.spared(Basis((project,)), before.number) is (database.backend == "postgresql")
+    assert after.changes.is_unaffected(CacheTags((project,)), before.number) is (database.backend == "postgresql")
 
 
 def test_a_lost_connection_spoils_everything(app: Flask, world: World) -> None:
     world.project()
-    guard: Guard = app.extensions["guard"]
-    before = guard.moment()
-    guard.close()
-    after = guard.moment()
+    validator = validator_of(app)
+    before = validator.snapshot()
+    validator.close()
+    after = validator.snapshot()
     assert before is not None
     assert after is not None
-    assert not after.changes.spared(Basis(()), before.number)
+    assert not after.changes.is_unaffected(CacheTags(()), before.number)
 
 
 def test_who_keeps_others_waiting_opens_no_connection(app: Flask) -> None:
     with app.app_context():
-        guard = Guard(db.engine)
-        assert guard.moment() is not None
+        validator = SnapshotValidator(db.engine)
+        assert validator.snapshot() is not None
 
         class Turn:
             """Had just now by somebody who lost the connection."""
 
             def acquire(self, timeout: float) -> bool:
-                guard.close()
+                validator.close()
                 return timeout < 1
 
             def release(self) -> None:
                 pass
 
-        with patch.object(guard, "_turn", Turn()):
-            assert guard.at_once() is None
-        assert guard._probe is None
-        assert guard.moment() is not None
-        guard.close()
+        with patch.object(validator, "_lock", Turn()):
+            assert validator.snapshot_for_loop() is None
+        assert validator._reader is None
+        assert validator.snapshot() is not None
+        validator.close()
 
 
 def test_the_account_of_changes_is_pruned_and_whoever_reads_late_is_told(
@@ -137,23 +140,23 @@ def test_the_account_of_changes_is_pruned_and_whoever_reads_late_is_told(
         assert_whole_on_sqlite(app)
         return
     with app.app_context():
-        guard = Guard(db.engine)
-        first = guard.moment()
+        validator = SnapshotValidator(db.engine)
+        first = validator.snapshot()
         for _ in range(3):
             transaction(lambda: db.session.execute(text("UPDATE projects SET upvotes = upvotes + 1")))
-        late, current = Guard(db.engine), guard.moment()
-        late._mark, late._moment, late._number = guard._mark, current, current.number
+        late, current = SnapshotValidator(db.engine), validator.snapshot()
+        late._state, late._latest, late._number = validator._state, current, current.number
         world.category("other")
         rows = db.session.execute(text("SELECT project_id FROM changes")).all()
-        told = late.moment()
-        guard.close()
+        told = late.snapshot()
+        validator.close()
         late.close()
     assert first is not None
     assert current is not None
     assert told is not None
-    assert current.changes._votes == {project: current.number}
+    assert current.changes._last_votes == {project: current.number}
     assert rows == [(None,)]
-    assert not told.changes.spared(Basis(()), current.number)
+    assert not told.changes.is_unaffected(CacheTags(()), current.number)
 
 
 class Writer:
@@ -214,8 +217,7 @@ def test_whatever_is_written_a_kept_answer_is_what_would_be_made(
     app: Flask, world: World, api: Api, database: Database, seed: int
 ) -> None:
     writer = Writer(world, seed)
-    lane = lane_of(app)
-    assert lane is not None
+    cache = cache_of(app)
     pages = [f"/api/projects?sort={sort}&limit=3&page={page}" for sort in SORTS for page in (1, 2, 3)]
     others = ("?q=project", "?tag=a&limit=3", "?category=games&sort=upvotes", "?limit=2&q=title&sort=upvotes")
     paths = [*pages, *(f"/api/projects{other}" for other in others), "/api/categories", "/api/projects.atom"]
@@ -224,10 +226,10 @@ def test_whatever_is_written_a_kept_answer_is_what_would_be_made(
     for _ in range(50):
         done.append(writer.write())
         for path in [*paths, f"/api/projects/{writer.random.choice(writer.projects)}"]:
-            with patch.object(lane, "_made", wraps=lane._made) as made:
+            with patch.object(cache, "_make", wraps=cache._make) as made:
                 kept = api.get(path)
             given_again += not made.called and not path.endswith("atom")
-            fresh = api.get(path, headers={"Cookie": "no=lane"})
+            fresh = api.get(path, headers={"Cookie": "no=cache"})
             assert (kept.status_code, kept.data) == (fresh.status_code, told(fresh, kept)), (done, path)
     if database.backend == "postgresql":
         assert given_again > 100
@@ -238,7 +240,7 @@ def told(fresh: Any, kept: Any) -> bytes:
     return kept.data if fresh.status_code == 404 == kept.status_code else fresh.data
 
 
-class Emptied(Changes):
+class Emptied(ChangeFeed):
     """Where something is written that may be anything, just before one of its parts is read."""
 
     part = ""
@@ -250,14 +252,14 @@ class Emptied(Changes):
         return super().__getattribute__(name)
 
 
-@pytest.mark.parametrize("part", ["_everything", "_votes", "_moves", "_complete_since"])
-@pytest.mark.parametrize("basis", [Basis((7,)), Basis((5,), 3, 4)])
-def test_what_is_emptied_while_it_is_asked_spares_nothing_that_it_would_not_have(part: str, basis: Basis) -> None:
+@pytest.mark.parametrize("part", ["_last_unknown", "_last_votes", "_vote_changes", "_complete_since"])
+@pytest.mark.parametrize("basis", [CacheTags((7,)), CacheTags((5,), 3, 4)])
+def test_what_is_emptied_while_it_is_asked_spares_nothing_that_it_would_not_have(part: str, basis: CacheTags) -> None:
     changes = Emptied()
     changes.add(1, None)
-    changes.add(2, [Moved(7, 3, 4)])
+    changes.add(2, [VoteChange(7, 3, 4)])
     changes.part = part
-    assert not changes.spared(basis, 1)
+    assert not changes.is_unaffected(basis, 1)
 
 
 def test_nobody_beyond_a_place_in_the_order_of_votes_is_nobody_only_until_votes_move(

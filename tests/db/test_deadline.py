@@ -14,11 +14,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.cache import validator
-from directory.db import deadline
+from directory.cache import validator as validator_module
+from directory.cache.key import CacheableRequest
+from directory.db import circuit_breaker, connection, deadline
+from directory.db.circuit_breaker import CircuitBreaker
 from directory.extensions import db
-from directory.plain import Bare, Plain
+from directory.plain import Bare
 from tests.conftest import Database, build
+from tests.support.caching import close_validator, validator_of
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.waiting import until
@@ -41,13 +44,13 @@ def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
-    app.extensions["guard"].close()
+    close_validator(app)
 
 
 @contextmanager
 def connected(app: Flask) -> Iterator[Any]:
-    with app.app_context(), db.engine.connect() as connection:
-        yield connection
+    with app.app_context(), db.engine.connect() as reached:
+        yield reached
 
 
 @on_postgresql
@@ -93,31 +96,31 @@ def test_a_request_has_its_time_for_all_that_it_waits_for(
 def test_what_takes_long_on_a_server_that_speaks_may_take_its_time(
     behind: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadline, "SILENCE", 0.1)
-    with connected(behind) as connection, deadline.within(20):
-        assert connection.scalar(text("SELECT 7 FROM pg_sleep(0.7)")) == 7
+    monkeypatch.setattr(connection, "SILENCE", 0.1)
+    with connected(behind) as reached, deadline.within(20):
+        assert reached.scalar(text("SELECT 7 FROM pg_sleep(0.7)")) == 7
 
 
 @on_postgresql
 def test_commands_may_wait(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline, "SILENCE", 0.01)
+    monkeypatch.setattr(connection, "SILENCE", 0.01)
     monkeypatch.setattr(deadline, "SECONDS", 0.01)
-    with connected(behind) as connection:
+    with connected(behind) as reached:
         proxy.set("mute")
         threading.Timer(0.5, proxy.set, ["pass"]).start()
-        assert connection.scalar(text("SELECT 7")) == 7
+        assert reached.scalar(text("SELECT 7")) == 7
 
 
 @on_postgresql
 def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
     behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadline, "ASK_EVERY", 0.0)
-    with connected(behind) as connection:
-        watch = connection.connection.dbapi_connection.watch
+    monkeypatch.setattr(circuit_breaker, "PROBE_PAUSE", 0.0)
+    with connected(behind) as reached:
+        breaker = reached.connection.dbapi_connection.breaker
     proxy.set("refuse")
-    watch.suspect()
-    until(lambda: watch.away, 20)
+    breaker.probe()
+    until(lambda: breaker.is_open, 20)
     with behind.app_context():
         for empty, raised in ((False, PoolTimeout), (True, OperationalError)):
             if empty:
@@ -125,36 +128,36 @@ def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
             with pytest.raises(raised, match="does not answer"):
                 db.engine.connect()
     proxy.set("pass")
-    until(lambda: not watch.away, 20)
-    with connected(behind) as connection:
-        assert connection.scalar(text("SELECT 7")) == 7
+    until(lambda: not breaker.is_open, 20)
+    with connected(behind) as reached:
+        assert reached.scalar(text("SELECT 7")) == 7
 
 
 def test_a_server_is_asked_by_one_at_a_time() -> None:
-    watch, asked, answered = deadline.Watch(), [], threading.Event()
+    breaker, asked, answered = CircuitBreaker(), [], threading.Event()
 
     def connect() -> Any:
         asked.append(1)
         answered.wait()
         raise psycopg.OperationalError
 
-    watch.suspect()
-    assert not watch.away  # nobody knows how to connect yet
-    watch.connect = connect
+    breaker.probe()
+    assert not breaker.is_open  # nobody knows how to connect yet
+    breaker.connect = connect
     for _ in range(5):
-        watch.suspect()
+        breaker.probe()
     until(lambda: asked, 20)
     answered.set()
-    until(lambda: watch.away, 20)
+    until(lambda: breaker.is_open, 20)
     assert len(asked) <= 2
 
 
 def test_the_wait_for_a_thread_is_a_part_of_a_requests_time(app: Flask, world: World, database: Database) -> None:
     voter, path = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
     with other_writer(database):
-        deadline.have_waited(deadline.SECONDS - 0.2)
         began = time.monotonic()
-        assert voter.post(path).status_code == 503
+        with deadline.for_request(waited=deadline.SECONDS - 0.2):
+            assert voter.post(path).status_code == 503
         assert time.monotonic() - began < deadline.SECONDS - 1
     assert voter.post(path).json["upvotes"] == 1
 
@@ -173,16 +176,16 @@ def other_writer(database: Database) -> Iterator[None]:
 
 
 def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validator, "TIMEOUT", 0.05)
-    guard, answered, marks = app.extensions["guard"], threading.Event(), []
-    monkeypatch.setattr(guard, "_read", lambda _: "mark" if answered.wait(20) else None)
-    reading = threading.Thread(target=lambda: marks.append(guard.moment()))
+    monkeypatch.setattr(validator_module, "TIMEOUT", 0.05)
+    validator, answered, snapshots = validator_of(app), threading.Event(), []
+    monkeypatch.setattr(validator, "_read", lambda _: "snapshot" if answered.wait(20) else None)
+    reading = threading.Thread(target=lambda: snapshots.append(validator.snapshot()))
     reading.start()
-    until(guard._turn.locked, 20)
-    assert guard.moment() is None
+    until(validator._lock.locked, 20)
+    assert validator.snapshot() is None
     answered.set()
     reading.join()
-    assert marks == [guard.moment()] == ["mark"]
+    assert snapshots == [validator.snapshot()] == ["snapshot"]
 
 
 @on_postgresql
@@ -191,21 +194,21 @@ def test_who_keeps_others_waiting_waits_a_moment(
     behind: Flask, world: World, proxy: ChaosProxy, mode: str, pause: float
 ) -> None:
     """Whatever the server does, also where it never pauses for long, and where several questions are asked."""
-    wire, guard = behind.extensions["wire"], behind.extensions["guard"]
+    wire, validator = behind.extensions["wire"], validator_of(behind)
     projects = [world.project(description="x" * 4000) for _ in range(5)]
-    assert guard.moment() is not None
-    asked = [(Plain("http", f"/api/projects/{n}", "", "id", None), time.perf_counter()) for n in projects]
+    assert validator.snapshot() is not None
+    asked = [(CacheableRequest("http", f"/api/projects/{n}", "", "id", None), time.perf_counter()) for n in projects]
     others = [Bare({"HTTP_AUTHORIZATION": "Bearer x"}), Bare({"HTTP_COOKIE": f"{behind.config['COOKIE_NAME']}=x"})]
     looks: list[Callable[[], Any]] = [lambda: wire.at_once(asked), lambda: wire.look_ahead(others)]
     for look in looks:
         proxy.set("pass")
-        assert guard.moment() is not None
-        guard._rests_until = 0.0
+        assert validator.snapshot() is not None
+        validator._paused_until = 0.0
         proxy.set(mode, pause)
         began = time.monotonic()
         look()
-        assert time.monotonic() - began < validator.TIMEOUT
-    assert not guard.is_open
+        assert time.monotonic() - began < validator_module.TIMEOUT
+    assert not validator.is_connected
     proxy.set("pass")
 
 
@@ -225,9 +228,9 @@ def test_a_server_that_never_pauses_holds_nobody_for_longer_than_a_request(
 
 
 def test_outside_of_a_request_there_is_all_the_time() -> None:
-    assert deadline.left(7.0) == 7.0
+    assert deadline.remaining(7.0) == 7.0
     with deadline.within(2.0):
-        assert 0 < deadline.left(7.0) <= 2.0
-        assert deadline.left(1.0) == 1.0
+        assert 0 < deadline.remaining(7.0) <= 2.0
+        assert deadline.remaining(1.0) == 1.0
     with deadline.within(-1.0):
-        assert deadline.left(7.0) == 0.0
+        assert deadline.remaining(7.0) == 0.0

@@ -20,11 +20,11 @@ def test_a_connection_holds_no_more_statements_than_agreed(app: Flask) -> None:
     with app.app_context():
         connection = db.session.connection()  # what is asked in its transaction is asked of this one
         for _ in range(2):
-            for factor in range(1, statements.MOST + 20):
+            for factor in range(1, statements.MAX_PREPARED + 20):
                 assert _times(factor).first({"given": 7}) == (7 * factor,)
         if connection.dialect.name == "postgresql":
             held = text("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'directory%'")
-            assert 0 < connection.scalar(held) <= statements.MOST
+            assert 0 < connection.scalar(held) <= statements.MAX_PREPARED
 
 
 def test_statements_that_come_and_go_do_not_take_each_others_place(app: Flask) -> None:
@@ -39,7 +39,7 @@ def test_lists_of_all_sizes_are_served_though_few_statements_are_kept(app: Flask
     ids = [world.project() for _ in range(3)]
     with app.app_context():
         db.session.connection()
-        for limit in range(1, statements.MOST + 20):
+        for limit in range(1, statements.MAX_PREPARED + 20):
             found = page(Filters(status="live"), "newest", Window(limit), viewer=None)
             assert [item["id"] for item in found.items] == ids[::-1][:limit]
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import transactions as database
 from directory.db.errors import is_unavailable, state_of
-from directory.db.transactions import in_parallel, transaction, unbounded, writing
+from directory.db.transactions import in_parallel, lift_time_limits, transaction, writing
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.models import User
@@ -196,7 +196,7 @@ def test_bulk_work_has_all_the_time_and_what_follows_has_not(context: None, insi
     """Outside of a transaction each statement is one by itself, and a setting for the transaction none at all."""
 
     def limits() -> list[str]:
-        unbounded()
+        lift_time_limits()
         return [db.session.scalars(text("SHOW statement_timeout")).one() for _ in range(2)]
 
     db.session.execute(select(User.id))

@@ -97,7 +97,7 @@ def page(
     found = windowed(among, by, start, limit, one_plan=told and dialect == "postgresql").subquery("found")
     keys = carried(found, by)
     query = _viewed(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
-    return Prepared(query.order_by(*directed(keys, by, start)), anew=not told)
+    return Prepared(query.order_by(*directed(keys, by, start)), replan=not told)
 
 
 def _among(
@@ -130,7 +130,7 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str, most: int 
     if most is not None:
         looked_at = search.ids(dialect).limit(literal_column(str(most))).subquery("looked_at")
         query = query.add_columns(select(func.count()).select_from(looked_at).scalar_subquery())
-    return Prepared(query, anew=True)
+    return Prepared(query, replan=True)
 
 
 def _counted(filters: tuple[str, ...]) -> bool:
