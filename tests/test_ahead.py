@@ -27,6 +27,7 @@ from tests.support.factories import World
 from tests.support.serving import Serving, serving
 from tests.test_express import Line
 
+pytestmark = pytest.mark.response_cache
 SERVER = {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "REMOTE_ADDR": "192.0.2.1", "wsgi.errors": None}
 
 

@@ -156,7 +156,12 @@ def _length(key: tuple[str, ...], response: CachedResponse) -> int:
 
 
 def init_app(app: Flask) -> None:
-    """Set up the cache. Where reads are rate-limited there is no middleware, because each read has to be counted."""
+    """Set up the cache, unless RESPONSE_CACHE is off.
+
+    Where reads are rate-limited there is no middleware, because each read has to be counted.
+    """
+    if not app.config["RESPONSE_CACHE"]:
+        return
     with app.app_context():
         validator = SnapshotValidator(db.engine)
     app.extensions |= {"snapshot_validator": validator, "memo": Memo(validator)}

@@ -112,6 +112,7 @@ def test_days_are_from_one_to_a_year(admin: Api, days: str) -> None:
     assert len(dashboard(admin, "?days=365")["series"]) == 365
 
 
+@pytest.mark.response_cache
 def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     validator = validator_of(app)
     snapshot = Snapshot(1, ChangeFeed())
@@ -142,6 +143,7 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
     assert len(summed) == 2
 
 
+@pytest.mark.response_cache
 def test_who_has_waited_for_others_long_enough_sums_up_beside_them(app: Flask, admin: Api) -> None:
     with app.extensions["memo"].store.single_flight(0):
         began = time.monotonic()

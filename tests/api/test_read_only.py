@@ -164,6 +164,7 @@ def test_every_read_answers_as_ever_and_changes_nothing(
     assert [head.status_code for head in heads] == [answer.status_code for answer in usual.values()]
 
 
+@pytest.mark.response_cache
 def test_answers_are_kept_and_known_by_their_etag_as_ever(closed: Flask, world: World) -> None:
     path, api = f"/api/projects/{world.project()}", Api(closed)
     etag = api.get(path).headers["ETag"]

@@ -13,6 +13,7 @@ from tests.support.browsers import COOKIE, Browser
 from tests.support.caching import cache_of
 from tests.support.factories import Api, World
 
+pytestmark = pytest.mark.response_cache
 TRUSTED = "https://app.example.com"
 PATHS = (
     "/api/projects", "/api/projects?sort=upvotes&limit=1", "/api/projects?q=thing", "/api/projects/1",

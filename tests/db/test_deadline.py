@@ -1,4 +1,4 @@
-"""A PostgreSQL that is mute or slow holds nobody for longer than a request's time, and is used again when it speaks."""
+"""No request waits for a mute or slow PostgreSQL beyond its deadline, and the server is used again once it answers."""
 
 import threading
 import time
@@ -54,7 +54,9 @@ def connected(app: Flask) -> Iterator[Any]:
 
 
 @on_postgresql
-def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: World, proxy: ChaosProxy) -> None:
+def test_while_the_database_is_mute_answers_are_503_in_time_and_then_at_once(
+    behind: Flask, world: World, proxy: ChaosProxy
+) -> None:
     voter, project = world.caller(world.user()), world.project()
     asked = [Api(behind), Api(behind, voter.token)]
     path = f"/api/projects/{project}/upvote"
@@ -69,7 +71,7 @@ def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: W
     began = time.monotonic()
     answers = [api.get("/api/projects") for api in asked for _ in range(50)]
     assert {answer.status_code for answer in answers} == {503}
-    assert time.monotonic() - began < 5  # all of them together: no more than one may take that waits by itself
+    assert time.monotonic() - began < 5  # all of them together take less than the deadline of one
     assert Api(behind).get("/healthz").status_code == 200
     assert Api(behind).get("/readyz").status_code == 503
     proxy.set("pass")
@@ -79,7 +81,7 @@ def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: W
 
 @on_postgresql
 @pytest.mark.parametrize(("mode", "seconds"), [("delay", 0.4), ("trickle", 0.02)])
-def test_a_request_has_its_time_for_all_that_it_waits_for(
+def test_the_deadline_holds_for_all_waits_of_a_request_together(
     behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch, mode: str, seconds: float
 ) -> None:
     member = Api(behind, world.caller(world.user()).token)
@@ -93,7 +95,7 @@ def test_a_request_has_its_time_for_all_that_it_waits_for(
 
 
 @on_postgresql
-def test_what_takes_long_on_a_server_that_speaks_may_take_its_time(
+def test_a_long_statement_runs_to_its_end_while_the_server_answers_probes(
     behind: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "SILENCE", 0.1)
@@ -102,7 +104,7 @@ def test_what_takes_long_on_a_server_that_speaks_may_take_its_time(
 
 
 @on_postgresql
-def test_commands_may_wait(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_have_no_deadline(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SILENCE", 0.01)
     monkeypatch.setattr(deadline, "SECONDS", 0.01)
     with connected(behind) as reached:
@@ -112,7 +114,7 @@ def test_commands_may_wait(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest
 
 
 @on_postgresql
-def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
+def test_while_the_circuit_breaker_is_open_no_connection_is_made_or_given_out(
     behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(circuit_breaker, "PROBE_PAUSE", 0.0)
@@ -133,7 +135,7 @@ def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
         assert reached.scalar(text("SELECT 7")) == 7
 
 
-def test_a_server_is_asked_by_one_at_a_time() -> None:
+def test_one_probe_runs_at_a_time() -> None:
     breaker, asked, answered = CircuitBreaker(), [], threading.Event()
 
     def connect() -> Any:
@@ -142,7 +144,7 @@ def test_a_server_is_asked_by_one_at_a_time() -> None:
         raise psycopg.OperationalError
 
     breaker.probe()
-    assert not breaker.is_open  # nobody knows how to connect yet
+    assert not breaker.is_open  # there was no connection yet
     breaker.connect = connect
     for _ in range(5):
         breaker.probe()
@@ -164,7 +166,7 @@ def test_the_wait_for_a_thread_is_a_part_of_a_requests_time(app: Flask, world: W
 
 @contextmanager
 def other_writer(database: Database) -> Iterator[None]:
-    """Somebody who has begun to write and does not end."""
+    """A writer whose transaction stays open for the length of the block."""
     engine = create_engine(database.url, poolclass=NullPool)
     with engine.connect() as connection:
         if database.backend == "sqlite":
@@ -175,25 +177,13 @@ def other_writer(database: Database) -> Iterator[None]:
         connection.rollback()
 
 
-def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validator_module, "TIMEOUT", 0.05)
-    validator, answered, snapshots = validator_of(app), threading.Event(), []
-    monkeypatch.setattr(validator, "_read", lambda _: "snapshot" if answered.wait(20) else None)
-    reading = threading.Thread(target=lambda: snapshots.append(validator.snapshot()))
-    reading.start()
-    until(validator._lock.locked, 20)
-    assert validator.snapshot() is None
-    answered.set()
-    reading.join()
-    assert snapshots == [validator.snapshot()] == ["snapshot"]
-
-
+@pytest.mark.response_cache
 @on_postgresql
 @pytest.mark.parametrize(("mode", "pause"), [("mute", 0.0), ("trickle", 0.001), ("delay", 0.15)])
-def test_who_keeps_others_waiting_waits_a_moment(
+def test_the_event_loop_waits_for_a_short_time_only(
     behind: Flask, world: World, proxy: ChaosProxy, mode: str, pause: float
 ) -> None:
-    """Whatever the server does, also where it never pauses for long, and where several questions are asked."""
+    """Also for a server that sends byte by byte, and for several statements in a row."""
     wire, validator = behind.extensions["wire"], validator_of(behind)
     projects = [world.project(description="x" * 4000) for _ in range(5)]
     assert validator.snapshot() is not None
@@ -213,7 +203,7 @@ def test_who_keeps_others_waiting_waits_a_moment(
 
 
 @on_postgresql
-def test_a_server_that_never_pauses_holds_nobody_for_longer_than_a_request(
+def test_the_deadline_holds_for_an_answer_that_comes_byte_by_byte(
     behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = world.project(description="x" * 4000)
@@ -227,10 +217,28 @@ def test_a_server_that_never_pauses_holds_nobody_for_longer_than_a_request(
     proxy.set("pass")
 
 
-def test_outside_of_a_request_there_is_all_the_time() -> None:
+def test_outside_of_a_request_there_is_no_deadline() -> None:
     assert deadline.remaining(7.0) == 7.0
     with deadline.within(2.0):
         assert 0 < deadline.remaining(7.0) <= 2.0
         assert deadline.remaining(1.0) == 1.0
     with deadline.within(-1.0):
         assert deadline.remaining(7.0) == 0.0
+
+
+def test_an_inner_deadline_never_extends_an_outer_one() -> None:
+    with deadline.within(2.0):
+        with deadline.within(60.0), deadline.for_request():
+            assert deadline.remaining(60.0) <= 2.0
+        with deadline.within(1.0):
+            assert deadline.remaining(60.0) <= 1.0
+        assert 1.0 < deadline.remaining(60.0) <= 2.0
+
+
+def test_each_thread_has_a_deadline_of_its_own() -> None:
+    found: list[float] = []
+    with deadline.within(2.0):
+        thread = threading.Thread(target=lambda: found.append(deadline.remaining(60.0)))
+        thread.start()
+        thread.join()
+    assert found == [60.0]

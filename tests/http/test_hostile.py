@@ -204,6 +204,7 @@ class Nobody:
             yield complaint(Api(self.app).get(path))
 
 
+@pytest.mark.response_cache
 def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_application_either(app, targets, caplog):
     nobody, wrong = Nobody(app), []
     with caplog.at_level(logging.INFO, "directory.api.wire"):
@@ -217,6 +218,7 @@ def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_ap
     assert nobody.answered > 0
 
 
+@pytest.mark.response_cache
 def test_an_impossible_id_is_404_to_nobody_before_the_application_too(app, targets, caplog):
     nobody, wrong = Nobody(app), []
     with caplog.at_level(logging.INFO, "directory.api.wire"):
