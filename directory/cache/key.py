@@ -1,4 +1,4 @@
-"""The requests that the cache can answer, and the key under which it keeps the answer.
+"""The requests that the cache can answer, and the key under which it stores the response.
 
 A cacheable request is a GET of the API that says nothing about its caller. Whatever is doubtful is not cacheable: the
 application answers it.

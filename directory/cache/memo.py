@@ -1,4 +1,4 @@
-"""A memo: values that are expensive to compute, kept until anything is written to the database."""
+"""A memo: values that are expensive to compute, stored until anything is written to the database."""
 
 from collections.abc import Callable, Hashable
 
@@ -6,7 +6,7 @@ from directory.cache.store import ResponseStore
 from directory.cache.validator import Snapshot, SnapshotValidator
 from directory.db import deadline
 
-CAPACITY = 2**20  # bytes of values kept by a process
+CAPACITY = 2**20  # bytes of values in the memory of a process
 
 
 class Memo:
@@ -17,17 +17,17 @@ class Memo:
         self.store: ResponseStore[bytes] = ResponseStore(CAPACITY)
 
     def get(self, key: Hashable, compute: Callable[[], bytes]) -> bytes:
-        """The value kept under `key` if it is still valid, else a new one. Raises what `compute` raises."""
+        """The value stored under `key` if it is still valid, else a new one. Raises what `compute` raises."""
         snapshot = self._validator.snapshot()
-        return self._kept(key, snapshot) or self._computed(key, snapshot, compute)
+        return self._stored(key, snapshot) or self._computed(key, snapshot, compute)
 
-    def _kept(self, key: Hashable, snapshot: Snapshot | None) -> bytes | None:
+    def _stored(self, key: Hashable, snapshot: Snapshot | None) -> bytes | None:
         return None if snapshot is None else self.store.get(key, snapshot)
 
     def _computed(self, key: Hashable, snapshot: Snapshot | None, compute: Callable[[], bytes]) -> bytes:
         """Compute the value, unless another caller did while this one waited. Half of the deadline is for waiting."""
         with self.store.single_flight(deadline.remaining(deadline.SECONDS) / 2):
-            if (value := self._kept(key, snapshot)) is not None:
+            if (value := self._stored(key, snapshot)) is not None:
                 return value
             begun = self._validator.snapshot()  # as late as that, so that it is valid for the callers that wait
             value = compute()

@@ -23,7 +23,7 @@ from directory.extensions import db
 from directory.http import endpoint, hooks
 from directory.http.cache_tags import CREDENTIALS, CacheTags
 
-CAPACITY = 6 * 2**20  # bytes of responses kept by a process
+CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
 OVERHEAD = 800  # bytes that an entry takes beside its body
 
 Environ = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Public responses as the cache keeps them."""
+"""Public responses as the cache stores them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -43,8 +43,8 @@ def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -
         return None
     if not named.get("cache-control", "").startswith("public"):
         return None
-    kept = [each for each in headers if each[0].lower() not in _PER_REQUEST]
-    return CachedResponse(named["content-type"], kept, (), named["etag"], body, route)
+    own = [each for each in headers if each[0].lower() not in _PER_REQUEST]
+    return CachedResponse(named["content-type"], own, (), named["etag"], body, route)
 
 
 def read_body(parts: Iterable[bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""Reads the database's snapshot, over a connection that is kept for it.
+"""Reads the database's snapshot, over a connection of its own.
 
 PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so an
 answer that was made after one of them is valid at the other. Where they differ, the table `changes` says by what: its

@@ -105,7 +105,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
         return is_cancelled
 
     def _cancel(self) -> None:
-        """Have the server cancel the statement: otherwise it could still do what the caller is told has failed."""
+        """Have the server cancel the statement: otherwise it could still execute it after the caller got an error."""
         try:
             self.cancel_safe(timeout=GRACE / 2)
         except psycopg.Error:

@@ -31,8 +31,8 @@ def remaining(at_most: float) -> float:
 def check() -> None:
     """Raise sqlalchemy.exc.TimeoutError where the deadline has passed.
 
-    It is called before a statement is sent: the database could still execute a statement whose caller has already
-    been told that it failed.
+    It is called before a statement is sent: the database could still execute a statement that its caller already
+    takes for failed.
     """
     if time.monotonic() > _expires_at.get():
         raise PoolTimeout("the request has no time left")

@@ -1,7 +1,7 @@
-"""The one way for a request to go: limit, query, body, rule in a transaction, answer.
+"""The pipeline of every request: rate limit, query, body, the rule in a transaction, the answer.
 
-`operation` wraps a view; what it is told also makes the OpenAPI document. Who may call stands outside of it, in
-`decorators`, and has been decided when it begins.
+`operation` wraps a view, and its arguments also make the OpenAPI document. The decorators of `access`, outside of it,
+have checked the caller before it begins.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class Operation:
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `personal`, whether a
-    public answer depends on who asks; `media_types`, of what is no JSON.
+    public answer depends on the caller; `media_types`, of an answer that is not JSON.
     """
 
     answer: Schema | None = None
@@ -77,7 +77,7 @@ def operation(**facts: Any) -> Callable[[View], View]:
         def run(**path: Any) -> Response:
             reads = request.method in READS
             if spec.tier is not None:
-                viewer()  # who asks decides how the answer may be kept, also where its text is the same for all
+                viewer()  # the caller decides over Cache-Control, also where the content is the same for all
                 rate_limits.spend("read" if reads else spec.tier)
             taken = {**path, **_query(spec, request.path, request.query_string)}
             if not reads:

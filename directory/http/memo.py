@@ -1,4 +1,4 @@
-"""Values that are expensive to compute, and kept by the application's memo where it has one."""
+"""Values that are expensive to compute, and stored by the application's memo where it has one."""
 
 from collections.abc import Callable, Hashable
 from typing import Protocol
@@ -7,10 +7,10 @@ from flask import current_app
 
 
 class Memo(Protocol):
-    """Keeps values for as long as nothing is written to the database."""
+    """Stores values for as long as nothing is written to the database."""
 
     def get(self, key: Hashable, compute: Callable[[], bytes]) -> bytes:
-        """The value kept under `key` if it is still valid, else a new one."""
+        """The value stored under `key` if it is still valid, else a new one."""
 
 
 def remembered(key: Hashable, compute: Callable[[], bytes]) -> bytes:

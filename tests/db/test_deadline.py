@@ -54,9 +54,7 @@ def connected(app: Flask) -> Iterator[Any]:
 
 
 @on_postgresql
-def test_while_the_database_is_mute_answers_are_503_in_time_and_then_at_once(
-    behind: Flask, world: World, proxy: ChaosProxy
-) -> None:
+def test_a_mute_database_means_503_in_time_and_then_at_once(behind: Flask, world: World, proxy: ChaosProxy) -> None:
     voter, project = world.caller(world.user()), world.project()
     asked = [Api(behind), Api(behind, voter.token)]
     path = f"/api/projects/{project}/upvote"
