@@ -33,10 +33,10 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
     converters.init_app(app)
-    for room in (hooks, authentication, rate_limits, problem_details, metrics):
-        room.init_app(app)
-    for room in (projects, categories, auth, admin, system):
-        app.register_blueprint(room.bp)
+    for part in (hooks, authentication, rate_limits, problem_details, metrics):
+        part.init_app(app)
+    for routes in (projects, categories, auth, admin, system):
+        app.register_blueprint(routes.bp)
     converters.require_access(app)
     cli.init_app(app)
     middleware.init_app(app)
