@@ -26,6 +26,7 @@ OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE",) if name in 
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
     servers.start_servers()
     passwords.configure(8, 1, 1)  # a thousandth of the real cost
 

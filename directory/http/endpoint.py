@@ -48,7 +48,8 @@ class Operation:
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `personal`, whether a
-    public answer depends on the caller; `media_types`, of an answer that is not JSON.
+    public answer depends on the caller; `media_types`, of an answer that is not JSON. A `page` is for people: it ignores
+    unknown query parameters and is not in the document.
     """
 
     answer: Schema | None = None
@@ -66,6 +67,7 @@ class Operation:
     optional_headers: tuple[str, ...] = ()
     personal: bool = False
     media_types: tuple[str, ...] = ("application/json",)
+    page: bool = False
 
 
 def operation(**facts: Any) -> Callable[[View], View]:
@@ -110,7 +112,9 @@ def read_many(spec: Operation, ids: list[int]) -> list["Rendered | None"]:
 
 
 def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
-    """The checked parameters, as the view's `query`; unknown ones are refused on every route."""
+    """The checked parameters, as the view's `query`; unknown ones are refused on every route but those of pages."""
+    if spec.page:
+        return {}
     given = read_query(query_string)
     g.path, g.parameters = path, given
     if spec.query is NOTHING and not given:
