@@ -48,8 +48,8 @@ class Operation:
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `personal`, whether a
-    public answer depends on the caller; `media_types`, of an answer that is not JSON. A `page` is for people: it ignores
-    unknown query parameters and is not in the document.
+    public answer depends on the caller; `media_types`, of an answer that is not JSON. A `page` is for people: it
+    ignores unknown query parameters and is not in the document.
     """
 
     answer: Schema | None = None
