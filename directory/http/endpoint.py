@@ -21,7 +21,8 @@ from directory.http import rate_limits
 from directory.http.authentication import viewer
 from directory.http.cache_tags import CREDENTIALS, CacheTags
 from directory.http.fields import Strict
-from directory.http.request_body import pointer, read_json, read_query
+from directory.http.query import read_query
+from directory.http.request_body import pointer, read_json
 from directory.http.serialization import compiled
 
 View = Callable[..., Any]
