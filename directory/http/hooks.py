@@ -84,7 +84,7 @@ def _begin() -> None:
 
 
 def answer_error(app: Flask, error: Exception, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Answer a request as the application does when its view raises `error`, which happened before the application."""
+    """Answer a request with an error that a middleware met, as the application answers an error of a view."""
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         with app.request_context(environ):
