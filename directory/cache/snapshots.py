@@ -64,13 +64,22 @@ class PostgresqlSnapshotReader:
     """Reads the snapshot below the driver's cursors, because every answer from the cache waits for this query."""
 
     NAME = b"directory_snapshot"
-    # One statement, so that the changes are those that its own snapshot sees. The first read, which knows of no earlier
-    # snapshot, gets no changes.
+    MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
+    # One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
+    # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are
+    # looked up: so a transaction that stays open for long makes no read dearer, whatever is written meanwhile.
+    # The first read, without a last snapshot, finds no changes.
     QUERY = b"""
         SELECT pg_current_snapshot(), c.transaction, c.project_id, c.low, c.high
-        FROM (VALUES (1)) AS always LEFT JOIN changes c
-        ON c.transaction >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(c.transaction, $1)
-    """
+        FROM (VALUES (1)) AS always LEFT JOIN (
+            (SELECT * FROM changes WHERE transaction >= pg_snapshot_xmax($1::pg_snapshot))
+            UNION ALL
+            (SELECT * FROM changes WHERE transaction = ANY (ARRAY(
+                SELECT x FROM pg_snapshot_xip($1) AS x WHERE pg_visible_in_snapshot(x, pg_current_snapshot())
+            )))
+            LIMIT %d
+        ) AS c ON true
+    """ % (MAX_CHANGES + 1)
 
     def __init__(self, connection: Any) -> None:
         self.connection, self._driver = connection, connection.dbapi_connection
@@ -91,6 +100,8 @@ class PostgresqlSnapshotReader:
         """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`."""
         self._driver.pgconn.send_query_prepared(self.NAME, [since])
         result = self._driver.result(seconds)
+        if result.ntuples > self.MAX_CHANGES:
+            return result.get_value(0, 0), None
         changes = []
         for row in range(result.ntuples):
             if result.get_value(row, 1) is None:  # the one row of a snapshot without changes

@@ -1,12 +1,12 @@
 """What a database's error means: a broken rule, or a database that is unavailable or out of space."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.errors import DirectoryError
+from directory.errors import DirectoryError, Unavailable
 from directory.extensions import db
 
 # Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
@@ -16,9 +16,15 @@ UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}
 
 
+Refusal = DirectoryError | Callable[[], DirectoryError]
+
+
 @contextmanager
-def refusing(**errors: DirectoryError) -> Iterator[None]:
+def refusing(**errors: Refusal) -> Iterator[None]:
     """Raise a domain error in place of the violation of the constraint of that name. The transaction has failed anyway.
+
+    A function makes the error after the transaction is rolled back: it reads the row that the write conflicts with. A
+    read before the write would cost every writer a statement, and miss what another transaction commits in between.
 
     For a unique constraint SQLite names the columns and not the constraint: "t.a, t.b" for `uq_t_a_b`. So the
     constraint's columns are compared with that text.
@@ -28,8 +34,15 @@ def refusing(**errors: DirectoryError) -> Iterator[None]:
     except IntegrityError as error:
         for name, refusal in errors.items():
             if _violates(error, name):
-                raise refusal from error
+                raise _made(refusal) from error
         raise
+
+
+def _made(refusal: Refusal) -> DirectoryError:
+    if isinstance(refusal, DirectoryError):
+        return refusal
+    db.session.rollback()
+    return refusal()
 
 
 def _violates(error: IntegrityError, name: str) -> bool:
@@ -53,7 +66,7 @@ def state_of(error: BaseException) -> str | None:
 
 def is_unavailable(error: BaseException) -> bool:
     """Whether the database is out of reach, over a limit or out of space, which is no fault of our code."""
-    if isinstance(error, PoolTimeout):
+    if isinstance(error, PoolTimeout | Unavailable):
         return True
     if not isinstance(error, DBAPIError):
         return False
