@@ -20,8 +20,9 @@ Result = TypeVar("Result")
 
 
 class Combined(Generic[Item, Result]):
-    """Work that is done `together` for some items, all or none of them, with a result for each; or `alone` for one.
+    """Work that is done `together` for some items, with a result for each, or `alone` for one.
 
+    Together it is done for all or none of them; but where the result of one is Unavailable, it was not done for that.
     Nobody is refused for another's item, or waits for what another's waits for: work that failed together is done for
     each alone, aside from the others. Where it may have been done for all that, only what is `repeatable` is done
     again.
@@ -30,7 +31,7 @@ class Combined(Generic[Item, Result]):
     def __init__(
         self,
         alone: Callable[[Item], Result],
-        together: Callable[[list[Item]], list[Result]],
+        together: Callable[[list[Item]], list[Result | Unavailable]],
         repeatable: Callable[[Item], bool],
     ) -> None:
         self._alone, self._together, self._repeatable = alone, together, repeatable
@@ -56,10 +57,13 @@ class Combined(Generic[Item, Result]):
     def _settle(self, pieces: list["_Piece"]) -> None:
         """Do the work of all of them, in the time that all of them have."""
         try:
-            with deadline.until(min(piece.ends for piece in pieces)):
+            with deadline.expiring_at(min(piece.ends for piece in pieces)):
                 results = self._together([piece.item for piece in pieces])
             for piece, result in zip(pieces, results, strict=True):
-                piece.result = result
+                if isinstance(result, Unavailable):
+                    piece.error = result
+                else:
+                    piece.result = result
         except BaseException as error:
             log.info("not done together", extra={"reason": state_of(error) or type(error).__name__})
             for piece in pieces:
@@ -79,6 +83,6 @@ class _Piece:
     __slots__ = ("ends", "error", "item", "result")
 
     def __init__(self, item: Any) -> None:
-        self.item, self.ends = item, deadline.end()
+        self.item, self.ends = item, deadline.expires_at()
         self.result: Any = None
         self.error: BaseException | None = None

@@ -19,7 +19,8 @@ from directory.errors import (
     UnsupportedMediaType,
     WrongPassword,
 )
-from directory.http.rate_limits import address, retry_after
+from directory.http.client_address import client_address
+from directory.http.rate_limits import retry_after
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -58,7 +59,7 @@ KINDS = {
         401,
         "Wrong login or password",
         "No account has this login with this password; the answer does not say which of the two is wrong. After "
-        "several wrong passwords within minutes the right one gets this answer too, whichever name of the account is used.",
+        "several wrong passwords within minutes the right one gets this answer too, by each name of the account.",
     ),
     "not_owner": Kind(
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."
@@ -139,7 +140,7 @@ def answer(error: DirectoryError) -> Response:
     """The response to a domain error."""
     kind = KINDS[error.code]
     if error.code in REFUSALS or isinstance(error, WrongPassword):
-        who = {"address": address(), "account_id": g.get("account_id")}
+        who = {"address": client_address(), "account_id": g.get("account_id")}
         log.info("refused", extra={"code": error.code, **who})
     body = {
         "type": f"/api/problems/{error.code}",

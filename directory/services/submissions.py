@@ -12,7 +12,7 @@ from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category, Project, Status, now
 from directory.services import audit
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import catalog, search
+from directory.services.catalog import catalog, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.links import url_key
 from directory.services.text import slugify
@@ -39,7 +39,7 @@ def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int
     )
     db.session.add(project)
     _flush(by.id, columns["url_key"])  # the id, for the log; and whether the owner has the URL already
-    search.index([project])
+    search_index.index([project])
     audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
     outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
     return project.id
@@ -72,7 +72,7 @@ def edit(
         project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
     _flush(owner_id, key)
     if SEARCHED & changed.keys():
-        search.index([project])
+        search_index.index([project])
     audit.record_project("project.edited", project, by=by, at=at, from_state=before, to_state=project.status)
 
 
@@ -83,7 +83,7 @@ def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Con
     audit.record_project("project.deleted", project, by=by, from_state=project.status)
     db.session.flush()
     db.session.expunge(project)
-    search.forget(project_id)
+    search_index.forget(project_id)
     db.session.execute(sql_delete(Project).where(Project.id == project_id), execution_options=UNSYNCHRONISED)
 
 

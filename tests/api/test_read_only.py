@@ -22,7 +22,8 @@ from directory.services import voting
 from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, Database, Statements
 from tests.support.browsers import Browser
-from tests.support.factories import PASSWORD, Api, World, lane_of
+from tests.support.caching import cache_of
+from tests.support.factories import PASSWORD, Api, World
 from tests.support.routes import Targets, body, routes, unsafe
 from tests.support.serving import serving
 
@@ -125,12 +126,12 @@ def test_a_refused_write_is_not_counted_against_a_limit(make_app: Any, world: Wo
 def test_what_is_no_route_answers_as_ever(app: Flask, closed: Flask, tokens: dict[str, str | None]) -> None:
     for token in tokens.values():
         usual, now = Api(app, token), Api(closed, token)
-        for path in ("/", "/api/nothing", "/api/projects/0/upvote", "/api/projects/", "/api/admin/secrets"):
+        for path in ("/nothing", "/api/nothing", "/api/projects/0/upvote", "/api/projects/", "/api/admin/secrets"):
             for method in ("POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS"):
                 answer = now.call(method, path)
                 assert lasting(answer) == lasting(usual.call(method, path))
                 assert answer.status_code in {401, 403, 404}
-        for path in ("/api/projects", "/api/auth/login", "/healthz"):
+        for path in ("/", "/api/projects", "/api/auth/login", "/healthz"):
             for method in ("PATCH", "TRACE", "BREW"):
                 answer = now.call(method, path)
                 assert code(answer) == (405, "method_not_allowed")
@@ -163,12 +164,12 @@ def test_every_read_answers_as_ever_and_changes_nothing(
     assert [head.status_code for head in heads] == [answer.status_code for answer in usual.values()]
 
 
+@pytest.mark.response_cache
 def test_answers_are_kept_and_known_by_their_etag_as_ever(closed: Flask, world: World) -> None:
     path, api = f"/api/projects/{world.project()}", Api(closed)
     etag = api.get(path).headers["ETag"]
-    lane = lane_of(closed)
-    assert lane is not None
-    assert len(lane.kept._answers) == 1
+    cache = cache_of(closed)
+    assert len(cache.store._entries) == 1
     assert api.get(path, headers={"If-None-Match": etag}).status_code == 304
 
 

@@ -109,6 +109,7 @@ VALUES: Values = {
     "TokenOutput.id": 18,
     "TokenOutput.name": "deploy script",
     "total": 1,
+    "total_capped": False,
     "Totals.upvotes": 1284,
     "updated_at": "2026-11-20T14:30:00.250000Z",
     "upvoted": True,

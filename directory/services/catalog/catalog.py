@@ -1,8 +1,8 @@
 """Reading projects: who may see which, one project, and the lists (the hot path).
 
 A page is one statement over columns, the viewer's votes for it included, and its total too wherever the counters in
-`categories` tell it; where they do not, that is a second one. For a search it may be the first: how many match tells
-how to go about the page.
+`categories` tell it; where they do not, that is a second one. A search begins with another: how many projects match
+decides how the page is found.
 """
 
 from dataclasses import dataclass, fields
@@ -10,16 +10,14 @@ from typing import Any
 
 from sqlalchemy import select
 
-from directory.cache.validator import Basis
 from directory.db.statements import Row
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import queries, search
+from directory.services.catalog.columns import NAMES, QUEUE_POSITION, TOTAL
 from directory.services.catalog.paging import Slice, Window, cut
-
-FEW = 10_000  # matches of a query, which are gathered faster than a long list is looked through for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,43 +94,33 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     """A slice of the projects that match `filters`. Who may ask for them is `public_scope`'s to say."""
     given = _parameters(filters)
     if given is None:
-        return Slice([], None, None)
+        return Slice([], None, None, total=0)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
-    known, few = None, False
-    if filters.q is not None and sort != "best":  # the best are found among all, but for others it matters how many
-        counted = queries.count(names, filters.status, dialect, FEW + 1).first(given) or (0, 0)
-        known, few = int(counted[0]), counted[1] <= FEW
+    # How many match a query tells how to go about the page: few are gathered, else the list is looked through.
+    few = filters.q is not None and _number(queries.matches(dialect).first(given)) <= search.MOST
     statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, few)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = statement.all({**given, **window.parameters(), **viewed})
-    found = cut(rows, queries.order(sort, dialect), window)
-    told = rows[0][queries.TOTAL] if rows else None
-    found.total = known if told is None else int(told)
+    found = cut(rows, queries.order(sort), window)
+    told = rows[0][TOTAL] if rows else None
+    number = _total(filters, given) if told is None else int(told)
+    found.total_capped = filters.q is not None and number > search.MOST
+    found.total = search.MOST if found.total_capped else number
     found.items = [_view(row, viewer) for row in found.items]
     return found
 
 
-def basis(items: list[dict[str, Any]], order: str, *, by_number: bool) -> Basis | None:
-    """What a public page rests on, of the projects it shows, in the order so named; None for all that there is.
-
-    A place that a cursor names lies outside of the page, so its votes do not tell who may get there; not even where
-    nobody is there yet.
-    """
-    ids = tuple(item["id"] for item in items)
-    if order in queries.WITHOUT_VOTES or (by_number and not items):
-        return Basis(ids)
-    if order != "upvotes" or not by_number:
-        return None
-    votes = [item["upvotes"] for item in items]
-    return Basis(ids, min(votes), max(votes))
-
-
 def total(filters: Filters) -> int:
-    """How many projects match `filters`: a sum of counters unless tag, owner or q make it a count."""
-    given = _parameters(filters)
-    if given is None:
-        return 0
-    row = queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given)
+    """How many projects match `filters` without a query: a sum of counters unless tag or owner make it a count."""
+    return _total(filters, filters.given())
+
+
+def _total(filters: Filters, given: dict[str, Any]) -> int:
+    """How many projects match; of the matches of a query no more than one beyond `search.MOST` are counted."""
+    return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given))
+
+
+def _number(row: Row | None) -> int:
     return int(row[0]) if row else 0
 
 
@@ -150,19 +138,19 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     if filters.q is None:
         return given
     expressions = search.expressions(given.pop("q"), db.engine.dialect.name)
-    return None if expressions is None else {**given, **expressions}
+    return None if expressions is None else {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1}
 
 
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
     project = _view(row, viewer)
     if "rejection_reason" in project:
-        project["queue_position"] = row[queries.QUEUE_POSITION]
+        project["queue_position"] = row[QUEUE_POSITION]
     return project
 
 
 def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     """A row as the project that answers show; what only owner and administrators may see is left out for others."""
-    project = dict(zip(queries.NAMES, row, strict=False))
+    project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}

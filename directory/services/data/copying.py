@@ -17,13 +17,14 @@ from sqlalchemy import Connection, FromClause, Row, Table, create_engine, func, 
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
+from directory.db.engine import configure, engine_options
 from directory.db.errors import is_unavailable
-from directory.db.transactions import engine_options, on_postgresql, prepare
+from directory.db.transactions import on_postgresql
 from directory.errors import Conflict
 from directory.extensions import db
 from directory.models import Project, ProjectTag, Session, Standing, UserCount
 from directory.services import health
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.data import bulk, recount
@@ -71,7 +72,7 @@ def opened(url: URL) -> Iterator[Connection]:
         raise Conflict(f"There is no file {url.database}.")
     options = engine_options(url.render_as_string(hide_password=False), threads=1)
     engine = create_engine(url, **options | ({"isolation_level": "REPEATABLE READ"} if postgresql else {}))
-    prepare(engine)
+    configure(engine)
     try:
         with engine.connect() as connection:
             if postgresql:
@@ -107,7 +108,7 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
         try:
             bulk.load(each, names, rows)
             if each is Project.__table__:
-                search.index(rows)
+                search_index.index(rows)
         except DBAPIError as error:
             if is_unavailable(error):
                 raise
