@@ -6,6 +6,8 @@ from typing import Any
 
 from limits.storage import MemoryStorage, RedisStorage
 
+from directory.extensions import limiter
+
 
 class ProcessMemory(MemoryStorage):
     """The library's storage in memory, made safe for threads: two that start its timer at once fail in one of them."""
@@ -46,3 +48,10 @@ class Redis(RedisStorage):
             return bool(self.storage.set(self.prefixed_key("check"), 1, ex=1))
         except self.base_exceptions:
             return False
+
+
+def fall_back() -> None:
+    """Count in memory from now on, as the library does when it finds Redis mute, and log it once."""
+    if limiter._in_memory_fallback_enabled and not limiter._storage_dead:
+        limiter.logger.warning("Rate limit storage unreachable - falling back to in-memory storage")
+        limiter._storage_dead = True

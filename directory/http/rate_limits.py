@@ -22,7 +22,7 @@ from directory.extensions import limiter
 from directory.http.authentication import viewer
 from directory.http.client_address import client_address
 from directory.http.converters import hookless
-from directory.http.rate_limit_storage import ProcessMemory
+from directory.http.rate_limit_storage import ProcessMemory, fall_back
 
 STRATEGY = "moving-window"  # the only one that holds over any window, not just over those that begin on the clock
 # Another strategy finds keys of another type under the same name, so the name says which it is.
@@ -230,16 +230,10 @@ def _standings(tier: str) -> list[Standing]:
         items = _items(_limits(tier))
         stats = [(item, limiter.limiter.get_window_stats(item, PREFIX, g.limit_key, tier)) for item in items]
     except Exception:
-        _fall_back()
+        fall_back()
         return []
     now = time.time()
     return [Standing(item, max(0, left), max(0, math.ceil(reset - now))) for item, (reset, left) in stats]
-
-
-def _fall_back() -> None:
-    if limiter._in_memory_fallback_enabled and not limiter._storage_dead:
-        limiter.logger.warning("Rate limit storage unreachable - falling back to in-memory storage")
-        limiter._storage_dead = True
 
 
 def retry_after() -> int:

@@ -9,13 +9,13 @@ import pytest
 from schemathesis.specs.openapi.adapter.validators import OPENAPI_31_VALIDATOR
 from sqlalchemy import select
 
-from config import WEBHOOK_EVENTS
 from directory.api import openapi
 from directory.api.openapi.operations import routes
 from directory.extensions import db
 from directory.http.converters import HIGHEST_ID
 from directory.http.problem_details import KINDS
 from directory.models import Delivery
+from directory.services.webhooks.outbox import ACTORS
 from tests.conftest import build
 from tests.support.factories import World
 
@@ -235,7 +235,7 @@ def test_the_examples_tell_one_story(document):
 
 
 def test_every_event_is_a_webhook_with_its_headers(document):
-    assert document["webhooks"].keys() == WEBHOOK_EVENTS
+    assert document["webhooks"].keys() == ACTORS.keys()
     for operation in sent(document).values():
         headers = {parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "header"}
         assert headers == {"webhook-id", "webhook-timestamp", "webhook-signature"}
@@ -243,7 +243,7 @@ def test_every_event_is_a_webhook_with_its_headers(document):
         assert operation["security"] == []
 
 
-@pytest.mark.parametrize("event", sorted(WEBHOOK_EVENTS))
+@pytest.mark.parametrize("event", sorted(ACTORS))
 def test_what_is_sent_is_what_the_document_says(make_app, document, event):
     endpoint = {"url": "http://127.0.0.1:1/", "secret": "c2VjcmV0", "events": [event]}
     world = World(app := make_app(WEBHOOK_ENDPOINTS=json.dumps([endpoint])))
@@ -282,3 +282,10 @@ def test_it_is_served_to_be_kept(app):
     assert served.json["openapi"] == "3.1.0"
     again = client.get("/api/openapi.json", headers={"If-None-Match": served.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
+
+
+def test_the_page_says_how_to_sign_in_by_links_to_its_operations(app, document):
+    page = app.test_client().get("/api/docs").text
+    linked = set(re.findall(r'href="#/(\w+)/(\w+)"', page))
+    assert {("auth", "authLogin"), ("auth", "authLogout"), ("auth", "authIssueToken")} <= linked
+    assert linked <= {(operation["tags"][0], operation["operationId"]) for operation in operations(document).values()}
