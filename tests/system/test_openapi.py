@@ -126,6 +126,7 @@ def test_the_headers_of_single_routes_are_told(document):
 
     for path in ("/api/projects", "/api/admin/projects", "/api/admin/users"):
         assert "Link" in headers(path, "get", 200)
+    assert "Link" in headers("/api/projects", "get", 304)
     for path in ("/api/projects", "/api/admin/categories"):
         assert "Location" in headers(path, "post", 201)
     for path in ("/api/projects", "/api/projects/{project_id}", "/api/categories", "/api/projects.atom"):
