@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from gunicorn.http.wsgi import SERVER, base_environ
 from gunicorn.workers.gthread import TConn
 
-from directory.cache.validator import SLOW
-from directory.db import deadline as patience
+from directory.cache.key import CacheableRequest
+from directory.cache.validator import LOOP_BUDGET
+from directory.db import deadline
 from directory.drain import DrainingWorker
-from directory.plain import LONGEST, Bare, Plain
+from directory.plain import LONGEST, Bare
 
 FIRST = 5.0  # seconds for the first byte of a new connection
 
@@ -24,7 +25,7 @@ class Asked(NamedTuple):
 
     conn: TConn
     head: bytes
-    request: Plain | Bare
+    request: CacheableRequest | Bare
     began: float  # by time.perf_counter()
 
 
@@ -147,7 +148,7 @@ class ExpressWorker(DrainingWorker):
             self._hand_on(each)
         asked, self._asked = self._asked, []
         answers: list[Any] = [None] * len(asked)
-        if asked and time.monotonic() < began + SLOW:
+        if asked and time.monotonic() < began + LOOP_BUDGET:
             answers = self._wire.at_once([(each.request, each.began) for each in asked])
         for each, sent in zip(asked, answers, strict=True):
             if sent is None:
@@ -182,19 +183,16 @@ class ExpressWorker(DrainingWorker):
     def answer(self, asked: Asked) -> Any:
         """The answer; None where it is the application's, asked in gunicorn's way. Raises whatever it raises."""
         waited = time.perf_counter() - asked.began
-        patience.have_waited(waited)
-        if isinstance(asked.request, Bare):
-            return self._wire.whole(asked.request, {**self._base, **_ends(asked.conn)}, waited)
-        return self._wire.found(asked.request, asked.began)
+        with deadline.for_request(waited):
+            if isinstance(asked.request, Bare):
+                return self._wire.whole(asked.request, {**self._base, **_ends(asked.conn)}, waited)
+            return self._wire.found(asked.request, asked.began)
 
     def _serve_whole(self, asked: Asked) -> Any:
         """Serve a request as if it had not been read."""
         asked.conn.parser.unreader.unread(asked.head)
-        patience.have_waited(time.perf_counter() - asked.began)
-        try:
+        with deadline.for_request(time.perf_counter() - asked.began):
             return super().handle(asked.conn)
-        finally:
-            self._wire.forget()
 
     def _hand_on(self, asked: Asked) -> None:
         """Have a thread answer."""

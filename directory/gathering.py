@@ -8,7 +8,7 @@ from typing import Any
 from gunicorn.workers.gthread import TConn
 
 from directory import greenlets
-from directory.cache.validator import SLOW
+from directory.cache.validator import LOOP_BUDGET
 from directory.crowd import Crowd
 from directory.express import Asked, ExpressWorker, Served
 
@@ -40,7 +40,7 @@ class GatheringWorker(ExpressWorker):
         """Do one turn of the loop, and have those served who have gathered."""
         super().wait_for_and_dispatch_events(min(timeout, self._crowd.left(time.monotonic())))
         now = time.monotonic()
-        if now > self._began + SLOW:  # looks enough for one turn
+        if now > self._began + LOOP_BUDGET:  # looks enough for one turn
             return
         conns = self._crowd.go(now, hold=self._wire is not None and self._wire.is_near)
         if not conns:
@@ -68,7 +68,7 @@ class GatheringWorker(ExpressWorker):
 
     def _works(self, unanswered: dict[TConn, None], ended: Ended) -> Iterator[Callable[[], None]]:
         """What answers each of them. Those for whom it takes too long until they are begun get threads of their own."""
-        late = time.monotonic() + SLOW
+        late = time.monotonic() + LOOP_BUDGET
         for conn in [*unanswered]:
             if self.alive and time.monotonic() < late:
                 yield partial(self._end, conn, unanswered, ended)

@@ -48,8 +48,7 @@ class _Gathering:
 
     def leave(self) -> None:
         """Let the others go on, until this piece is switched to."""
-        with deadline.paused():
-            self._thread.switch()
+        self._thread.switch()
 
 
 class _Own(threading.local):
@@ -108,11 +107,11 @@ def aside(work: Callable[[], T]) -> T:
     if gathering is None:
         return work()
     done: Future[T] = Future()
-    piece, context, ends = getcurrent(), copy_context(), deadline.end()
+    piece, context, ends = getcurrent(), copy_context(), deadline.expires_at()
 
     def do() -> None:
         try:
-            with deadline.until(ends):
+            with deadline.expiring_at(ends):
                 done.set_result(context.run(work))
         except BaseException as error:
             done.set_exception(error)

@@ -10,6 +10,9 @@ from functools import lru_cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from directory.cache import key
+from directory.cache.key import CacheableRequest, is_etag_list
+
 HEAD = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/api/[A-Za-z0-9/_.~-]*)(?:\?([!\"$-~]*))? HTTP/1\.1\r\n"
     rb"((?:[A-Za-z0-9-]+: [ -~]*\r\n){1,40})\r\n"
@@ -23,27 +26,8 @@ FRAMING = {
     b"proxy-connection", b"keep-alive",
 }  # fmt: skip
 # With any of these a read may get another answer than the next one.
-PERSONAL = {b"authorization", b"cookie", b"origin", b"if-match", b"range", b"content-length"}
-# What If-None-Match may say, RFC 9110 section 13.1.2. Of what else it says others make what they like.
-_TAG = r'(?:W/)?"[!#-~]*"'
-TAGS = re.compile(rf"\*|{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
-OPAQUE = re.compile(r'"[!#-~]*"')
+PERSONAL = {*(name.lower().encode() for name in key.PERSONAL), b"content-length"}
 SCHEMES = {b"http": "http", b"https": "https"}
-
-
-class Plain(NamedTuple):
-    """An anonymous read: where it goes, its id, and which answers it has, where it says so."""
-
-    scheme: str
-    path: str
-    query: str
-    request_id: str
-    if_none_match: str | None
-
-    @property
-    def address(self) -> tuple[str, str, str]:
-        """What it asks for."""
-        return self.scheme, self.path, self.query
 
 
 class Bare(NamedTuple):
@@ -52,7 +36,7 @@ class Bare(NamedTuple):
     environ: dict[str, Any]
 
 
-def recognise(head: bytes, hops: int, identify: Callable[[str], str]) -> Plain | Bare | None:
+def recognise(head: bytes, hops: int, identify: Callable[[str], str]) -> CacheableRequest | Bare | None:
     """The plain or bare request that `head` is, behind `hops` trusted proxies; None where it may be anything else.
 
     `identify` makes its id of the one that it names, which may be none.
@@ -70,9 +54,9 @@ def recognise(head: bytes, hops: int, identify: Callable[[str], str]) -> Plain |
     place = path.decode("ascii"), (query or b"").decode("ascii")
     scheme = _scheme(fields.get(b"x-forwarded-proto"), hops)
     has = fields[b"if-none-match"].decode("ascii") if b"if-none-match" in fields else None
-    if method == b"GET" and PERSONAL.isdisjoint(fields) and scheme is not None and are_tags(has):
+    if method == b"GET" and PERSONAL.isdisjoint(fields) and scheme is not None and is_etag_list(has):
         request_id = identify(fields.get(b"x-request-id", b"").decode("ascii"))
-        return Plain(scheme, *place, request_id, has)
+        return CacheableRequest(scheme, *place, request_id, has)
     if fields.get(b"content-length", b"0") != b"0":
         return None
     target = head[len(method) + 1 : head.index(b" HTTP/1.1\r\n")].decode("ascii")
@@ -83,16 +67,11 @@ def recognise(head: bytes, hops: int, identify: Callable[[str], str]) -> Plain |
     })  # fmt: skip
 
 
-def are_tags(if_none_match: str | None) -> bool:
-    """Whether it says nothing, or what it may."""
-    return if_none_match is None or TAGS.fullmatch(if_none_match) is not None
-
-
 @lru_cache(maxsize=200)
 def _key(name: bytes) -> str:
     """What WSGI calls a header."""
-    key = name.decode("ascii").upper().replace("-", "_")
-    return key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
+    variable = name.decode("ascii").upper().replace("-", "_")
+    return variable if variable in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{variable}"
 
 
 def _scheme(forwarded: bytes | None, hops: int) -> str | None:

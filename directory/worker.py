@@ -45,10 +45,10 @@ class Worker(GatheringWorker):
 
     def _serve(self, conn: TConn) -> None:
         """Serve its request, in a thread."""
-        deadline.have_waited(time.monotonic() - conn.queued)
         keep = False
         try:
-            keep = self.handle(conn)
+            with deadline.for_request(time.monotonic() - conn.queued):
+                keep = self.handle(conn)
         except BaseException:  # gunicorn catches all but what ends a thread, of which there is a number
             self.log.exception("a connection was given up")
         finally:

@@ -22,18 +22,20 @@ from directory.plain import Bare
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, Database, Statements
+from tests.support.caching import validator_of
 from tests.support.factories import World
 from tests.support.serving import Serving, serving
 from tests.test_express import Line
 
+pytestmark = pytest.mark.response_cache
 SERVER = {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "REMOTE_ADDR": "192.0.2.1", "wsgi.errors": None}
 
 
 @pytest.fixture
 def wire(app: Flask) -> Wire:
-    """The wire of an application whose guard has its connection."""
+    """The wire of an application whose validator has its connection."""
     made: Wire = app.extensions["wire"]
-    app.extensions["guard"].moment()
+    validator_of(app).snapshot()
     return made
 
 
@@ -103,20 +105,20 @@ def test_without_a_look_the_application_looks_for_itself(
 ) -> None:
     user = world.user()
     token, _ = proofs_of(app, user)
-    asked, guard = bare(wire, Authorization=f"Bearer {token}"), app.extensions["guard"]
+    asked, validator = bare(wire, Authorization=f"Bearer {token}"), validator_of(app)
     if why == "it fails":
         broken = LookUp(select(text("1 / nothing")), Token.id)
         with monkeypatch.context() as patched:
             patched.setattr(authentication, "proof", lambda *_: sessions.Proof(broken, "x"))
             wire.look_ahead([asked])
     else:
-        guard.close()
+        validator.close()
         wire.look_ahead([asked])
-    assert guard.is_open == (why == "it fails")
+    assert validator.is_connected == (why == "it fails")
     assert not asked.environ.get(authentication.KNOWN)
     assert answered(wire, asked) == (200, user.username)
     wire.prepare()
-    assert guard.is_open  # for those that come next
+    assert validator.is_connected  # for those that come next
 
 
 def test_what_was_looked_up_long_ago_is_looked_up_again(app: Flask, world: World, wire: Wire) -> None:

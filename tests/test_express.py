@@ -18,11 +18,12 @@ import pytest
 from gunicorn.workers.gthread import ThreadWorker
 
 from directory.api.wire import Sent
+from directory.cache.key import CacheableRequest
 from directory.crowd import Crowd
 from directory.db import deadline
 from directory.express import ExpressWorker
 from directory.extensions import db
-from directory.plain import Bare, Plain
+from directory.plain import Bare
 from tests.conftest import ENVIRONMENT, Database, build
 from tests.support.factories import World
 from tests.support.serving import Serving, serving
@@ -32,7 +33,7 @@ GET = b"GET /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
 OTHER = b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
 VOTE = b"POST /api/vote HTTP/1.1\r\nHost: x\r\n\r\n"
 DELETE = b"DELETE /api/x HTTP/1.1\r\nHost: x\r\n\r\n"
-PLAIN = Plain("http", "/api/x", "", "id", None)
+PLAIN = CacheableRequest("http", "/api/x", "", "id", None)
 ANSWER = Sent(b"200 OK", b"A: b\r\n", b"body")
 
 
@@ -43,11 +44,11 @@ class Wire:
         self.had: Sent | None = None
         self.made: Sent | None = None
         self.quick = self.knows = self.is_near = True
-        self.forgotten = self.looks = self.prepared = 0
+        self.looks = self.prepared = 0
         self.ahead: list[list[Bare]] = []
         self.fails: list[BaseException] = []
 
-    def asked(self, head: bytes) -> Plain | Bare | None:
+    def asked(self, head: bytes) -> CacheableRequest | Bare | None:
         found = {GET: PLAIN, DELETE: Bare({"what": "DELETE"}), VOTE: Bare({"what": "VOTE"})}
         return found.get(head)
 
@@ -60,10 +61,10 @@ class Wire:
         self.environ = {**server, **bare.environ}
         return ANSWER
 
-    def is_quick(self, _plain: Plain) -> bool:
+    def is_quick(self, _plain: CacheableRequest) -> bool:
         return self.quick
 
-    def at_once(self, asked: list[tuple[Plain, float]]) -> list[Sent | None]:
+    def at_once(self, asked: list[tuple[CacheableRequest, float]]) -> list[Sent | None]:
         self.looks += 1
         return [self.had] * len(asked)
 
@@ -71,11 +72,8 @@ class Wire:
         self.ahead.append(bares)
         return self.knows
 
-    def found(self, _plain: Plain, _began: float) -> Sent | None:
+    def found(self, _plain: CacheableRequest, _began: float) -> Sent | None:
         return self.made
-
-    def forget(self) -> None:
-        self.forgotten += 1
 
     def prepare(self) -> None:
         self.prepared += 1
@@ -186,7 +184,6 @@ def test_what_cannot_be_given_at_once_goes_to_a_thread(loop: Loop, quick: bool, 
         kept = loop.worker.handle(conn)
         if loop.wire.made is None:
             assert kept == ("whole", GET)
-            assert loop.wire.forgotten == 1
         else:
             assert kept is True
             assert client.recv(9000).endswith(b"A: b\r\n\r\nbody")
@@ -255,8 +252,8 @@ def test_what_a_thread_has_tried_in_vain_is_taken_from_the_time_that_the_applica
     left: list[float] = []
 
     def handle(_self: Any, _conn: Any) -> None:
-        with deadline.bounded():
-            left.append(deadline.left(60))
+        with deadline.for_request():
+            left.append(deadline.remaining(60))
 
     monkeypatch.setattr(ThreadWorker, "handle", handle)
     loop.worker.handle(conn)

@@ -182,7 +182,7 @@ def test_a_worker_that_ends_leaves_them_to_gunicorn(loop: Gathering) -> None:
 
 
 def test_who_would_be_begun_late_gets_a_thread_of_his_own(loop: Gathering, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "SLOW", 0.05)
+    monkeypatch.setattr(gathering, "LOOP_BUDGET", 0.05)
     voters = loop.voters(3)
     whole, asked = loop.wire.whole, []
 
@@ -224,7 +224,7 @@ def test_if_the_thread_fails_all_that_are_left_are_told(loop: Gathering, monkeyp
 
 
 def test_one_turn_looks_no_longer_than_it_may(loop: Gathering, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "SLOW", 0.05)
+    monkeypatch.setattr(gathering, "LOOP_BUDGET", 0.05)
     client, voter = loop.client(), loop.client()
     client[0].sendall(DELETE)
     voter[0].sendall(VOTE)

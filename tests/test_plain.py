@@ -4,6 +4,7 @@ import socket
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from gunicorn import http
@@ -14,16 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory.cache.middleware import PERSONAL
+from directory.cache.key import CacheableRequest, from_environ
 from directory.express import _ends
-from directory.plain import LONGEST, Bare, Plain, recognise
+from directory.plain import LONGEST, Bare, recognise
 
 LIST = b"GET /api/projects?page=2 HTTP/1.1\r\n"
 HOST = b"Host: x\r\n"
 CLIENT, SERVER = ("127.0.0.1", 5), ("127.0.0.1", 80)
 
 
-def understood(head: bytes, hops: int) -> Plain | Bare | None:
+def understood(head: bytes, hops: int) -> CacheableRequest | Bare | None:
     return recognise(head, hops, lambda given: given or "fresh")
 
 
@@ -104,11 +105,10 @@ def test_what_is_recognised_means_the_same_to_all(
         }
         return
     environ = behind(hops, environ)
-    assert found.address == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
+    assert found.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
     assert found.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
     assert found.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
-    assert environ["REQUEST_METHOD"] == "GET"
-    assert not any(name in environ for name in PERSONAL)
+    assert from_environ(environ) == found._replace(request_id=ANY)
 
 
 VOTE = b"POST /api/projects/7/upvote HTTP/1.1\r\nHost: x\r\n"
@@ -148,8 +148,8 @@ def test_what_may_have_a_body_or_another_meaning_is_left_to_the_server(more: byt
 def test_what_clients_and_proxies_send_is_recognised() -> None:
     nginx = b"X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Request-ID: abc\r\nAccept: */*\r\n"
     found = understood(LIST + HOST + nginx + b'If-None-Match: "e"\r\n\r\n', 1)
-    assert found == Plain("https", "/api/projects", "page=2", "abc", '"e"')
-    assert understood(LIST + b"Host: a.example:8000\r\nConnection: Keep-Alive\r\n\r\n", 0) == Plain(
+    assert found == CacheableRequest("https", "/api/projects", "page=2", "abc", '"e"')
+    assert understood(LIST + b"Host: a.example:8000\r\nConnection: Keep-Alive\r\n\r\n", 0) == CacheableRequest(
         "http", "/api/projects", "page=2", "fresh", None
     )
     assert understood(LIST + HOST + b"X-Forwarded-Proto: https\r\n\r\n", 0).scheme == "http"  # type: ignore[union-attr]
@@ -182,4 +182,4 @@ def test_a_scheme_that_takes_more_to_tell_is_left_to_the_application(hops: int, 
     found = understood(LIST + HOST + b"X-Forwarded-Proto: " + said + b"\r\n\r\n", hops)
     assert isinstance(found, Bare)
     assert found.environ["HTTP_X_FORWARDED_PROTO"] == said.decode()
-    assert isinstance(understood(LIST + HOST + b"\r\n", hops), Bare if hops == 2 else Plain)
+    assert isinstance(understood(LIST + HOST + b"\r\n", hops), Bare if hops == 2 else CacheableRequest)

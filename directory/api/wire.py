@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from flask import Flask
 
-from directory.cache.middleware import Lane
-from directory.cache.response import STATUSES, Answer, joined
-from directory.cache.validator import SLOW
+from directory.cache.key import CacheableRequest
+from directory.cache.middleware import CacheMiddleware
+from directory.cache.response import STATUSES, CachedResponse, read_body
+from directory.cache.validator import LOOP_BUDGET
 from directory.db import deadline
 from directory.http import authentication, hooks
-from directory.plain import Bare, Plain, recognise
+from directory.plain import Bare, recognise
 from directory.services.accounts import sessions
 
 log = logging.getLogger(__name__)
@@ -52,15 +53,15 @@ class Quickest:
 class Wire:
     """The lane, and the application, asked in bytes. What they answer is what their WSGI says, which a test holds."""
 
-    def __init__(self, app: Flask, lane: Lane) -> None:
+    def __init__(self, app: Flask, lane: CacheMiddleware) -> None:
         self._app, self._lane, self._hops = app, lane, app.config["TRUSTED_PROXIES"]
         self._distance = Quickest(SOME)
 
-    def asked(self, head: bytes) -> Plain | Bare | None:
+    def asked(self, head: bytes) -> CacheableRequest | Bare | None:
         """The plain or bare request of which this is the head; None where it is, or may be, anything else."""
         return recognise(head, self._hops, hooks.request_id)
 
-    def is_quick(self, plain: Plain) -> bool:
+    def is_quick(self, plain: CacheableRequest) -> bool:
         """Whether it may be answered at once."""
         return self._lane.is_quick(plain)
 
@@ -78,7 +79,7 @@ class Wire:
         cookie_name = self._app.config["COOKIE_NAME"]
         try:
             proofs = [each for bare in bares if (each := authentication.proof(bare.environ, cookie_name)) is not None]
-            with self._app.app_context(), self._lane.guard.at_hand() as there:
+            with self._app.app_context(), self._lane.validator.borrow_connection() as there:
                 if not (there and proofs):
                     return False
                 began = time.perf_counter()
@@ -91,7 +92,7 @@ class Wire:
             bare.environ[authentication.KNOWN] = known
         return True
 
-    def at_once(self, asked: list[tuple[Plain, float]]) -> list[Sent | None]:
+    def at_once(self, asked: list[tuple[CacheableRequest, float]]) -> list[Sent | None]:
         """The answers that can be given without a thread; None for each that cannot.
 
         Each is asked for with when it began, of time.perf_counter(). Those that are kept take one look at the
@@ -101,9 +102,9 @@ class Wire:
         plains = [plain for plain, _ in asked]
         answers = self._again(plains)
         missing = [place for place, answer in enumerate(answers) if answer is None]
-        if missing and time.monotonic() < looked + SLOW:
+        if missing and time.monotonic() < looked + LOOP_BUDGET:
             try:
-                made = self._lane.find_together([plains[place] for place in missing])
+                made = self._lane.find_many([plains[place] for place in missing])
             except Exception as error:
                 log.info("not answered at once", extra={"reason": type(error).__name__})
                 made = []
@@ -114,19 +115,18 @@ class Wire:
             for answer, (plain, began) in zip(answers, asked, strict=True)
         ]
 
-    def _again(self, plains: list[Plain]) -> list[Answer | None]:
+    def _again(self, plains: list[CacheableRequest]) -> list[CachedResponse | None]:
         """The answers that are kept and hold."""
-        kept = self._lane.kept
-        moment = self._lane.guard.at_once() if any(plain.address in kept for plain in plains) else None
-        return [None if moment is None else kept.get(plain.address, moment) for plain in plains]
+        kept = self._lane.store
+        moment = self._lane.validator.snapshot_for_loop() if any(plain.key in kept for plain in plains) else None
+        return [None if moment is None else kept.get(plain.key, moment) for plain in plains]
 
-    def found(self, plain: Plain, began: float) -> Sent | None:
+    def found(self, plain: CacheableRequest, began: float) -> Sent | None:
         """The answer, kept or made; None where it is the application's, which is to be asked next in this thread."""
         try:
-            with deadline.bounded():
+            with deadline.for_request():
                 answer = self._lane.find(plain)
-        except Exception as error:
-            self._lane.failed.error = error
+        except Exception:  # the application answers it anew, and tells what is wrong
             return None
         return None if answer is None else self._sent(answer, plain, began)
 
@@ -144,7 +144,7 @@ class Wire:
         def begin(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             given[:] = status, headers
 
-        body = joined(self._app({**server, **bare.environ}, begin))
+        body = read_body(self._app({**server, **bare.environ}, begin))
         status, headers = given
         if not status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
             headers = [*headers, ("Content-Length", str(len(body)))]
@@ -155,17 +155,13 @@ class Wire:
 
     def prepare(self) -> None:
         """Have the connection that looks are made over, for those that come next."""
-        if not self._lane.guard.is_open:
-            self._lane.guard.moment()
+        if not self._lane.validator.is_connected:
+            self._lane.validator.snapshot()
 
-    def forget(self) -> None:
-        """The application has been asked, or cannot be."""
-        self._lane.failed.error = None
-
-    def _sent(self, answer: Answer, plain: Plain, began: float) -> Sent:
-        status, own, body = answer.to(plain)
-        self._lane.note(answer, plain, status, began)
-        return Sent(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared), body)
+    def _sent(self, answer: CachedResponse, plain: CacheableRequest, began: float) -> Sent:
+        status, own, body = answer.render(plain)
+        self._lane.record(answer, plain, status, began)
+        return Sent(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared_headers), body)
 
 
 def _lines(headers: Iterable[tuple[str, str]]) -> bytes:
@@ -178,6 +174,6 @@ _shared_lines = lru_cache(maxsize=8)(_lines)
 
 def init_app(app: Flask) -> None:
     """Offer it to the server, where there is a lane."""
-    lane = app.extensions.get("lane")
+    lane = app.extensions.get("response_cache")
     if lane is not None:
         app.extensions["wire"] = Wire(app, lane)

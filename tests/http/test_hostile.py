@@ -10,8 +10,9 @@ import pytest
 from marshmallow import fields
 from werkzeug.urls import iri_to_uri
 
-from directory.plain import Plain
+from directory.cache.key import CacheableRequest
 from tests.http.test_request_body import chunked
+from tests.support.caching import validator_of
 from tests.support.factories import Api
 from tests.support.routes import Targets, operation, routes, unsafe
 
@@ -183,7 +184,7 @@ class Nobody:
 
     def __init__(self, app):
         self.app, self.wire, self.answered = app, app.extensions["wire"], 0
-        app.extensions["guard"].moment()
+        validator_of(app).snapshot()
 
     def failed(self, caplog):
         """What went wrong with a look for many, which is no answer to any of them, but said."""
@@ -194,7 +195,7 @@ class Nobody:
         self.wire.asked(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())  # as no client should send it
         for _ in range(2):
             plain = self.wire.asked(f"GET {iri_to_uri(path)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            if isinstance(plain, Plain):
+            if isinstance(plain, CacheableRequest):
                 [sent] = self.wire.at_once([(plain, time.perf_counter())])
                 sent = sent or self.wire.found(plain, time.perf_counter())
                 self.answered += sent is not None
@@ -203,6 +204,7 @@ class Nobody:
             yield complaint(Api(self.app).get(path))
 
 
+@pytest.mark.response_cache
 def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_application_either(app, targets, caplog):
     nobody, wrong = Nobody(app), []
     with caplog.at_level(logging.INFO, "directory.api.wire"):
@@ -216,6 +218,7 @@ def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_ap
     assert nobody.answered > 0
 
 
+@pytest.mark.response_cache
 def test_an_impossible_id_is_404_to_nobody_before_the_application_too(app, targets, caplog):
     nobody, wrong = Nobody(app), []
     with caplog.at_level(logging.INFO, "directory.api.wire"):
