@@ -67,9 +67,10 @@ fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
 
-servers: ## Install what some tests need and no wheel carries: nginx, by apt-get, as root
-	@[ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || { apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx >/dev/null; }
+servers: ## Install what some tests need and no wheel carries: nginx and Chromium, by apt-get, as root
+	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
+	  command -v chromium >/dev/null || missing="$$missing chromium"; [ -z "$$missing" ] || { apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 
 lock: ## Pin what production installs, with hashes (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-package tzdata --no-annotate \

@@ -1,68 +1,70 @@
 "use strict";
 
-// Swagger UI has a dark theme, which a class of the page switches on.
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
+// Swagger UI has a dark look but lets only its own switch choose it; here the reader's preference does, as elsewhere.
+const dark = matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);
 follow();
 
-// The filter box finds operations by path, method, summary and tag; Swagger UI's own compares tags alone.
-function opsFilter(taggedOps, phrase) {
-  const words = phrase.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = (tag) => (op) => {
-    const text = [tag, op.get("method"), op.get("path"), op.getIn(["operation", "summary"])].join(" ").toLowerCase();
-    return words.every((word) => text.includes(word));
-  };
-  return taggedOps
-    .map((group, tag) => group.update("operations", (operations) => operations.filter(matches(tag))))
-    .filter((group) => group.get("operations").size > 0);
+// Swagger UI filters by tag alone.
+function matches(operation, words) {
+  const facts = [operation.get("method"), operation.get("path"), operation.getIn(["operation", "summary"])];
+  const text = [...facts, ...operation.getIn(["operation", "tags"], [])].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
 }
 
-// A refusal is one row: its status and its codes, each with the page that explains it. All refusals have one shape and
-// the same headers, which "Refusals" at the top of the page describes; an example under each would fill screens.
-function refusal(Original, system) {
-  const create = system.React.createElement;
-  return (props) => {
-    if (Number(props.code) < 400 || !props.path?.startsWith("/")) {
-      return create(Original, props);
-    }
-    const codes = [...(props.response.get("description") ?? "").matchAll(/^- `(\w+)`/gm)].map((found) => found[1]);
-    const links = codes.flatMap((code, n) => [n ? ", " : "", create("a", { key: code, href: `problems/${code}` }, code)]);
-    return create(
-      "tr",
-      { className: "response refusal", "data-code": props.code },
-      create("td", { className: "response-col_status" }, props.code),
-      create("td", { className: "response-col_description" }, ...links),
-      create("td", { className: "response-col_links" }),
-    );
-  };
+function opsFilter(taggedOperations, phrase) {
+  const words = phrase.toLowerCase().split(/\s+/);
+  return taggedOperations
+    .map((tag) => tag.update("operations", (all) => all.filter((operation) => matches(operation, words))))
+    .filter((tag) => tag.get("operations").size > 0);
 }
 
-// The headers of an answer are a list to unfold.
-function folded(Original, system) {
-  const create = system.React.createElement;
-  return (props) =>
-    props.headers?.size
-      ? create("details", { className: "headers" }, create("summary", null, "Headers"), create(Original, props))
-      : null;
-}
+const pages = ({ React }) => {
+  const element = React.createElement;
 
-// Swagger UI opens the operation of the address when it starts, and not when a link of the page changes the address.
-window.addEventListener("hashchange", () => {
-  if (document.activeElement?.closest(".sign-in")) {
-    window.location.reload();
+  function FilterContainer({ layoutSelectors, layoutActions }) {
+    const phrase = layoutSelectors.currentFilter();
+    return element("div", { className: "filter wrapper" }, element("input", {
+      className: "operation-filter-input",
+      type: "search",
+      placeholder: "Filter by method, path, summary or tag",
+      "aria-label": "Filter the operations",
+      value: typeof phrase === "string" ? phrase : "",
+      onChange: (event) => layoutActions.updateFilter(event.target.value),
+    }));
   }
-});
+
+  // Eleven answers with the same headers and the same kind of example fill eight screens. A refusal shows what it
+  // means; its headers and its example open by a button.
+  const shortRefusal = (Response, system) => (props) => {
+    const [isOpen, setOpen] = React.useState(props.code < "400");
+    if (isOpen) return element(Response, props);
+    const Markdown = system.getComponent("Markdown", true);
+    return element("tr", { className: "response", "data-code": props.code },
+      element("td", { className: "response-col_status" }, props.code),
+      element("td", { className: "response-col_description" },
+        element(Markdown, { source: props.response.get("description") })),
+      element("td", { className: "response-col_links" },
+        element("button", {
+          className: "btn",
+          type: "button",
+          "aria-label": `Show the headers and an example of ${props.code}`,
+          onClick: () => setOpen(true),
+        }, "Show")));
+  };
+
+  return { fn: { opsFilter }, components: { FilterContainer }, wrapComponents: { response: shortRefusal } };
+};
 
 // Relative to the page, so that it also works where a proxy puts the service under a prefix.
 window.ui = SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#swagger-ui",
   deepLinking: true,
+  filter: true,
+  plugins: [pages],
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
-  filter: true,
-  plugins: [() => ({ fn: { opsFilter }, wrapComponents: { response: refusal, headers: folded } })],
-  tryItOutEnabled: true,
   validatorUrl: null,
 });

@@ -107,8 +107,8 @@ KINDS = {
         422,
         "Validation failed",
         "Values were refused. Each member of errors points to one, by a JSON Pointer into the body or by the name of "
-        "a query parameter, and says why. All that is wrong is told at once; of more than a hundred errors the first "
-        "hundred, and errors_truncated is true.",
+        "a query parameter, and says why. One answer reports all that is wrong; of more than a hundred errors it has "
+        "the first hundred, and errors_truncated is true.",
     ),
     "rate_limited": Kind(
         429, "Too many requests", "A rate limit is used up. Retry-After says in how many seconds to try again."

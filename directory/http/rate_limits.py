@@ -221,16 +221,12 @@ def _count(tier: str) -> None:
 
 
 def _standings(tier: str) -> list[Standing]:
-    """How the tier's limits stand; nothing where Redis does not answer, for no request fails for its headers.
-
-    This may be the first to find Redis mute. It then falls back to memory as the library does, so that the request
-    waits for the same silence once.
-    """
+    """How the tier's limits stand; nothing where Redis does not answer, for no request fails for its headers."""
     try:
         items = _items(_limits(tier))
         stats = [(item, limiter.limiter.get_window_stats(item, PREFIX, g.limit_key, tier)) for item in items]
     except Exception:
-        fall_back()
+        fall_back()  # this may be the first to find Redis mute: the request waits for that once
         return []
     now = time.time()
     return [Standing(item, max(0, left), max(0, math.ceil(reset - now))) for item, (reset, left) in stats]

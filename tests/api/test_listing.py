@@ -246,5 +246,6 @@ def test_a_list_is_not_sent_again_to_who_has_it(world: World, api: Api) -> None:
     again = api.get("/api/projects", headers={"If-None-Match": first.headers["ETag"]})
     assert again.status_code == 304
     assert again.data == b""
+    assert again.headers["Link"] == first.headers["Link"] != ""
     world.vote(project, world.user())
     assert api.get("/api/projects", headers={"If-None-Match": first.headers["ETag"]}).status_code == 200

@@ -226,7 +226,7 @@ def test_every_kind_of_problem_has_its_page(api):
         assert page.status_code == 200
         assert page.content_type == "text/html; charset=utf-8"
         assert f"<h1>{kind.title}</h1>" in page.text
-        assert code in api.get("/api/problems").text
+        assert f'href="/api/problems/{code}"' in api.get("/api/problems").text
 
 
 def test_an_unknown_kind_has_none(api):
@@ -245,6 +245,13 @@ def test_a_page_loads_nothing_but_what_its_policy_lets_in(api, path):
     addresses = re.findall(r'(?:src|href)="([^"]+)"', page.text)
     assert addresses
     assert not [address for address in addresses if "//" in address]
+
+
+def test_the_rendered_document_says_how_to_sign_in(api):
+    text = re.search(r'<p class="sign-in">(.+?)</p>', api.get("/api/docs").text, re.DOTALL)[1]
+    named = re.findall(r"<code>POST ([^<]+)</code>", text)
+    assert named == ["/api/auth/login", "/api/auth/tokens"]
+    assert [api.post(path).status_code for path in named] == [415, 401]
 
 
 def test_what_the_pages_load_is_there_to_stay(api):

@@ -1,0 +1,48 @@
+"""A real browser, and an application on a port of its own for it."""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, sync_playwright
+from werkzeug.serving import make_server
+
+from tests.support.processes import ServerMissing
+from tests.support.servers import or_skip
+
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+def chromium_program() -> str:
+    """Debian's Chromium, or the one on PATH. Raises ServerMissing."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/bin"):
+            return found
+    raise ServerMissing("no chromium here: install Debian's chromium, as `make servers` does")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The browser; skips where there is none, and fails there where servers are required."""
+    with or_skip():
+        program = chromium_program()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def served(app: Flask) -> Iterator[str]:
+    """The address at which the application answers for as long as the block runs."""
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
