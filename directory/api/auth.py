@@ -32,7 +32,6 @@ from directory.http import rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
-from directory.http.request_body import receive
 from directory.http.validation import Errors
 from directory.seats import aside
 from directory.services.accounts import accounts, sessions
@@ -46,20 +45,18 @@ _door = BoundedSemaphore(DOOR)
 
 
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let few callers in at once, each with its body; the others wait in another thread, before they cost anything.
+    """Let few callers at once into a view that hashes a password; the others wait in another thread.
 
-    The limit is looked at before the body is read. Raises RateLimited, and Unavailable where the wait takes all of a
-    request's time.
+    It stands within `operation`, which counts the request first: a caller over the limit waits for none of this.
+    Raises Unavailable where the wait takes all of a request's time.
     """
 
     @wraps(view)
-    def run(**path: Any) -> Any:
-        rate_limits.require("auth")
-        receive()
+    def run(**arguments: Any) -> Any:
         if not _door.acquire(blocking=False) and not _let_in():
             raise Unavailable
         try:
-            return view(**path)
+            return view(**arguments)
         finally:
             _door.release()
 
@@ -67,6 +64,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _let_in() -> bool:
+    accounts.release()  # the caller's session may have been looked up; its connection goes to others during the wait
     with aside():
         return _door.acquire(timeout=deadline.remaining(deadline.SECONDS))
 
@@ -95,12 +93,12 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
 
 @bp.post("/register")
 @public
-@few_at_once
 @operation(
     body=RegisterInput(), body_required=True, check=_weak_password, answer=UserOutput(), status=201, tier="auth",
     transactional=False, headers=("Set-Cookie",),
     raises=(RegistrationClosed, Duplicate),
 )  # fmt: skip
+@few_at_once
 def register(body: dict[str, Any]) -> Any:
     """Open an account and sign in."""
     if not current_app.config["REGISTRATION_OPEN"]:
@@ -118,12 +116,12 @@ def register(body: dict[str, Any]) -> Any:
 
 @bp.post("/login")
 @public
-@few_at_once
 @operation(
     body=LoginInput(), body_required=True, answer=UserOutput(), tier="auth", transactional=False,
     headers=("Set-Cookie",),
     raises=(InvalidCredentials, AccountSuspended),
 )  # fmt: skip
+@few_at_once
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address."""
     found = accounts.find(body["login"])

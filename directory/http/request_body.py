@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from flask import g, request
+from flask import request
 
-from directory.errors import DirectoryError, Invalid, MalformedJson, TooLarge, UnsupportedMediaType
+from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
 
 BODY_MAX = 65_536
 DEPTH_MAX = 32
@@ -25,7 +25,7 @@ def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
 
     The errors are returned, not raised, so that the answer can report what else is wrong with the body.
     """
-    data = _received()
+    data = _read_body()
     if not data and not required:
         return None, []
     _require_json_type()
@@ -63,22 +63,6 @@ def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
 def pointer(path: Sequence[str | int]) -> str:
     """The JSON Pointer (RFC 6901) to a place in the body, `#` being the whole; safe to send back."""
     return "#" + "".join(f"/{printable(str(step)).replace('~', '~0').replace('/', '~1')}" for step in path)
-
-
-def receive() -> None:
-    """Wait for the body; `read_json` tells then what is wrong with it."""
-    try:
-        g.body = _read_body()
-    except DirectoryError as error:
-        g.body = error
-
-
-def _received() -> bytes:
-    """What `receive` has read, or what is read now."""
-    body: bytes | DirectoryError | None = g.pop("body", None)
-    if isinstance(body, DirectoryError):
-        raise body
-    return _read_body() if body is None else body
 
 
 def _read_body() -> bytes:
