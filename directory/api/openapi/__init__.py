@@ -37,7 +37,11 @@ def document(app: Flask) -> dict[str, Any]:
         version=VERSION,
         openapi_version="3.1.0",
         plugins=[Plugin(taken=taken)],
-        info={"description": prose.INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}},
+        info={
+            "description": prose.INTRODUCTION,
+            "contact": {"name": "The operator of this directory"},
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
         servers=[{"url": "/", "description": "This service."}],
         tags=[{"name": name, "description": text} for name, text in prose.TAGS.items()],
     )
@@ -63,12 +67,11 @@ def _operation(route: Route, spec: APISpec) -> dict[str, Any]:
         "operationId": route.id,
         "tags": [route.tag],
         "summary": route.summary,
+        "description": route.description,
         "parameters": route.parameters(),
         "responses": {**answers.successes(route), **_refusals(route, spec)},
         "security": route.security(),
     }
-    if route.description:
-        facts["description"] = route.description
     if body := route.body():
         facts["requestBody"] = body
     return facts

@@ -38,6 +38,12 @@ TAGS = {
     "system": "Around the service: health, metrics, this document, the feed.",
 }
 
+ACCESS = {
+    "public": "Needs no signing in.",
+    "member": "Needs a signed-in user.",
+    "owner": "Needs the project's owner or an administrator.",
+    "admin": "Needs an administrator.",
+}
 COOKIE = "A session, from register or login. In development it is called `directory`, for there is no TLS."
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."
