@@ -67,8 +67,9 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 	@npm install --prefix .venv/node --silent --no-audit --no-fund --ignore-scripts $(API_LINTERS)
 	@echo 'extends: ["spectral:oas"]' >.venv/node/spectral.yaml
 	@.venv/node/node_modules/.bin/spectral lint docs/openapi.json -r .venv/node/spectral.yaml --fail-severity=warn
-	@REDOCLY_TELEMETRY=off .venv/node/node_modules/.bin/redocly lint docs/openapi.json --extends recommended --max-problems 1000 \
-	  --format stylish 2>&1 | { ! grep -E 'warning|[0-9]+:[0-9]+ +error'; }
+	@REDOCLY_TELEMETRY=off .venv/node/node_modules/.bin/redocly lint docs/openapi.json --extends recommended --format json \
+	  2>/dev/null >.venv/node/redocly.json; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
+	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
 
 servers: ## Install what some tests need and no wheel carries: nginx, by apt-get, as root
 	@[ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || { apt-get update -qq && \

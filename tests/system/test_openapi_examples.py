@@ -1,6 +1,7 @@
 """The examples of the OpenAPI document: each operation has them, and they are what their schemas say."""
 
 import copy
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,8 @@ import jsonschema_rs
 import pytest
 
 from directory.api import openapi
+from directory.cli.webhooks import _sample
+from directory.services.webhooks.formats import NAMES
 from tests.conftest import build
 
 
@@ -90,3 +93,21 @@ def test_is_admin_agrees_with_the_role_in_every_example(document):
         for _media_type, content in contents(operation):
             for one in objects(content.get("example")):
                 assert "is_admin" not in one or one["is_admin"] == (one["role"] == "admin")
+
+
+def test_every_event_has_a_webhook_with_its_headers_and_a_true_example(document, closed):
+    assert document["webhooks"].keys() == NAMES.keys()
+    for event, methods in document["webhooks"].items():
+        content = methods["post"]["requestBody"]["content"]["application/json"]
+        assert content["example"]["type"] == event
+        fits(content["schema"], content["example"], closed)
+        assert {header["name"] for header in methods["post"]["parameters"]} == {
+            "webhook-id", "webhook-timestamp", "webhook-signature"
+        }  # fmt: skip
+
+
+def test_the_test_event_is_the_one_that_send_test_sends(document, closed):
+    content = document["webhooks"]["webhook.test"]["post"]["requestBody"]["content"]["application/json"]
+    sent = json.loads(_sample().payload)
+    fits(content["schema"], sent, closed)
+    assert sent["data"] == content["example"]["data"]

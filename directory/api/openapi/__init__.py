@@ -6,7 +6,7 @@ import orjson
 from apispec import APISpec
 from flask import Flask, current_app
 
-from directory.api.openapi import answers, prose
+from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
 from directory.http.problem_details import MEDIA_TYPE
@@ -49,6 +49,7 @@ def document(app: Flask) -> dict[str, Any]:
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})
     made: dict[str, Any] = spec.to_dict()
+    webhooks.add(made)
     return made
 
 

@@ -35,6 +35,7 @@ TAGS = {
     "categories": "What projects are sorted into.",
     "auth": "Accounts, sessions and tokens.",
     "admin": "The review, users, categories and figures: for administrators.",
+    "webhooks": "What the service sends to the endpoints that its operator configures.",
     "system": "Around the service: health, metrics, this document, the feed.",
 }
 
