@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fuzz bench chaos fmt lock trial audit servers clean
+.PHONY: help run test check fuzz bench chaos fmt lint-api lock trial audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -12,6 +12,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 FUZZ_EXAMPLES ?= 2000
+API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -29,7 +30,7 @@ INSTALL = $(BIN)/python -m pip install --no-color --disable-pip-version-check --
 endif
 
 help: ## List these commands
-	@sed -n 's/^\([a-z]*\):.* ## /  make \1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.* ## /  make \1\t/p' Makefile
 	@echo "  HOST and PORT say where run listens, as in HOST=0.0.0.0; test takes PYTEST_ARGS, as in PYTEST_ARGS='-k vote'"
 
 run: export PREPARE_DATABASE = true
@@ -61,6 +62,14 @@ chaos: .venv/.test .venv/.compiled ## Kill, freeze and cut off what the service 
 fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
+
+lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs node; installs both into .venv/node)
+	@npm install --prefix .venv/node --silent --no-audit --no-fund --ignore-scripts $(API_LINTERS)
+	@echo 'extends: ["spectral:oas"]' >.venv/node/spectral.yaml
+	@.venv/node/node_modules/.bin/spectral lint docs/openapi.json -r .venv/node/spectral.yaml --fail-severity=warn
+	@REDOCLY_TELEMETRY=off .venv/node/node_modules/.bin/redocly lint docs/openapi.json --extends recommended --format json \
+	  2>/dev/null >.venv/node/redocly.json || true; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
+	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
 
 servers: ## Install what some tests need and no wheel carries: nginx and Chromium, by apt-get, as root
 	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \

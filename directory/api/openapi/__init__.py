@@ -6,7 +6,7 @@ import orjson
 from apispec import APISpec
 from flask import Flask, current_app
 
-from directory.api.openapi import answers, prose
+from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
 from directory.http.problem_details import MEDIA_TYPE
@@ -37,7 +37,11 @@ def document(app: Flask) -> dict[str, Any]:
         version=VERSION,
         openapi_version="3.1.0",
         plugins=[Plugin(taken=taken)],
-        info={"description": prose.INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}},
+        info={
+            "description": prose.INTRODUCTION,
+            "contact": {"name": "The operator of this directory"},
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
         servers=[{"url": "/", "description": "This service."}],
         tags=[{"name": name, "description": text} for name, text in prose.TAGS.items()],
     )
@@ -45,6 +49,7 @@ def document(app: Flask) -> dict[str, Any]:
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})
     made: dict[str, Any] = spec.to_dict()
+    webhooks.add(made)
     return made
 
 
@@ -63,12 +68,11 @@ def _operation(route: Route, spec: APISpec) -> dict[str, Any]:
         "operationId": route.id,
         "tags": [route.tag],
         "summary": route.summary,
+        "description": route.description,
         "parameters": route.parameters(),
         "responses": {**answers.successes(route), **_refusals(route, spec)},
         "security": route.security(),
     }
-    if route.description:
-        facts["description"] = route.description
     if body := route.body():
         facts["requestBody"] = body
     return facts

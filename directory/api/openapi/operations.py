@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from directory.api.docs import ASSETS
-from directory.api.openapi import prose
+from directory.api.openapi import examples, prose
 from directory.errors import PreconditionFailed
 from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import READS, Operation
@@ -74,8 +74,8 @@ class Route:
 
     @property
     def description(self) -> str:
-        """The rest of the docstring."""
-        return self._docstring()[1]
+        """The rest of the docstring, and who may call."""
+        return "\n\n".join(part for part in (self._docstring()[1], prose.ACCESS[self.access]) if part)
 
     def _docstring(self) -> tuple[str, str]:
         summary, _, rest = (inspect.getdoc(self.view) or "").partition("\n\n")
@@ -94,13 +94,13 @@ class Route:
 
     def _path_parameter(self, name: str) -> dict[str, Any]:
         schema = PATH_SCHEMAS.get(name, ID_SCHEMA)
-        return {"in": "path", "name": name, "required": True, "schema": schema}
+        return {"in": "path", "name": name, "required": True, "schema": schema, "example": examples.PATHS[name]}
 
     def body(self) -> dict[str, Any] | None:
         """The body, None where none is foreseen."""
         if self.operation.body is NOTHING:
             return None
-        content = {"application/json": {"schema": self.operation.body}}
+        content = {"application/json": {"schema": self.operation.body, "example": examples.BODIES[self.id]}}
         return {"required": self.operation.body_required, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:

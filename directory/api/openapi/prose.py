@@ -35,9 +35,16 @@ TAGS = {
     "categories": "What projects are sorted into.",
     "auth": "Accounts, sessions and tokens.",
     "admin": "The review, users, categories and figures: for administrators.",
+    "webhooks": "What the service sends to the endpoints that its operator configures.",
     "system": "Around the service: health, metrics, this document, the feed.",
 }
 
+ACCESS = {
+    "public": "Needs no signing in.",
+    "member": "Needs a signed-in user.",
+    "owner": "Needs the project's owner or an administrator.",
+    "admin": "Needs an administrator.",
+}
 COOKIE = "A session, from register or login. In development it is called `directory`, for there is no TLS."
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."

@@ -1,0 +1,119 @@
+"""The events that the service sends, as the document's `webhooks` section tells them."""
+
+from typing import Any
+
+from directory.api.openapi import examples
+from directory.services.webhooks.formats import NAMES
+from directory.services.webhooks.outbox import ACTORS, PUBLIC_FIELDS
+
+WITH_REASON = {"project.rejected", "project.unpublished"}
+TEST = "webhook.test"
+TEST_PROJECT = {
+    "id": None,
+    "slug": "a-test",
+    "title": "A test",
+    "tagline": "If you can read this, the webhook works.",
+    "url": "https://example.org/",
+    "category": {"slug": "test", "name": "Test"},
+    "owner": {"id": None, "username": "nobody"},
+}
+HEADERS = {
+    "webhook-id": ("The notification's id; every try and every redelivery has the same.", "msg_3f1c9a5b7d2e4f60"),
+    "webhook-timestamp": ("When this try was sent, in seconds since 1970.", "1795444200"),
+    "webhook-signature": (
+        (
+            "One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces "
+            "(Standard Webhooks 1.0). Missing where the endpoint has no secret."
+        ),
+        "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+    ),
+}
+ANSWERS = {
+    "2XX": {"description": "The notification is delivered."},
+    "410": {"description": "The service gives the notification up at once."},
+    "default": {"description": "The service tries again, by its schedule."},
+}
+
+
+def add(document: dict[str, Any]) -> None:
+    """Add the `webhooks` section, and the schema of a project as the events carry it."""
+    schemas = document["components"]["schemas"]
+    members = schemas["Project"]["properties"]
+    # What a webhook sends is a request's body, in which no member may be read-only.
+    public = {name: {k: v for k, v in members[name].items() if k != "readOnly"} for name in PUBLIC_FIELDS}
+    schemas["WebhookProject"] = {
+        "description": "A project as the public sees it, at the time of the event.",
+        "type": "object",
+        "required": list(PUBLIC_FIELDS),
+        "properties": public,
+    }
+    document["webhooks"] = {event: {"post": _operation(event)} for event in NAMES}
+
+
+def _operation(event: str) -> dict[str, Any]:
+    first, *rest = event.replace("_", ".").split(".")
+    content = {"schema": _schema(event), "example": _example(event)}
+    return {
+        "operationId": "on" + "".join(word.title() for word in (first, *rest)),
+        "tags": ["webhooks"],
+        "summary": NAMES[event],
+        "description": f"The service sends `{event}` to each endpoint that asks for it, in the format `standard`."
+        if event != TEST
+        else "`flask webhooks send-test` sends it, to try an endpoint. No project of this kind exists.",
+        "security": [],
+        "parameters": [_header(name, *facts) for name, facts in HEADERS.items()],
+        "requestBody": {"required": True, "content": {"application/json": content}},
+        "responses": ANSWERS,
+    }
+
+
+def _header(name: str, description: str, example: str) -> dict[str, Any]:
+    return {
+        "in": "header",
+        "name": name,
+        "required": name != "webhook-signature",
+        "description": description,
+        "schema": {"type": "string"},
+        "example": example,
+    }
+
+
+def _schema(event: str) -> dict[str, Any]:
+    """The payload's schema."""
+    data: dict[str, Any] = {"project": {"$ref": "#/components/schemas/WebhookProject"}}
+    if event == TEST:
+        data = {"project": {"type": "object", "required": list(TEST_PROJECT), "properties": _loosely(TEST_PROJECT)}}
+    else:
+        data[ACTORS[event]] = {
+            "description": "The user that caused the event; null where the operator's command line did.",
+            "anyOf": [{"$ref": "#/components/schemas/UserRef"}, {"type": "null"}],
+        }
+    required = list(data)
+    if event in WITH_REASON:
+        data["reason"] = {"type": "string", "description": "Missing where no reason was given."}
+    members = {
+        "type": {"const": event},
+        "timestamp": {"type": "string", "format": "date-time"},
+        "data": {"type": "object", "required": required, "properties": data},
+    }
+    return {"type": "object", "required": list(members), "properties": members}
+
+
+def _loosely(example: dict[str, Any]) -> dict[str, Any]:
+    kinds = {str: "string", dict: "object", type(None): "null"}
+    return {name: {"type": kinds[type(value)]} for name, value in example.items()}
+
+
+def _example(event: str) -> dict[str, Any]:
+    data: dict[str, Any] = {"project": TEST_PROJECT}
+    if event != TEST:
+        source = {
+            "project.approved": examples.APPROVED,
+            "project.rejected": examples.REJECTED,
+            "project.unpublished": examples.UNPUBLISHED,
+        }.get(event, examples.PENDING)
+        by = examples.ADA if event in ("project.submitted", "project.deleted") else examples.GRACE
+        data = {"project": {name: source[name] for name in PUBLIC_FIELDS}, ACTORS[event]: by}
+    if event in WITH_REASON:
+        data["reason"] = examples.REASON
+    return {"type": event, "timestamp": "2026-11-20T14:30:00.000000Z", "data": data}
