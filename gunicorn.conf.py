@@ -12,20 +12,20 @@ from ctypes import CDLL
 from gunicorn.glogging import Logger
 
 from config import load
-from directory import balance
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
 from directory.http.metrics import FOLDER_VARIABLE
 from directory.logs import JsonFormatter
 from directory.runtime import bootstrap, metrics_dir
 from directory.runtime.supervisor import Supervisor
+from directory.server import connections as balance
 
 settings = load()  # a value that makes no sense ends the start here, with one line
 
 wsgi_app = "wsgi:app"
 host = settings["HOST"]
 bind = f"[{host}]:{settings['PORT']}" if ":" in host else f"{host}:{settings['PORT']}"
-worker_class = "directory.worker.Worker"
+worker_class = "directory.server.worker.Worker"
 workers = settings["WEB_CONCURRENCY"]
 threads = settings["THREADS"]
 preload_app = True

@@ -7,12 +7,13 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, logs
-from directory.api import admin, auth, categories, projects, system, wire
+from directory.api import admin, auth, categories, projects, system
 from directory.cache import middleware
 from directory.cache.validator import Guard
 from directory.db import deadline, transactions
 from directory.extensions import db, migrate
 from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
+from directory.server import wire
 from directory.services import health
 from directory.services.webhooks.outbox import Endpoint
 

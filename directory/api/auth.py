@@ -34,7 +34,7 @@ from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
 from directory.http.request_body import receive
-from directory.seats import aside
+from directory.server.thread_pool import aside
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.passwords import AT_ONCE
 

@@ -20,7 +20,7 @@ from directory.cache.routes import ReadById, Reads
 from directory.cache.store import Kept
 from directory.cache.validator import Basis, Guard, Moment
 from directory.http import endpoint, hooks
-from directory.plain import Plain, are_tags
+from directory.server.request_reader import Plain, are_tags
 
 CAPACITY = 6 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from directory.plain import OPAQUE, Plain
+from directory.server.request_reader import OPAQUE, Plain
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 

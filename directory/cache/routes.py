@@ -8,7 +8,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 
 from directory.http.converters import ID
-from directory.plain import Plain
+from directory.server.request_reader import Plain
 
 ONE_BY_ID = re.compile(r"([^<]*)/<id:\w+>")
 

@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory import greenlets
 from directory.db import deadline
 from directory.db.errors import state_of
 from directory.errors import Unavailable
+from directory.server import greenlets
 
 log = logging.getLogger(__name__)
 Item = TypeVar("Item")

@@ -19,7 +19,7 @@ from directory.extensions import db
 from directory.http import endpoint
 from directory.http.serialization import compiled
 from directory.models import Project
-from directory.plain import Bare, Plain
+from directory.server.request_reader import Bare, Plain
 from directory.services.catalog import queries
 from tests.conftest import Database, Statements
 from tests.support.factories import Api, World, lane_of

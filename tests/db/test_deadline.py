@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from directory.cache import validator
 from directory.db import deadline
 from directory.extensions import db
-from directory.plain import Bare, Plain
+from directory.server.request_reader import Bare, Plain
 from tests.conftest import Database, build
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World

@@ -16,8 +16,8 @@ from directory.db import deadline
 from directory.db.group_commit import Combined
 from directory.errors import Unavailable
 from directory.extensions import db
-from directory.seats import Seats
-from tests.greenlets import gather
+from directory.server.thread_pool import Seats
+from tests.support.greenlets import gather
 from tests.support.waiting import until
 
 WITHIN = 30.0

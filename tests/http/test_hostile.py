@@ -10,7 +10,7 @@ import pytest
 from marshmallow import fields
 from werkzeug.urls import iri_to_uri
 
-from directory.plain import Plain
+from directory.server.request_reader import Plain
 from tests.http.test_request_body import chunked
 from tests.support.factories import Api
 from tests.support.routes import Targets, operation, routes, unsafe
@@ -187,7 +187,7 @@ class Nobody:
 
     def failed(self, caplog):
         """What went wrong with a look for many, which is no answer to any of them, but said."""
-        return [record.reason for record in caplog.records if record.name == "directory.api.wire"]
+        return [record.reason for record in caplog.records if record.name == "directory.server.wire"]
 
     def complaints(self, path):
         """What is wrong with the answers: made at once, made in a thread or by the application, and given again."""
@@ -205,7 +205,7 @@ class Nobody:
 
 def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_application_either(app, targets, caplog):
     nobody, wrong = Nobody(app), []
-    with caplog.at_level(logging.INFO, "directory.api.wire"):
+    with caplog.at_level(logging.INFO, "directory.server.wire"):
         for route in routes(app):
             if route.method == "GET":
                 path, _project = targets.path(route.rule)
@@ -218,7 +218,7 @@ def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_ap
 
 def test_an_impossible_id_is_404_to_nobody_before_the_application_too(app, targets, caplog):
     nobody, wrong = Nobody(app), []
-    with caplog.at_level(logging.INFO, "directory.api.wire"):
+    with caplog.at_level(logging.INFO, "directory.server.wire"):
         for route in routes(app):
             if route.method == "GET" and "<id:" in route.rule:
                 start, end = route.rule.partition("<")[0], route.rule.partition(">")[2]

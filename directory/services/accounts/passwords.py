@@ -16,7 +16,7 @@ from pathlib import Path
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from directory.seats import aside
+from directory.server.thread_pool import aside
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from directory.crowd import HOLD, MOST, PAUSE, Crowd
+from directory.server.crowd import HOLD, MOST, PAUSE, Crowd
 
 
 @pytest.fixture

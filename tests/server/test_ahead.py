@@ -11,20 +11,20 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, text
 
-from directory.api.wire import Quickest, Wire
 from directory.db.lookup import LookUp
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import authentication
 from directory.http.metrics import VOTES
 from directory.models import Token
-from directory.plain import Bare
+from directory.server.request_reader import Bare
+from directory.server.wire import Quickest, Wire
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, Database, Statements
+from tests.server.test_fast_path import Line
 from tests.support.factories import World
 from tests.support.serving import Serving, serving
-from tests.test_express import Line
 
 SERVER = {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "REMOTE_ADDR": "192.0.2.1", "wsgi.errors": None}
 

@@ -10,9 +10,9 @@ from typing import Any
 from gunicorn.workers.gthread import TConn
 
 from directory.db import deadline
-from directory.express import Served
-from directory.gathering import GatheringWorker
-from directory.seats import Seats
+from directory.server.fast_path import Served
+from directory.server.thread_pool import Seats
+from directory.server.vote_batching import GatheringWorker
 
 LINGER = 2.0  # seconds for a client to read its answer and to hang up
 LINGERING = 500  # connections at most

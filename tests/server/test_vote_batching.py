@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from gunicorn.workers.gthread import ThreadWorker
 
-from directory import gathering, greenlets
-from directory.gathering import GatheringWorker
-from tests.test_express import DELETE, VOTE, Loop
+from directory.server import greenlets
+from directory.server import vote_batching as gathering
+from directory.server.vote_batching import GatheringWorker
+from tests.server.test_fast_path import DELETE, VOTE, Loop
 
 END = b"A: b\r\n\r\nbody"
 

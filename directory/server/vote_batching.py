@@ -7,10 +7,10 @@ from typing import Any
 
 from gunicorn.workers.gthread import TConn
 
-from directory import greenlets
 from directory.cache.validator import SLOW
-from directory.crowd import Crowd
-from directory.express import Asked, ExpressWorker, Served
+from directory.server import greenlets
+from directory.server.crowd import Crowd
+from directory.server.fast_path import Asked, ExpressWorker, Served
 
 Ended = list[tuple[TConn, Any]]  # connections, each with the answer to its request or the error that came of it
 

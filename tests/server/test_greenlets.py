@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from directory import greenlets
 from directory.db import deadline
-from directory.seats import Seats
+from directory.server import greenlets
+from directory.server.thread_pool import Seats
 from tests.support.waiting import until
 
 WITHIN = 30.0

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory.cache.middleware import PERSONAL
-from directory.express import _ends
-from directory.plain import LONGEST, Bare, Plain, recognise
+from directory.server.fast_path import _ends
+from directory.server.request_reader import LONGEST, Bare, Plain, recognise
 
 LIST = b"GET /api/projects?page=2 HTTP/1.1\r\n"
 HOST = b"Host: x\r\n"

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from directory import seats
 from directory.db import deadline
+from directory.server import thread_pool as seats
 
 Item = TypeVar("Item")
 T = TypeVar("T")

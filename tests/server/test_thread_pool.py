@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from directory.seats import Seats, aside, by_another, leave
+from directory.server.thread_pool import Seats, aside, by_another, leave
 from tests.support.waiting import until
 
 WITHIN = 30.0

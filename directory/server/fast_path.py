@@ -13,8 +13,8 @@ from gunicorn.workers.gthread import TConn
 
 from directory.cache.validator import SLOW
 from directory.db import deadline as patience
-from directory.drain import DrainingWorker
-from directory.plain import LONGEST, Bare, Plain
+from directory.server.drain import DrainingWorker
+from directory.server.request_reader import LONGEST, Bare, Plain
 
 FIRST = 5.0  # seconds for the first byte of a new connection
 

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 from gunicorn.workers.gthread import ThreadWorker
 
-from directory.api.wire import Sent
-from directory.crowd import Crowd
 from directory.db import deadline
-from directory.express import ExpressWorker
 from directory.extensions import db
-from directory.plain import Bare, Plain
+from directory.server.crowd import Crowd
+from directory.server.fast_path import ExpressWorker
+from directory.server.request_reader import Bare, Plain
+from directory.server.wire import Sent
 from tests.conftest import ENVIRONMENT, Database, build
 from tests.support.factories import World
 from tests.support.serving import Serving, serving

@@ -11,8 +11,8 @@ import psutil
 import pytest
 from gunicorn.workers.gthread import ThreadWorker
 
-from directory import balance
-from directory.balance import BalancingWorker
+from directory.server import connections as balance
+from directory.server.connections import BalancingWorker
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.serving import Serving, serving
 

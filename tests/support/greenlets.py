@@ -5,8 +5,8 @@ from typing import Any
 
 from flask import Flask
 
-from directory import greenlets
 from directory.db import deadline
+from directory.server import greenlets
 
 
 def gather(app: Flask, *works: Callable[[], Any], seconds: list[float] | None = None) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import socket
 
-from directory.balance import BalancingWorker
+from directory.server.connections import BalancingWorker
 
 
 class DrainingWorker(BalancingWorker):

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from gunicorn.workers.gthread import ThreadWorker
 
-from directory import express
-from directory.api.wire import Wire
-from directory.express import ExpressWorker
-from directory.plain import Bare
-from tests.test_express import DELETE, GET, Loop
+from directory.server import fast_path as express
+from directory.server.fast_path import ExpressWorker
+from directory.server.request_reader import Bare
+from directory.server.wire import Wire
+from tests.server.test_fast_path import DELETE, GET, Loop
 
 
 class Body(list[bytes]):

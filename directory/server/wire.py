@@ -15,7 +15,7 @@ from directory.cache.response import STATUSES, Answer, joined
 from directory.cache.validator import SLOW
 from directory.db import deadline
 from directory.http import authentication, hooks
-from directory.plain import Bare, Plain, recognise
+from directory.server.request_reader import Bare, Plain, recognise
 from directory.services.accounts import sessions
 
 log = logging.getLogger(__name__)

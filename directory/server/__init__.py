@@ -1,0 +1,1 @@
+"""gunicorn's threaded worker, with simple requests read and answered in its event loop."""
