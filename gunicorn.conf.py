@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from ctypes import CDLL
 
+import gunicorn
 from gunicorn.glogging import Logger
 
 from config import load
@@ -18,14 +19,15 @@ from directory.http.metrics import FOLDER_VARIABLE
 from directory.logs import JsonFormatter
 from directory.runtime import bootstrap, metrics_dir
 from directory.runtime.supervisor import Supervisor
-from directory.server import connections as balance
+from directory.server import connection_balancing, is_tested
+from directory.server import worker_class as worker_class_for
 
 settings = load()  # a value that makes no sense ends the start here, with one line
 
 wsgi_app = "wsgi:app"
 host = settings["HOST"]
 bind = f"[{host}]:{settings['PORT']}" if ":" in host else f"{host}:{settings['PORT']}"
-worker_class = "directory.server.worker.Worker"
+worker_class = worker_class_for(settings["SERVER_WORKER"])
 workers = settings["WEB_CONCURRENCY"]
 threads = settings["THREADS"]
 preload_app = True
@@ -78,6 +80,8 @@ DELIVERER = (*bootstrap.FLASK, "webhooks", "work", "--until-eof")
 
 def on_starting(server):
     """Have the database ready, and keep the deliverer with the server: a reload reads this file anew and forgets it."""
+    if settings["SERVER_WORKER"] == "loop" and not is_tested():
+        server.log.warning("gunicorn %s is not tested with our worker: its own gthread serves", gunicorn.__version__)
     if settings["PREPARE_DATABASE"]:
         bootstrap.prepare(server.app.wsgi())
     server.deliverer = None
@@ -112,7 +116,7 @@ def worker_exit(server, worker):
 
 def child_exit(server, worker):
     """Forget what a worker that is gone held, and what it had measured of itself."""
-    balance.forget(worker.age)
+    connection_balancing.forget(worker.age)
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 

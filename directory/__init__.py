@@ -13,7 +13,6 @@ from directory.cache.validator import Guard
 from directory.db import deadline, transactions
 from directory.extensions import db, migrate
 from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
-from directory.server import wire
 from directory.services import health
 from directory.services.webhooks.outbox import Endpoint
 
@@ -43,7 +42,6 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     cli.init_app(app)
     with app.app_context():
         middleware.init_app(app, Guard(db.engine))
-        wire.init_app(app)
     app.wsgi_app = deadline.Bounded(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]

@@ -19,6 +19,7 @@ from directory.api.schemas.accounts import (
     UserOutput,
 )
 from directory.db import deadline
+from directory.db.slots import given_back
 from directory.db.transactions import transaction
 from directory.errors import (
     AccountSuspended,
@@ -34,7 +35,6 @@ from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
 from directory.http.request_body import receive
-from directory.server.thread_pool import aside
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.passwords import AT_ONCE
 
@@ -46,9 +46,9 @@ _door = BoundedSemaphore(DOOR)
 
 
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let in as many callers as is of use, each with his body; the others wait aside, before they have cost anything.
+    """Let in as many callers as can be of use; the others wait without a slot, before they have cost anything.
 
-    Nobody's body is waited for who is over the limit. Raises Unavailable where it takes all of a request's time.
+    The rate limit is checked before the body is read. Raises Unavailable where the wait takes all of the deadline.
     """
 
     @wraps(view)
@@ -66,7 +66,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _let_in() -> bool:
-    with aside():
+    with given_back():
         return _door.acquire(timeout=deadline.left(deadline.SECONDS))
 
 

@@ -15,18 +15,17 @@ from typing import Any
 
 from flask import Flask, g
 
+from directory.cache.key import PERSONAL, CacheableRequest, is_valid
 from directory.cache.response import STATUSES, Answer, Headers, joined, public_answer
 from directory.cache.routes import ReadById, Reads
 from directory.cache.store import Kept
 from directory.cache.validator import Basis, Guard, Moment
 from directory.http import endpoint, hooks
-from directory.server.request_reader import Plain, are_tags
 
 CAPACITY = 6 * 2**20  # bytes of answers kept by a process
 DASHBOARDS = 2**20  # bytes of dashboards
 OVERHEAD = 800  # bytes that an entry takes beside its body
-# A request with any of these may get another answer than the next one.
-PERSONAL = ("HTTP_AUTHORIZATION", "HTTP_COOKIE", "HTTP_ORIGIN", "HTTP_IF_MATCH", "HTTP_RANGE")
+_PERSONAL = [f"HTTP_{name.upper().replace('-', '_')}" for name in PERSONAL]
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -50,7 +49,7 @@ class Lane:
         """Answer a request."""
         if environ["REQUEST_METHOD"] != "GET" or not environ["PATH_INFO"].startswith("/api/"):
             return self._app(environ, start_response)
-        if any(name in environ for name in PERSONAL) or not are_tags(environ.get("HTTP_IF_NONE_MATCH")):
+        if any(name in environ for name in _PERSONAL) or not is_valid(environ.get("HTTP_IF_NONE_MATCH")):
             return self._app(environ, start_response)
         began = time.perf_counter()
         plain = _plain(environ)
@@ -66,7 +65,7 @@ class Lane:
             return self._passed(environ, start_response, plain)
         return self._give(answer, plain, start_response, began)
 
-    def find(self, plain: Plain) -> Answer | None:
+    def find(self, plain: CacheableRequest) -> Answer | None:
         """An answer kept or made; None where it is the application's to give. Raises whatever the making raises."""
         key = plain.address
         known = key in self.kept
@@ -81,7 +80,7 @@ class Lane:
             self._keep(key, moment, answer, basis)
         return answer
 
-    def find_together(self, plains: list[Plain]) -> list[Answer | None]:
+    def find_together(self, plains: list[CacheableRequest]) -> list[Answer | None]:
         """Answers that are made by one short look for all of them; None for each that takes more.
 
         They are not kept: to know that one still holds takes a look as well, and lists need the room more.
@@ -102,23 +101,25 @@ class Lane:
                     answers[place] = self._answer(made, plains[place], read.rule)
         return answers
 
-    def is_quick(self, plain: Plain) -> bool:
+    def is_quick(self, plain: CacheableRequest) -> bool:
         """Whether it may be answered at once: an answer is kept, which may not hold, or takes a short look to make."""
         return plain.address in self.kept or self._reads.by_id(plain) is not None
 
-    def note(self, answer: Answer, plain: Plain, status: int, began: float) -> None:
+    def note(self, answer: Answer, plain: CacheableRequest, status: int, began: float) -> None:
         """Log and count a request; `began` is of time.perf_counter()."""
         hooks.log_request("GET", plain.path, status, began, request_id=plain.request_id, user_id=None)
         if self._count is not None:
             self._count("GET", answer.route, status, time.perf_counter() - began)
 
-    def _give(self, answer: Answer, plain: Plain, start_response: StartResponse, began: float) -> Iterable[bytes]:
+    def _give(
+        self, answer: Answer, plain: CacheableRequest, start_response: StartResponse, began: float
+    ) -> Iterable[bytes]:
         status, own, body = answer.to(plain)
         start_response(STATUSES[status], [*own, *answer.shared])
         self.note(answer, plain, status, began)
         return [body] if body else []
 
-    def _made(self, plain: Plain) -> tuple[Answer, Basis | None] | None:
+    def _made(self, plain: CacheableRequest) -> tuple[Answer, Basis | None] | None:
         """The answer of a route that can be asked without Flask, and its basis; None where the path has none."""
         read = self._reads.find(plain)
         if read is None:
@@ -129,13 +130,13 @@ class Lane:
             made = endpoint.read(view.operation, view.view, plain.path, read.arguments, query_string)
         return self._answer(made, plain, read.rule), made.basis
 
-    def _answer(self, made: endpoint.Made, plain: Plain, route: str) -> Answer:
+    def _answer(self, made: endpoint.Made, plain: CacheableRequest, route: str) -> Answer:
         etag = f'"{made.etag}"'
         own, shared = [*made.headers.items(), ("ETag", etag)], self._shared[plain.scheme == "https"]
         # A copy, because what the encoder gives holds on to all of the buffer that it was written into.
         return Answer("application/json", own, shared, etag, bytes(memoryview(made.body)), route)
 
-    def _passed(self, environ: Environ, start_response: StartResponse, plain: Plain) -> Iterable[bytes]:
+    def _passed(self, environ: Environ, start_response: StartResponse, plain: CacheableRequest) -> Iterable[bytes]:
         """Let the application answer, and keep the answer if it is public."""
         moment = self.guard.latest
         if moment is None:
@@ -172,11 +173,11 @@ def _length(key: tuple[str, ...], answer: Answer) -> int:
     return sum(map(len, key)) + sum(len(value) for _, value in answer.own)
 
 
-def _plain(environ: Environ) -> Plain:
+def _plain(environ: Environ) -> CacheableRequest:
     """The request, under an id of its own."""
     request_id = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
-    return Plain(environ["wsgi.url_scheme"], path, query, request_id, environ.get("HTTP_IF_NONE_MATCH"))
+    return CacheableRequest(environ["wsgi.url_scheme"], path, query, request_id, environ.get("HTTP_IF_NONE_MATCH"))
 
 
 def init_app(app: Flask, guard: Guard) -> None:

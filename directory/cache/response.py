@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from directory.server.request_reader import OPAQUE, Plain
+from directory.cache.key import OPAQUE, CacheableRequest
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 
@@ -20,7 +20,7 @@ class Answer(NamedTuple):
     body: bytes
     route: str
 
-    def to(self, plain: Plain) -> tuple[int, Headers, bytes]:
+    def to(self, plain: CacheableRequest) -> tuple[int, Headers, bytes]:
         """The status, the headers that it does not share, and the body, as a caller is to get them.
 
         Who has it gets 304, without the headers of the content; and each gets the id of the request.
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
             return 304, own, b""
         return 200, [("Content-Type", self.media_type), ("Content-Length", str(len(self.body))), *own], self.body
 
-    def _is_had(self, plain: Plain) -> bool:
+    def _is_had(self, plain: CacheableRequest) -> bool:
         """Whether the caller has the answer: weak comparison, RFC 9110 section 13.1.2."""
         if plain.if_none_match is None:
             return False

@@ -1,4 +1,4 @@
-"""Plain reads: which operation the path of an anonymous read asks for, told without a request of Flask's."""
+"""CacheableRequest reads: which operation the path of an anonymous read asks for, told without a request of Flask's."""
 
 import re
 from typing import Any, NamedTuple
@@ -7,8 +7,8 @@ from flask import Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 
+from directory.cache.key import CacheableRequest
 from directory.http.converters import ID
-from directory.server.request_reader import Plain
 
 ONE_BY_ID = re.compile(r"([^<]*)/<id:\w+>")
 
@@ -42,7 +42,7 @@ class Reads:
             if view is not None and view.operation.together is not None:
                 self._by_id[_before_id(rule)] = rule.rule, view
 
-    def find(self, plain: Plain) -> Read | None:
+    def find(self, plain: CacheableRequest) -> Read | None:
         """The read that is asked for; None where the path names no such."""
         try:
             rule, arguments = self._paths.match(plain.path, method="GET", return_rule=True)
@@ -51,7 +51,7 @@ class Reads:
         view = self._views.get(rule.endpoint)
         return None if view is None else Read(rule.rule, view, dict(arguments))
 
-    def by_id(self, plain: Plain) -> ReadById | None:
+    def by_id(self, plain: CacheableRequest) -> ReadById | None:
         """The read of one thing and of no more that is asked for: `find` in a fifth of its time; None for any other."""
         before, _, number = plain.path.rpartition("/")
         found = self._by_id.get(before)

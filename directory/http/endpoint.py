@@ -44,7 +44,9 @@ class Operation:
     transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
     the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
     would give several anonymous callers, by the ids that their paths end with: by one short look, and None to whom it
-    would raise. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may;
+    would raise. A server may answer several requests for a `batched` route in one thread, so that their rules commit
+    together, and one for a `constant` route, whose answer never changes, without a thread. For the OpenAPI document
+    alone: `raises`, what the rule may refuse beyond what every route may;
     `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it may carry;
     `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
     """
@@ -59,6 +61,8 @@ class Operation:
     transactional: bool = True
     basis: Callable[[Any, dict[str, Any]], Basis | None] | None = None
     together: Callable[[list[int]], list[Any]] | None = None
+    batched: bool = False
+    constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
     optional_headers: tuple[str, ...] = ()

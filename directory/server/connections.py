@@ -1,90 +1,233 @@
-"""Shares connections evenly among the server's processes."""
+"""The clients' connections: read, written and closed by the event loop, so that a slow client costs a buffer alone.
 
-import errno
+All methods run in the event loop. A connection is in one state at a time: it is read from, until there is a request; or
+it is busy, while its request is answered; or it is written to; or it is being closed.
+"""
+
 import math
-import mmap
+import selectors
 import socket
 import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from gunicorn.workers.gthread import ThreadWorker
-
-SLOTS = 256  # more than there are processes at a time; each takes the place of its number
-YIELD = 0.005  # seconds for another process to take a connection, which may have to wait for a processor first
-CROWD = 16  # connections that it takes at once, at most, where nobody else comes for any
-LOOK = 0.001  # seconds until it looks whether the other has taken it: no less, for that is what epoll counts in
-FULL = 0.1  # seconds until there may be a file for one; gunicorn itself would end the process, with all that it serves
-
-# Made before there are workers, which have it in common: the connections of each and one more, 0 where there is none.
-_held = memoryview(mmap.mmap(-1, 4 * SLOTS)).cast("I")
-
-
-def forget(age: int) -> None:
-    """A worker has ended: nobody shall wait for it to take its share. `age` is the number that gunicorn gave it."""
-    _held[age % SLOTS] = 0
+from directory.server.request_buffer import RequestBuffer
+from directory.server.tuning import (
+    DRAIN_MAX,
+    FIRST_BYTE_SECONDS,
+    LINGER_SECONDS,
+    LINGERING_MAX,
+    RECEIVE,
+    SEND_SECONDS,
+    STOP_SECONDS,
+)
 
 
-class BalancingWorker(ThreadWorker):  # type: ignore[misc]
-    """Leaves a new connection to a process that has fewer, for a moment.
+class Connection:
+    """One client: what has come of its next request, and what it has not taken of its answer yet."""
 
-    All processes wait at one socket, and whoever wakes first takes what comes. Of sixteen connections one process of
-    two may so get fourteen, and a proxy keeps its connections: one core works, the other rests.
+    __slots__ = ("buffer", "client", "deadline", "drained", "is_read", "keep", "rest", "server", "sock", "unsent")
+
+    def __init__(self, sock: socket.socket, client: Any, server: Any) -> None:
+        self.sock, self.client, self.server = sock, client, server
+        self.buffer: RequestBuffer | None = None  # where a request has begun and is not answered
+        self.rest = b""  # what came behind a request
+        self.unsent: deque[memoryview] = deque()
+        self.keep = False  # whether it is kept when all of its answer is sent
+        self.is_read = False  # whether the loop waits for its next bytes
+        self.deadline = math.inf  # by time.monotonic()
+        self.drained = 0
+
+
+class Connections:
+    """All connections of the process.
+
+    `receive` is given what a client sent, b"" at its end; `expire` a connection whose request did not come in time.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._resume = 0.0  # when to look at new connections again, by time.monotonic()
-        self._owed = 0  # how many it takes next, for it has yielded in vain
+    def __init__(
+        self,
+        poller: selectors.BaseSelector,
+        keepalive: float,
+        receive: Callable[[Connection, bytes], None],
+        expire: Callable[[Connection], None],
+    ) -> None:
+        self._poller, self._keepalive, self._receive, self._expire = poller, keepalive, receive, expire
+        self.open: dict[Connection, None] = {}
+        self._closing: dict[Connection, None] = {}  # the oldest first
+        self._stops_at = math.inf
 
-    def accept(self, listener: socket.socket) -> None:
-        """Take who waits, or yield.
+    def __len__(self) -> int:
+        """The connections that are open, without those that are being closed."""
+        return len(self.open)
 
-        Where nobody else comes for a connection it takes twice as many each time: the others have their hands full, and
-        a crowd is at the door.
-        """
-        own = self._owed if time.monotonic() >= self._resume else 0
-        self._owed = 0
-        for taken in range(CROWD + 1):
-            if self.alive and taken >= own and self._is_ahead():
-                self._owed = min(2 * own or 1, CROWD)
-                self._rest(YIELD)
-                break
-            if not self._takes(listener) or (self.alive and self.nr_conns >= self.worker_connections):
-                break
-        self._tell()
+    @property
+    def are_closed(self) -> bool:
+        """Whether none is left."""
+        return not (self.open or self._closing)
 
-    def _takes(self, listener: socket.socket) -> bool:
-        """Take one connection; whether there was any."""
-        before = self.nr_conns
+    def add(self, sock: socket.socket, client: Any, server: Any) -> None:
+        """Take a new connection, and wait for its first byte."""
+        sock.setblocking(False)
+        connection = Connection(sock, client, server)
+        self.open[connection] = None
+        self._read(connection, FIRST_BYTE_SECONDS)
+
+    def pause(self, connection: Connection) -> None:
+        """Read nothing from it until its request is answered. It has no deadline then."""
+        connection.deadline = math.inf
+        if connection.is_read:
+            self._poller.unregister(connection.sock)
+            connection.is_read = False
+
+    def send(self, connection: Connection, parts: Sequence[bytes], *, keep: bool) -> None:
+        """Send an answer, and keep the connection or close it then. What the client does not take at once waits."""
+        if connection not in self.open:  # lost meanwhile
+            return
+        connection.keep, connection.buffer = keep, None
         try:
-            super().accept(listener)
-        except OSError as error:
-            if error.errno not in (errno.EMFILE, errno.ENFILE):
-                raise
-            self._rest(FULL)
-        return bool(self.nr_conns > before)
+            taken = connection.sock.sendmsg(parts)
+        except BlockingIOError:
+            taken = 0
+        except OSError:
+            self.lose(connection)
+            return
+        if taken < sum(map(len, parts)):
+            self._write_later(connection, parts, taken)
+        else:
+            self._end(connection)
 
-    def _rest(self, seconds: float) -> None:
-        """Take no connections for so long."""
-        self._resume = time.monotonic() + seconds
-        self.set_accept_enabled(False)
+    def send_now(self, connection: Connection, data: bytes) -> None:
+        """Send a few bytes before the answer, which go into the system's buffer or nowhere."""
+        with suppress(OSError):
+            connection.sock.send(data)
 
-    def set_accept_enabled(self, enabled: bool) -> None:
-        """Begin or cease to take connections; not before it is time again, or the other has taken its own."""
-        if not (enabled and time.monotonic() < self._resume and (self._is_ahead() or not self._owed)):
-            super().set_accept_enabled(enabled)
+    def close(self, connection: Connection) -> None:
+        """Close it when the client has read its answer and closes too: a reset would take the answer from it."""
+        del self.open[connection]
+        while len(self._closing) >= LINGERING_MAX:
+            self._hang_up(next(iter(self._closing)))
+        try:
+            connection.sock.shutdown(socket.SHUT_WR)
+            if not connection.is_read:
+                self._poller.register(connection.sock, selectors.EVENT_READ)
+            self._poller.modify(connection.sock, selectors.EVENT_READ, partial(self._drain, connection))
+        except (OSError, ValueError):  # the client has gone
+            self._forget(connection)
+            return
+        connection.deadline = time.monotonic() + LINGER_SECONDS
+        self._closing[connection] = None
 
-    def wait_for_and_dispatch_events(self, timeout: float) -> None:
-        """Do one turn of the loop."""
-        self._tell()
-        yields = self._owed and not self._accepting and time.monotonic() < self._resume
-        super().wait_for_and_dispatch_events(min(timeout, LOOK) if yields else timeout)
+    def lose(self, connection: Connection) -> None:
+        """Close it at once: the client has gone, or has said nothing."""
+        if self.open.pop(connection, self) is None:
+            self._forget(connection)
 
-    def _tell(self) -> None:
-        _held[self.age % SLOTS] = self.nr_conns + 1
+    def stop(self, now: float) -> None:
+        """Keep idle connections for a moment only: a request may be on its way."""
+        self._stops_at = now + STOP_SECONDS
+        for connection in self.open:
+            if connection.is_read and connection.buffer is None:
+                connection.deadline = min(connection.deadline, self._stops_at)
 
-    def _is_ahead(self) -> bool:
-        """Whether another has fewer connections."""
-        held = _held.tolist()
-        held[self.age % SLOTS] = 0
-        return bool(min(filter(None, held), default=math.inf) <= self.nr_conns)
+    def close_late(self, looked: float) -> None:
+        """Close what was late when its events were last looked at; something may have come since."""
+        for connection in [each for each in self._closing if each.deadline <= looked]:
+            self._hang_up(connection)
+        for connection in [each for each in self.open if each.deadline <= looked]:
+            if connection.buffer is not None:
+                self._expire(connection)
+            else:
+                self.lose(connection)
+
+    def close_all(self) -> None:
+        """Close what is left, at the end of the process."""
+        for connection in [*self.open, *self._closing]:
+            self._forget(connection)
+
+    def _read(self, connection: Connection, seconds: float) -> None:
+        connection.deadline = min(time.monotonic() + seconds, self._stops_at)
+        if connection.is_read:
+            return
+        try:
+            self._poller.register(connection.sock, selectors.EVENT_READ, partial(self._readable, connection))
+        except OSError:  # the system has no room for it
+            self.lose(connection)
+            return
+        connection.is_read = True
+
+    def _readable(self, connection: Connection, sock: socket.socket) -> None:
+        if connection not in self.open or not connection.is_read:  # closed or paused in this turn
+            return
+        try:
+            data = sock.recv(RECEIVE)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.lose(connection)
+            return
+        self._receive(connection, data)
+
+    def _write_later(self, connection: Connection, parts: Sequence[bytes], taken: int) -> None:
+        self.pause(connection)
+        connection.unsent.extend(map(memoryview, parts))
+        _skip(connection.unsent, taken)
+        connection.deadline = time.monotonic() + SEND_SECONDS
+        self._poller.register(connection.sock, selectors.EVENT_WRITE, partial(self._writable, connection))
+
+    def _writable(self, connection: Connection, sock: socket.socket) -> None:
+        if connection not in self.open:
+            return
+        try:
+            _skip(connection.unsent, sock.sendmsg([*connection.unsent][:8]))
+        except BlockingIOError:
+            return
+        except OSError:
+            self.lose(connection)
+            return
+        connection.deadline = time.monotonic() + SEND_SECONDS
+        if not connection.unsent:
+            self._poller.unregister(sock)
+            self._end(connection)
+
+    def _end(self, connection: Connection) -> None:
+        """Go on with a connection whose answer is sent."""
+        if not connection.keep:
+            self.close(connection)
+            return
+        self._read(connection, self._keepalive)
+        if connection.rest and connection in self.open:
+            rest, connection.rest = connection.rest, b""
+            self._receive(connection, rest)
+
+    def _drain(self, connection: Connection, sock: socket.socket) -> None:
+        if connection not in self._closing:
+            return
+        received = b""
+        with suppress(OSError):
+            received = sock.recv(DRAIN_MAX)
+        connection.drained += len(received)
+        if not received or connection.drained >= DRAIN_MAX:
+            self._hang_up(connection)
+
+    def _hang_up(self, connection: Connection) -> None:
+        del self._closing[connection]
+        self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        with suppress(OSError, KeyError, ValueError):
+            self._poller.unregister(connection.sock)
+        connection.unsent.clear()
+        with suppress(OSError):
+            connection.sock.close()
+
+
+def _skip(unsent: deque[memoryview], taken: int) -> None:
+    """Drop so many bytes from the front."""
+    while unsent and taken >= len(unsent[0]):
+        taken -= len(unsent.popleft())
+    if taken:
+        unsent[0] = unsent[0][taken:]

@@ -1,273 +1,213 @@
-"""gunicorn's worker with threads, which reads most requests itself and gives kept answers out of that very thread."""
+"""Responses as they are sent: made in the event loop where that takes no thread, or by the application in a thread.
 
-import os
-import selectors
-import socket
+The loop answers an anonymous read from the response cache, or by one statement for all the single rows that a turn of
+the loop asks for, and a route whose answer is constant. The application answers everything else.
+"""
+
+import logging
 import time
-from email.utils import formatdate
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gunicorn.http.wsgi import SERVER, base_environ
-from gunicorn.workers.gthread import TConn
+from flask import Flask
+from gunicorn.http.wsgi import base_environ
 
-from directory.cache.validator import SLOW
-from directory.db import deadline as patience
-from directory.server.drain import DrainingWorker
-from directory.server.request_reader import LONGEST, Bare, Plain
+from directory.cache.key import CacheableRequest
+from directory.cache.middleware import Lane
+from directory.cache.response import STATUSES, joined
+from directory.http import authentication, endpoint, hooks
+from directory.server.connections import Connection
+from directory.server.request_reader import ParsedRequest
+from directory.server.tuning import LOOK_SECONDS, REST_SECONDS, STALE_SECONDS
 
-FIRST = 5.0  # seconds for the first byte of a new connection
-
-
-class Asked(NamedTuple):
-    """A request that has been read."""
-
-    conn: TConn
-    head: bytes
-    request: Plain | Bare
-    began: float  # by time.perf_counter()
+log = logging.getLogger(__name__)
+BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
 
 
-class Served:
-    """What became of a connection: as much of a future as gunicorn looks at, for a future costs more to make."""
+@dataclass(eq=False, slots=True)
+class Asked:
+    """A request that was read, over which connection, and when: by time.perf_counter()."""
 
-    def __init__(self, keep: Any) -> None:
-        self.result = lambda: keep
-
-    def cancelled(self) -> bool:
-        """No."""
-        return False
+    connection: Connection
+    request: ParsedRequest
+    began: float
 
 
-class ExpressWorker(DrainingWorker):
-    """Looks into what comes over a connection before it hands that to a thread, and waits itself until something does.
+class Response(NamedTuple):
+    """The status, the header lines and the body of an answer; the server adds what belongs to the connection."""
 
-    A plain request to which an answer is kept needs no thread: for all of them that a turn of the loop brings, one look
-    at the database's moment tells which of the answers hold. Nor does one whose answer is made by a short look, which
-    again is one for all of a turn. For another plain one a thread makes the answer, which needs no environment and no
-    start_response. All of that costs twice what an answer does. To any other request without a body the application
-    answers in a thread, without gunicorn's parser and its response, and is told who asks: one look for all of a turn.
-    Whatever else there is goes on as if it had not been read, and so does what the lane leaves to the application.
-    """
+    status: bytes
+    headers: bytes
+    body: bytes
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._wire: Any = None
-        self._asked: list[Asked] = []
-        self._others: list[Asked] = []
-        self._base: dict[str, Any] = {}
-        self._looked = self._began = 0.0  # when the turn began, and when it had what it brought, by time.monotonic()
 
-    def run(self) -> None:
-        """Serve. Who mounts it below a path, keeps no connection alive, or has gunicorn do more, does without."""
-        more = self.cfg.is_ssl or self.cfg.http2_cleartext != "off" or self.cfg.secure_scheme_headers
-        if self.cfg.keepalive and not (more or os.environ.get("SCRIPT_NAME")):
-            self._wire = getattr(self.wsgi, "extensions", {}).get("wire")
-        self._base = {**base_environ(self.cfg), "wsgi.multithread": True}
-        super().run()
+class Application:
+    """The WSGI application, asked in a thread for requests that the server has read itself."""
 
-    def await_first(self, conn: TConn) -> None:
-        """Wait for what comes over a new connection. gunicorn itself has a thread wait for it, for five seconds.
+    def __init__(self, app: Callable[..., Iterable[bytes]], config: Any) -> None:
+        self._app = app
+        self._environ = {**base_environ(config), "wsgi.multithread": True}
 
-        Browsers open connections that they may need: a few of those kept everybody else waiting.
+    def respond(self, asked: Asked, known: Any = None) -> Response:
+        """The answer. `known` are credentials that were looked up since the request came.
+
+        Raises what escapes the application, and ValueError for a header that could be taken for several.
         """
-        conn.timeout = time.monotonic() + FIRST
-        try:
-            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
-        except OSError:  # the system has no room for it
-            self.nr_conns -= 1
-            conn.close()
-            return
-        self.pending_conns.append(conn)
+        given: list[Any] = []
 
-    def murder_pending(self) -> None:
-        """Close new connections over which nothing had come in time when they were last looked at.
+        def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
+            given[:] = status, headers
 
-        Something may have come since: the process may have been stopped for a while.
-        """
-        while self.pending_conns and (conn := self.pending_conns[0]).timeout <= self._looked:
-            self.pending_conns.popleft()
-            self._lose(conn)
+        body = joined(self._app(self._environ_of(asked, known), start))
+        status, headers = given
+        if not status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
+            headers = [*headers, ("Content-Length", str(len(body)))]
+        lines = _lines(headers)
+        if not lines.count(b"\r") == lines.count(b"\n") == len(headers):
+            raise ValueError("a header of the answer holds the end of a line")
+        return Response(status.encode(), lines, body)
 
-    def _cap_keepalive(self, deadline: float) -> None:
-        super()._cap_keepalive(deadline)
-        for conn in self.pending_conns:
-            conn.timeout = min(conn.timeout, deadline)
+    def _environ_of(self, asked: Asked, known: Any) -> dict[str, Any]:
+        connection = asked.connection
+        (client, client_port, *_), (server, port, *_) = connection.client, connection.server
+        environ = {
+            **self._environ, **asked.request.environ(), "gunicorn.socket": connection.sock, "REMOTE_ADDR": client,
+            "REMOTE_PORT": str(client_port), "SERVER_NAME": server, "SERVER_PORT": str(port),
+        }  # fmt: skip
+        if known is not None and time.perf_counter() - asked.began < STALE_SECONDS:
+            environ[authentication.KNOWN] = known
+        return environ
 
-    def on_pending_socket_readable(self, conn: TConn, client: socket.socket) -> None:
-        """Take what comes over a new connection, as if it had been kept alive."""
-        if self._wire is None or not self.alive:
-            super().on_pending_socket_readable(conn, client)
-            return
-        self.pending_conns.remove(conn)
-        conn.init()
-        client.setblocking(False)
-        conn.set_timeout()
-        self.keepalived_conns.append(conn)
-        self.poller.modify(client, selectors.EVENT_READ, partial(self.on_client_socket_readable, conn))
-        self.on_client_socket_readable(conn, client)
 
-    def on_client_socket_readable(self, conn: TConn, client: socket.socket) -> None:
-        """Take what comes over a connection."""
-        full = len(self.keepalived_conns) > self.max_keepalived  # then gunicorn closes this one when it is answered
-        if self._wire is None or not self.alive or self.nr + 1 >= self.max_requests or full:
-            super().on_client_socket_readable(conn, client)
-            return
-        began = time.perf_counter()
-        try:
-            head = client.recv(LONGEST)
-        except OSError:  # a thread will find out as well
-            head = b""
-        request = self._wire.asked(head)
-        if request is None or not isinstance(conn.server, tuple):  # a socket in the file system tells no addresses
-            conn.parser.unreader.unread(head)
-            super().on_client_socket_readable(conn, client)
-        elif isinstance(request, Bare):
-            self.take(Asked(conn, head, request, began))
-        elif self._wire.is_quick(request):
-            self._asked.append(Asked(conn, head, request, began))
-        else:
-            self._hand_on(Asked(conn, head, request, began))
+class FastPath:
+    """What the event loop answers itself. `submit` has a thread do something."""
 
-    def take(self, asked: Asked) -> None:
-        """Take a bare request: a thread answers it, after the look at who asks."""
-        self._others.append(asked)
+    def __init__(self, app: Flask, submit: Callable[[Callable[[], object]], object]) -> None:
+        self._constant = ConstantResponses(app)
+        lane = app.extensions.get("lane")
+        self._reads = None if lane is None else CachedReads(lane, submit)
 
-    def wait_for_and_dispatch_events(self, timeout: float) -> None:
-        """Do one turn of the loop, and answer what it brought."""
-        self._looked = time.monotonic()
-        if self.pending_conns:
-            timeout = min(timeout, max(0.0, self.pending_conns[0].timeout - self._looked))
-        super().wait_for_and_dispatch_events(timeout)
-        began = self._began = time.monotonic()
-        others, self._others = self._others, []
-        if others:
-            self._wire.look_ahead([each.request for each in others])
-        for each in others:
-            self._hand_on(each)
-        asked, self._asked = self._asked, []
-        answers: list[Any] = [None] * len(asked)
-        if asked and time.monotonic() < began + SLOW:
-            answers = self._wire.at_once([(each.request, each.began) for each in asked])
-        for each, sent in zip(asked, answers, strict=True):
-            if sent is None:
-                self._hand_on(each)
-            else:
-                self._send(each.conn, sent)
+    def may_answer(self, request: ParsedRequest) -> bool:
+        """Whether the loop may answer: an answer is cached (and may be stale), takes one row, or is constant."""
+        if request.read is None:
+            return False
+        return request.path in self._constant or (self._reads is not None and self._reads.may_answer(request.read))
 
-    def handle(self, conn: TConn) -> Any:
-        """Serve a request, or what is known of one, in a thread."""
-        asked, rest, failed = (vars(conn).pop(name, None) for name in ("asked", "rest", "failed"))
-        if failed is not None:
-            return self._fail(conn, failed)
-        if asked is not None:
+    def answer(self, asked: list[Asked]) -> list[Response | None]:
+        """The answers; None for each that a thread has to give."""
+        answers = [self._constant.answer(each) for each in asked]
+        left = [place for place, answer in enumerate(answers) if answer is None]
+        if left and self._reads is not None:
+            for place, answer in zip(left, self._reads.answer([asked[place] for place in left]), strict=True):
+                answers[place] = answer
+        return answers
+
+
+class CachedReads:
+    """The response cache, asked by the loop: the one place of the server that knows it."""
+
+    def __init__(self, lane: Lane, submit: Callable[[Callable[[], object]], object]) -> None:
+        self._lane, self._submit = lane, submit
+        self._rests_until = 0.0  # by time.monotonic()
+        self._connects = False
+
+    def may_answer(self, read: CacheableRequest) -> bool:
+        """Whether an answer is cached, or takes one row."""
+        return self._lane.is_quick(read)
+
+    def answer(self, asked: list[Asked]) -> list[Response | None]:
+        """The answers that the cache has or one statement gives. All of them share two looks at the database."""
+        began = time.monotonic()
+        if began < self._rests_until:
+            return [None] * len(asked)
+        if not self._lane.guard.is_open:
+            self._connect_later()
+            return [None] * len(asked)
+        answers = self._look([_read(each) for each in asked], began)
+        took = time.monotonic() - began
+        if took > LOOK_SECONDS or (took > LOOK_SECONDS / 4 and not any(answers)):
+            self._rests_until = time.monotonic() + REST_SECONDS
+        return [
+            None if answer is None else self._response(answer, _read(each), each.began)
+            for answer, each in zip(answers, asked, strict=True)
+        ]
+
+    def _look(self, reads: list[CacheableRequest], began: float) -> list[Any]:
+        cache = self._lane.kept
+        snapshot = self._lane.guard.at_once() if any(read.address in cache for read in reads) else None
+        answers = [None if snapshot is None else cache.get(read.address, snapshot) for read in reads]
+        left = [place for place, answer in enumerate(answers) if answer is None]
+        if left and time.monotonic() < began + LOOK_SECONDS / 4:
             try:
-                sent = self.answer(asked) if self.alive else None
+                made = self._lane.find_together([reads[place] for place in left])
             except Exception as error:
-                return self._fail(conn, error)
-            if sent is None:
-                return self._serve_whole(asked)
-            self.nr += 1
-            kept = _sent_all(conn, _parts(sent))
-            self._wire.prepare()
-            return kept
-        return super().handle(conn) if rest is None else _sent_all(conn, (rest,))
+                log.info("not answered in the loop", extra={"reason": type(error).__name__})
+                return answers
+            for place, answer in zip(left, made, strict=True):
+                answers[place] = answer
+        return answers
 
-    def _fail(self, conn: TConn, error: BaseException) -> bool:
-        """Answer in gunicorn's way what has failed."""
-        conn.sock.setblocking(True)
-        self.handle_error(None, conn.sock, conn.client, error)
-        return False
+    def _response(self, answer: Any, read: CacheableRequest, began: float) -> Response:
+        status, own, body = answer.to(read)
+        self._lane.note(answer, read, status, began)
+        return Response(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared), body)
 
-    def answer(self, asked: Asked) -> Any:
-        """The answer; None where it is the application's, asked in gunicorn's way. Raises whatever it raises."""
-        waited = time.perf_counter() - asked.began
-        patience.have_waited(waited)
-        if isinstance(asked.request, Bare):
-            return self._wire.whole(asked.request, {**self._base, **_ends(asked.conn)}, waited)
-        return self._wire.found(asked.request, asked.began)
+    def _connect_later(self) -> None:
+        """Have a thread open the connection that the loop looks over."""
+        if not self._connects:
+            self._connects = True
+            self._submit(self._connect)
 
-    def _serve_whole(self, asked: Asked) -> Any:
-        """Serve a request as if it had not been read."""
-        asked.conn.parser.unreader.unread(asked.head)
-        patience.have_waited(time.perf_counter() - asked.began)
+    def _connect(self) -> None:
         try:
-            return super().handle(asked.conn)
+            self._lane.guard.moment()
         finally:
-            self._wire.forget()
-
-    def _hand_on(self, asked: Asked) -> None:
-        """Have a thread answer."""
-        asked.conn.asked = asked
-        super().on_client_socket_readable(asked.conn, asked.conn.sock)
-
-    def _send(self, conn: TConn, sent: Any) -> None:
-        """Answer, and keep the connection. Who takes it slowly is a thread's to wait for."""
-        try:
-            complete = self.has_sent(conn, sent)
-        except OSError:
-            self.keepalived_conns.remove(conn)
-            self._lose(conn)
-            return
-        if not complete:
-            super().on_client_socket_readable(conn, conn.sock)
-            return
-        self.keepalived_conns.remove(conn)
-        conn.set_timeout()
-        self.keepalived_conns.append(conn)
-
-    def has_sent(self, conn: TConn, sent: Any) -> bool:
-        """Send as much of an answer as the client takes at once; whether that was all. Raises OSError if it is gone."""
-        self.nr += 1
-        parts = _parts(sent)
-        taken = _taken(conn, parts)
-        if taken == sum(map(len, parts)):
-            return True
-        conn.rest = b"".join(parts)[taken:]
-        return False
-
-    def _lose(self, conn: TConn) -> None:
-        self.poller.unregister(conn.sock)
-        self.nr_conns -= 1
-        conn.close()
+            self._connects = False
 
 
-def _ends(conn: TConn) -> dict[str, Any]:
-    """What a request's environment says of the connection."""
-    (client, client_port, *_), (server, port, *_) = conn.client, conn.server
-    return {
-        "REMOTE_ADDR": client, "REMOTE_PORT": str(client_port), "SERVER_NAME": server, "SERVER_PORT": str(port),
-        "gunicorn.socket": conn.sock,
-    }  # fmt: skip
+class ConstantResponses:
+    """The answers of the routes that say of themselves that theirs is constant (`constant` of their operation)."""
+
+    def __init__(self, app: Flask) -> None:
+        self._metrics = app.extensions.get("metrics")
+        self._vary = [("Vary", "Origin")] if app.config["CORS_ORIGINS"] else []
+        self._made: dict[str, endpoint.Made] = {}
+        for rule in app.url_map.iter_rules():
+            view: Any = app.view_functions[rule.endpoint]
+            if getattr(getattr(view, "operation", None), "constant", False):
+                self._made[rule.rule] = endpoint.made(view.view(), view.operation)
+
+    def __contains__(self, path: str) -> bool:
+        """Whether the path's answer is constant."""
+        return path in self._made
+
+    def answer(self, asked: Asked) -> Response | None:
+        """The answer; None where it is not constant."""
+        read = _read(asked)
+        made = self._made.get(read.path)
+        if made is None or read.query:
+            return None
+        body = made.body
+        headers = [
+            *made.headers.items(), ("Content-Type", "application/json"), ("Content-Length", str(len(body))),
+            ("X-Request-ID", read.request_id), *self._vary, *hooks.seals(read.scheme),
+        ]  # fmt: skip
+        hooks.log_request("GET", read.path, 200, asked.began, request_id=read.request_id, user_id=None)
+        if self._metrics is not None:
+            self._metrics.count("GET", read.path, 200, time.perf_counter() - asked.began)
+        return Response(b"200 OK", _lines(headers), body)
 
 
-def _taken(conn: TConn, parts: tuple[bytes, ...]) -> int:
-    """How many bytes the client takes at once. Raises OSError where it is gone."""
-    try:
-        return int(conn.sock.sendmsg(parts))
-    except BlockingIOError:
-        return 0
+def _read(asked: Asked) -> CacheableRequest:
+    """The read that a request is, where `FastPath.may_answer` said so."""
+    return asked.request.read  # type: ignore[return-value]
 
 
-def _sent_all(conn: TConn, parts: tuple[bytes, ...]) -> bool:
-    """Whether the client took it all; it is waited for."""
-    try:
-        rest = b"".join(parts)[_taken(conn, parts) :]
-        if rest:
-            conn.sock.setblocking(True)
-            conn.sock.sendall(rest)
-    except OSError:
-        return False
-    return True
+def _lines(headers: Iterable[tuple[str, str]]) -> bytes:
+    """The headers as they are sent."""
+    return "".join([f"{name}: {value}\r\n" for name, value in headers]).encode("latin-1")
 
 
-def _parts(sent: Any) -> tuple[bytes, ...]:
-    """An answer as it goes over the wire."""
-    return b"HTTP/1.1 ", sent.status, _greeting(int(time.time())), sent.lines, b"\r\n", sent.body
-
-
-@lru_cache(maxsize=1)
-def _greeting(second: int) -> bytes:
-    """What gunicorn begins its own headers with, in a second since the epoch."""
-    date = formatdate(second, usegmt=True)
-    return f"\r\nServer: {SERVER}\r\nDate: {date}\r\nConnection: keep-alive\r\n".encode("ascii")
+_shared_lines = lru_cache(maxsize=8)(_lines)
