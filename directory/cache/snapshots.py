@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from directory.db.statements import unprepare
 
 TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
-AT_ONCE = 0.2  # seconds at most, for who keeps others waiting meanwhile
+AT_ONCE = 0.05  # seconds at most that the server's event loop waits, in which other clients wait
 
 
 class Moved(NamedTuple):

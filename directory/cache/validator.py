@@ -11,9 +11,8 @@ from sqlalchemy import Engine
 from directory.cache.snapshots import AT_ONCE, TIMEOUT, Moved, Probe, probe
 from directory.db.statements import over
 
-BESIDE = 0.02  # seconds to wait for the read of another, which may find the database mute, for who keeps others waiting
-SLOW = 0.1  # seconds of looks after which he begins no other
-REST = 1.0  # seconds for which who keeps others waiting leaves a database alone that did not tell
+BESIDE = 0.02  # seconds that the event loop waits for a read already under way, which may find the database mute
+REST = 1.0  # seconds for which the event loop leaves a database alone that did not answer in time
 REMEMBERED = 2_000  # projects whose last vote is known, and twice that many votes at most
 
 

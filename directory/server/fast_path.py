@@ -85,24 +85,17 @@ class FastPath:
     """What the event loop answers itself. `submit` has a thread do something."""
 
     def __init__(self, app: Flask, submit: Callable[[Callable[[], object]], object]) -> None:
-        self._constant = ConstantResponses(app)
+        self.constant = ConstantResponses(app)
         lane = app.extensions.get("lane")
         self._reads = None if lane is None else CachedReads(lane, submit)
 
     def may_answer(self, request: ParsedRequest) -> bool:
-        """Whether the loop may answer: an answer is cached (and may be stale), takes one row, or is constant."""
-        if request.read is None:
-            return False
-        return request.path in self._constant or (self._reads is not None and self._reads.may_answer(request.read))
+        """Whether the loop may answer: an answer is cached (and may be stale), or takes one row."""
+        return request.read is not None and self._reads is not None and self._reads.may_answer(request.read)
 
     def answer(self, asked: list[Asked]) -> list[Response | None]:
         """The answers; None for each that a thread has to give."""
-        answers = [self._constant.answer(each) for each in asked]
-        left = [place for place, answer in enumerate(answers) if answer is None]
-        if left and self._reads is not None:
-            for place, answer in zip(left, self._reads.answer([asked[place] for place in left]), strict=True):
-                answers[place] = answer
-        return answers
+        return [None] * len(asked) if self._reads is None else self._reads.answer(asked)
 
 
 class CachedReads:
@@ -127,7 +120,7 @@ class CachedReads:
             return [None] * len(asked)
         answers = self._look([_read(each) for each in asked], began)
         took = time.monotonic() - began
-        if took > LOOK_SECONDS or (took > LOOK_SECONDS / 4 and not any(answers)):
+        if took > LOOK_SECONDS and not any(answers):
             self._rests_until = time.monotonic() + REST_SECONDS
         return [
             None if answer is None else self._response(answer, _read(each), each.began)
@@ -139,7 +132,7 @@ class CachedReads:
         snapshot = self._lane.guard.at_once() if any(read.address in cache for read in reads) else None
         answers = [None if snapshot is None else cache.get(read.address, snapshot) for read in reads]
         left = [place for place, answer in enumerate(answers) if answer is None]
-        if left and time.monotonic() < began + LOOK_SECONDS / 4:
+        if left and time.monotonic() < began + LOOK_SECONDS:
             try:
                 made = self._lane.find_together([reads[place] for place in left])
             except Exception as error:
@@ -179,15 +172,10 @@ class ConstantResponses:
             if getattr(getattr(view, "operation", None), "constant", False):
                 self._made[rule.rule] = endpoint.made(view.view(), view.operation)
 
-    def __contains__(self, path: str) -> bool:
-        """Whether the path's answer is constant."""
-        return path in self._made
-
     def answer(self, asked: Asked) -> Response | None:
         """The answer; None where it is not constant."""
-        read = _read(asked)
-        made = self._made.get(read.path)
-        if made is None or read.query:
+        read = asked.request.read
+        if read is None or read.query or (made := self._made.get(read.path)) is None:
             return None
         body = made.body
         headers = [

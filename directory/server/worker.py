@@ -85,7 +85,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """The setting that this loop does not know; None where there is none."""
         found = {
             "TLS": self.cfg.is_ssl, "HTTP/2": self.cfg.http2_cleartext != "off",
-            "protocol": self.cfg.protocol != "http", "keepalive = 0": not self.cfg.keepalive, "the PROXY protocol": self.cfg.proxy_protocol != "off",
+            "protocol": self.cfg.protocol != "http", "keepalive = 0": not self.cfg.keepalive,
+            "the PROXY protocol": self.cfg.proxy_protocol != "off",
         }  # fmt: skip
         return next((name for name, given in found.items() if given), None)
 
@@ -160,14 +161,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _dispatch(self, asked: Asked) -> None:
         """Have a request answered that was read: by the loop, in a batch, or alone."""
-        if self._fast.may_answer(asked.request):
+        if (constant := self._fast.constant.answer(asked)) is not None:
+            self._send(asked.connection, constant)
+        elif self._fast.may_answer(asked.request):
             self._asked.append(asked)
-            return
-        self.connections.pause(asked.connection)
-        if self._votes.routes.has(asked.request):
-            self._votes.window.add(asked)
         else:
-            self._hand_over(asked)
+            self.connections.pause(asked.connection)
+            (self._votes.window.add if self._votes.routes.has(asked.request) else self._hand_over)(asked)
 
     def _collect(self, connection: Connection, buffer: RequestBuffer, data: bytes) -> None:
         """Add to a request, and hand it to a thread when it is whole."""
@@ -178,7 +178,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             buffer.end()
         if buffer.is_whole:
             self.connections.pause(connection)
-            self.tpool.submit(partial(self._serve, connection, buffer, time.monotonic()))
+            serve = partial(self._serve, connection, buffer, time.monotonic())
+            if buffer.has_head:
+                self.tpool.submit(serve)
+            else:  # gunicorn refuses it, which takes no thread
+                serve()
         elif not data:
             self.connections.lose(connection)
         elif buffer.has_head and not had_head:
