@@ -1,153 +1,229 @@
-"""Connections are shared evenly among the processes, and a process that hangs keeps nobody waiting."""
+"""The loop's connections: a slow client costs a buffer, keeps no other waiting, and is let go in the end."""
 
-import signal
+import selectors
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
-from pathlib import Path
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
 
-import psutil
 import pytest
-from gunicorn.workers.gthread import ThreadWorker
 
-from directory.server import connections as balance
-from directory.server.connections import BalancingWorker
-from tests.conftest import ENVIRONMENT, Database
-from tests.support.serving import Serving, serving
+from directory.server import connections
+from directory.server.connections import Connection, Connections
+from directory.server.tuning import (
+    DRAIN_MAX,
+    FIRST_BYTE_SECONDS,
+    LINGER_SECONDS,
+    SEND_SECONDS,
+    STOP_SECONDS,
+)
 
-HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-CALLERS = 24
+KEEPALIVE = 5.0
+
+
+class Loop:
+    """A loop around connections; what is received is in `received`."""
+
+    def __init__(self) -> None:
+        self.poller = selectors.DefaultSelector()
+        self.received: list[tuple[Connection, bytes]] = []
+        self.expired: list[Connection] = []
+        self.connections = Connections(self.poller, KEEPALIVE, self._receive, self.expired.append)
+        self.sockets: list[socket.socket] = []
+
+    def _receive(self, connection: Connection, data: bytes) -> None:
+        self.received.append((connection, data))
+        if not data:
+            self.connections.lose(connection)
+
+    def client(self) -> tuple[socket.socket, Connection]:
+        """A client and its connection."""
+        ours, theirs = socket.socketpair()
+        theirs.settimeout(10)
+        self.sockets.append(theirs)
+        self.connections.add(ours, ("192.0.2.1", 5), ("x", 80))
+        return theirs, [*self.connections.open][-1]
+
+    def turn(self) -> None:
+        for key, _ in self.poller.select(0):
+            key.data(key.fileobj)
 
 
 @pytest.fixture
-def server(database: Database, tmp_path: Path) -> Iterator[Serving]:
-    settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "WEB_CONCURRENCY": "3", "RATELIMIT_ENABLED": "false"}
-    with serving(settings, tmp_path / "log") as served:
-        while sum(worker.num_threads() > 1 for worker in served.children()) < 3:
-            time.sleep(0.05)
-        time.sleep(1)  # from its threads to its first turn
-        yield served
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    yield loop
+    loop.connections.close_all()
+    for each in loop.sockets:
+        each.close()
+    loop.poller.close()
 
 
-def kept_open(server: Serving, stack: ExitStack, number: int) -> None:
-    """So many callers who are answered and stay."""
-    callers = [stack.enter_context(closing(called(server))) for _ in range(number)]
-    for caller in callers:
-        assert caller.recv(15) == b"HTTP/1.1 200 OK"
+def left(connection: Connection) -> float:
+    return connection.deadline - time.monotonic()
 
 
-def called(server: Serving) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
-    connection.sendall(HEALTH)
-    return connection
+def test_what_a_client_sends_is_received_and_its_connection_kept(loop: Loop) -> None:
+    client, connection = loop.client()
+    loop.turn()
+    assert loop.received == []
+    assert FIRST_BYTE_SECONDS - 1 < left(connection) <= FIRST_BYTE_SECONDS
+    for n in range(2):
+        client.sendall(b"hello")
+        loop.turn()
+        assert loop.received[n] == (connection, b"hello")
+        loop.connections.send(connection, (b"a", b"b"), keep=True)
+        assert client.recv(9) == b"ab"
+        assert KEEPALIVE - 1 < left(connection) <= KEEPALIVE
+    assert len(loop.connections) == 1
 
 
-def shares(server: Serving) -> list[int]:
-    """How many connections each process has."""
-    return sorted(
-        len([c for c in worker.net_connections("tcp4") if c.raddr and c.laddr.port == server.port])
-        for worker in server.children()
-    )
+def test_nothing_is_read_while_a_request_is_answered(loop: Loop) -> None:
+    client, connection = loop.client()
+    loop.connections.pause(connection)
+    loop.connections.pause(connection)
+    client.sendall(b"more")
+    loop.turn()
+    assert loop.received == []
+    loop.connections.close_late(time.monotonic() + 1000)
+    assert len(loop.connections) == 1, "it has no deadline"
+    loop.connections.send(connection, (b"answer",), keep=True)
+    loop.turn()
+    assert loop.received == [(connection, b"more")]
 
 
-def test_every_process_gets_its_share(server: Serving) -> None:
-    got: list[list[int]] = []
-    while not got or (got[-1][0] < CALLERS / 6 and len(got) < 5):  # the machine may be doing other things
-        with ExitStack() as stack:
-            kept_open(server, stack, CALLERS)
-            got.append(shares(server))
-        time.sleep(1)
-    assert sum(got[-1]) >= CALLERS
-    assert got[-1][0] >= CALLERS / 6, got  # half of what is fair
+def test_what_came_behind_a_request_is_received_when_its_answer_is_sent(loop: Loop) -> None:
+    client, connection = loop.client()
+    connection.rest = b"next"
+    loop.connections.send(connection, (b"answer",), keep=True)
+    assert client.recv(9) == b"answer"
+    assert loop.received == [(connection, b"next")]
+    assert connection.rest == b""
 
 
-def test_a_process_yields_until_another_has_taken_a_connection_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(balance, "YIELD", 60)
-    worker = BalancingWorker.__new__(BalancingWorker)
-    vars(worker).update(alive=True, age=1, nr_conns=1, sockets=[], _accepting=True, _owed=0, _resume=0.0)
-    balance._held[2] = 1  # none, and one more
-    try:
-        worker.accept(None)
-        worker.set_accept_enabled(True)
-        assert not worker._accepting
-        balance._held[2] = 2
-        worker.set_accept_enabled(True)
-        assert worker._accepting
-    finally:
-        balance.forget(2)
+def test_an_answer_that_is_taken_slowly_waits_in_the_loop(loop: Loop) -> None:
+    client, connection = loop.client()
+    body = bytes(range(256)) * 20_000
+    connection.rest = b"next"
+    loop.connections.send(connection, (b"head", body, b"end"), keep=True)
+    assert connection.unsent
+    assert SEND_SECONDS - 1 < left(connection) <= SEND_SECONDS
+    assert loop.received == []
+    taken = b""
+    while not taken.endswith(b"end"):
+        taken += client.recv(50_000)
+        loop.turn()
+    assert taken == b"head" + body + b"end"
+    assert loop.received == [(connection, b"next")]
 
 
-def test_who_yields_in_vain_takes_twice_as_many_each_time_until_another_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(balance, "YIELD", 60)
-    worker, waiting, taken = BalancingWorker.__new__(BalancingWorker), 100, []
-    vars(worker).update(
-        alive=True, age=1, nr_conns=1, sockets=[], _accepting=True, _owed=0, _resume=0.0, worker_connections=61
-    )
-
-    def accept(self: BalancingWorker, _listener: object) -> None:
-        nonlocal waiting
-        self.nr_conns, waiting = self.nr_conns + min(waiting, 1), max(waiting - 1, 0)
-
-    def turn(*, in_vain: bool) -> int:
-        before, worker._resume = worker.nr_conns, 0.0 if in_vain else worker._resume
-        worker._accepting = True
-        worker.accept(None)
-        taken.append(worker.nr_conns - before)
-        return taken[-1]
-
-    monkeypatch.setattr(ThreadWorker, "accept", accept)
-    balance._held[2] = 1  # none, and one more
-    try:
-        assert [turn(in_vain=True) for _ in range(7)] == [0, 1, 2, 4, 8, 16, 16]
-        balance._held[2] = 80
-        assert turn(in_vain=False) == 61 - 48, "no more than there is room for"
-        balance._held[2], worker.nr_conns, worker._owed = 1, 2, 16
-        assert turn(in_vain=False) == 0, "another has come: it is to have its share again"
-        assert turn(in_vain=True) == 1
-        balance._held[2], waiting = 80, 3
-        assert turn(in_vain=False) == 3
-        assert not worker._owed
-    finally:
-        balance.forget(1)
-        balance.forget(2)
+def test_a_client_that_takes_nothing_is_let_go(loop: Loop) -> None:
+    _, connection = loop.client()
+    loop.connections.send(connection, (b"x" * 5_000_000,), keep=True)
+    loop.connections.close_late(connection.deadline - 1)
+    assert len(loop.connections) == 1
+    loop.connections.close_late(connection.deadline)
+    assert loop.connections.are_closed
+    assert connection.sock.fileno() == -1
+    assert not connection.unsent
 
 
-def test_nobody_waits_for_a_process_that_hangs_or_has_been_killed(server: Serving) -> None:
-    hanging, killed, _ = server.children()
-    hanging.suspend()
-    try:
-        with ExitStack() as stack:
-            kept_open(server, stack, CALLERS)
-            killed.send_signal(signal.SIGKILL)
-            kept_open(server, stack, CALLERS)
-    finally:
-        hanging.resume()
+@pytest.mark.parametrize("unsent", [False, True])
+def test_a_client_that_is_gone_is_let_go(loop: Loop, unsent: bool) -> None:
+    client, connection = loop.client()
+    if unsent:
+        loop.connections.send(connection, (b"x" * 5_000_000,), keep=True)
+    client.close()
+    if unsent:
+        loop.turn()
+    else:
+        loop.connections.send(connection, (b"answer",), keep=True)
+    assert loop.connections.are_closed
+    loop.connections.send(connection, (b"late",), keep=True)  # as a thread that knows nothing of it
 
 
-def test_a_process_that_may_open_no_more_files_lives_on_and_takes_callers_again(
-    database: Database, tmp_path: Path
-) -> None:
-    settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "RATELIMIT_ENABLED": "false"}
-    with serving(settings, tmp_path / "log") as served:
-        [worker] = served.children()
-        _, most = worker.rlimit(psutil.RLIMIT_NOFILE)
-        worker.rlimit(psutil.RLIMIT_NOFILE, (worker.num_fds() + CALLERS, most))
-        with ExitStack() as stack:
-            for _ in range(2 * CALLERS):
-                stack.enter_context(closing(called(served)))
-            time.sleep(1)
-        until_answered(served, CALLERS // 2)
-        assert served.children() == [worker]
+def test_a_connection_is_closed_when_the_client_has_read_its_answer(loop: Loop) -> None:
+    client, connection = loop.client()
+    client.sendall(b"unread")
+    loop.connections.send(connection, (b"answer",), keep=False)
+    assert (len(loop.connections), loop.connections.are_closed) == (0, False)
+    loop.turn()
+    assert client.recv(99) == b"answer"
+    assert client.recv(99) == b""
+    loop.turn()
+    assert not loop.connections.are_closed
+    client.close()
+    loop.turn()
+    assert loop.connections.are_closed
 
 
-def until_answered(server: Serving, number: int) -> None:
-    """Until so many callers at once are answered: those of before are closed within some seconds."""
-    give_up = time.monotonic() + 30
-    while True:
-        try:
-            with ExitStack() as stack:
-                return kept_open(server, stack, number)
-        except (AssertionError, OSError):
-            assert time.monotonic() < give_up
-            time.sleep(0.5)
+def test_a_client_that_does_not_close_or_goes_on_sending_is_closed_by_the_server(loop: Loop) -> None:
+    (silent, first), (sending, second) = loop.client(), loop.client()
+    for connection in (first, second):
+        loop.connections.send(connection, (b"answer",), keep=False)
+        assert LINGER_SECONDS - 1 < left(connection) <= LINGER_SECONDS
+    sending.setblocking(False)
+    for _ in range(20):
+        with suppress(BlockingIOError, BrokenPipeError):
+            sending.send(b"x" * (DRAIN_MAX // 4))
+        loop.turn()
+    assert second.sock.fileno() == -1
+    assert first.sock.fileno() > 0
+    loop.connections.close_late(first.deadline)
+    assert loop.connections.are_closed
+    assert silent.recv(99) == b"answer"
+
+
+def test_no_more_connections_linger_than_may(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "LINGERING_MAX", 2)
+    made = [loop.client()[1] for _ in range(3)]
+    for connection in made:
+        loop.connections.send(connection, (b"answer",), keep=False)
+    assert [connection.sock.fileno() > 0 for connection in made] == [False, True, True]
+
+
+def test_a_silent_client_is_let_go_unless_something_came_since_the_loop_looked(loop: Loop) -> None:
+    (late, kept), (_, lost) = loop.client(), loop.client()
+    kept.deadline = lost.deadline = looked = time.monotonic()
+    late.sendall(b"hello")
+    loop.turn()
+    loop.connections.send(kept, (b"answer",), keep=True)
+    loop.connections.close_late(looked)
+    assert [*loop.connections.open] == [kept]
+    assert lost.sock.fileno() == -1
+
+
+def test_a_request_that_does_not_come_in_time_is_refused(loop: Loop) -> None:
+    _, connection = loop.client()
+    begun: Any = SimpleNamespace()
+    connection.buffer = begun
+    loop.connections.close_late(connection.deadline)
+    assert loop.expired == [connection]
+    assert len(loop.connections) == 1
+
+
+def test_at_the_end_idle_connections_are_kept_for_a_moment_and_those_with_a_request_for_longer(loop: Loop) -> None:
+    (_, idle), (_, begun), (_, busy) = loop.client(), loop.client(), loop.client()
+    buffer: Any = SimpleNamespace()
+    begun.buffer = buffer
+    loop.connections.pause(busy)
+    loop.connections.stop(time.monotonic())
+    assert left(idle) <= STOP_SECONDS
+    assert left(begun) > STOP_SECONDS
+    loop.connections.send(busy, (b"answer",), keep=True)
+    assert left(busy) <= STOP_SECONDS
+
+
+def test_a_connection_that_cannot_be_waited_for_is_given_up_alone(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("no room")
+
+    ours, theirs = socket.socketpair()
+    loop.sockets.append(theirs)
+    with monkeypatch.context() as patched:
+        patched.setattr(loop.poller, "register", full)
+        loop.connections.add(ours, ("192.0.2.1", 5), ("x", 80))
+    assert loop.connections.are_closed
+    assert theirs.recv(9) == b""

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-
 from directory.server.crowd import HOLD, MOST, PAUSE, Crowd
 
 

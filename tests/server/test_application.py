@@ -4,12 +4,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from directory.server.wire import Wire
 from gunicorn.workers.gthread import ThreadWorker
 
 from directory.server import fast_path as express
 from directory.server.fast_path import ExpressWorker
 from directory.server.request_reader import Bare
-from directory.server.wire import Wire
 from tests.server.test_fast_path import DELETE, GET, Loop
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from directory.server.wire import Quickest, Wire
 from flask import Flask
 from sqlalchemy import select, text
 
@@ -18,7 +19,6 @@ from directory.http import authentication
 from directory.http.metrics import VOTES
 from directory.models import Token
 from directory.server.request_reader import Bare
-from directory.server.wire import Quickest, Wire
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, Database, Statements
