@@ -1,6 +1,5 @@
 """Public answers given again: never after anything was written, by whichever process, and never to the wrong caller."""
 
-import json
 import time
 from threading import Barrier, Event, Thread
 from typing import Any
@@ -8,25 +7,20 @@ from typing import Any
 import pytest
 from flask import Flask
 from marshmallow import Schema
-from sqlalchemy import literal_column, select, text
 
+from directory.cache.key import CacheableRequest
 from directory.cache.middleware import _plain
 from directory.cache.store import Kept
 from directory.cache.validator import Basis, Changes, Guard, Moment
-from directory.db.lookup import LookUp
-from directory.db.statements import MOST, Prepared
 from directory.extensions import db
-from directory.http import endpoint
 from directory.http.serialization import compiled
-from directory.models import Project
-from directory.server.request_reader import Bare, Plain
 from directory.services.catalog import queries
 from tests.conftest import Database, Statements
 from tests.support.factories import Api, World, lane_of
 from tests.support.voter import race
 
 
-def plain_of(path: str, query: str = "") -> Plain:
+def plain_of(path: str, query: str = "") -> CacheableRequest:
     return _plain({"wsgi.url_scheme": "http", "PATH_INFO": path, "QUERY_STRING": query})
 
 
@@ -245,18 +239,6 @@ def test_several_projects_are_made_by_one_look(
         assert plains[place].address not in lane.kept
 
 
-def test_what_is_kept_and_what_a_short_look_makes_needs_no_thread(app: Flask, world: World, api: Api) -> None:
-    project, wire = world.project(), app.extensions["wire"]
-    assert wire.is_quick(plain_of(f"/api/projects/{project}"))
-    others = [plain_of("/api/projects"), plain_of("/api/projects", "page=1"), plain_of("/api/categories")]
-    unanswered = [plain_of(f"/api/projects/{project}", "a=1"), plain_of("/api/projects/0"), plain_of("/api/nothing")]
-    assert not any(map(wire.is_quick, [*others, *unanswered]))
-    for plain in [*others, *unanswered]:
-        api.get(plain.path, query_string=plain.query)
-    assert all(map(wire.is_quick, others))
-    assert not any(map(wire.is_quick, unanswered))
-
-
 def test_what_fails_before_the_route_is_known_is_told_as_any_failure(
     app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,72 +250,6 @@ def test_what_fails_before_the_route_is_known_is_told_as_any_failure(
     monkeypatch.setattr(app.session_interface, "open_session", fail)
     answer = api.get("/api/nothing")
     assert (answer.status_code, answer.json["code"]) == (500, "internal")
-
-
-def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
-    project = world.project()
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
-    asked = [(plain, time.perf_counter())]
-    assert wire.at_once(asked) == [None]  # nobody has looked at the moment yet
-    guard.moment()
-    assert [sent.status for sent in wire.at_once(asked)] == [b"200 OK"]
-    lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
-    with monkeypatch.context() as broken:
-        broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
-        assert wire.at_once(asked) == [None]
-    assert [sent.status for sent in wire.at_once(asked)] == [b"200 OK"]  # the connection is as good as before
-
-
-def test_a_look_that_loses_the_connection_rests_for_a_while(app: Flask, world: World, monkeypatch: Any) -> None:
-    project = world.project()
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
-    guard.moment()
-    guard._probe.close()
-    for _ in range(2):
-        assert wire.at_once([(plain, time.perf_counter())]) == [None]
-        assert Api(app).get(plain.path).status_code == 200
-        assert guard.moment() is not None  # for threads there is a new one at once
-    monkeypatch.setattr(guard, "_rests_until", 0.0)
-    assert [sent.status for sent in wire.at_once([(plain, time.perf_counter())])] == [b"200 OK"]
-
-
-def test_a_vote_while_a_project_is_made_spoils_what_is_made(app: Flask, world: World, monkeypatch: Any) -> None:
-    project, voter = world.project(), world.caller(world.user())
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
-    guard.moment()
-    read = endpoint.read_together
-
-    def late(*given: Any) -> Any:
-        made = read(*given)
-        voted.append(Thread(target=lambda: voter.post(f"{plain.path}/upvote")))
-        voted[0].start()
-        voted[0].join()
-        return made
-
-    voted: list[Thread] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(endpoint, "read_together", late)
-        shown = [json.loads(wire.at_once([(plain, 0.0)])[0].body)["upvotes"]]
-    shown += [json.loads(wire.at_once([(plain, 0.0)])[0].body)["upvotes"] for _ in range(2)]
-    assert shown == [0, 1, 1]
-
-
-def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_moments_along(app: Flask, world: World) -> None:
-    project = world.project()
-    wire, guard = app.extensions["wire"], app.extensions["guard"]
-    plain = plain_of(f"/api/projects/{project}")
-    with app.app_context():
-        for n in range(MOST - 1):
-            Prepared(select(literal_column(str(n)))).all({})
-    for _ in range(2):
-        assert guard.moment() is not None
-        assert wire.at_once([(plain, 0.0)]) != [None]
-        wire.look_ahead([Bare({"HTTP_AUTHORIZATION": "Bearer x"})])
-        lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
-    assert guard.moment() is not None
 
 
 def test_a_look_waits_for_nobody_who_has_the_connection(app: Flask, world: World) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from directory.cache import validator
 from directory.db import deadline
 from directory.extensions import db
-from directory.server.request_reader import Bare, Plain
 from tests.conftest import Database, build
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
@@ -183,30 +182,6 @@ def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypat
     answered.set()
     reading.join()
     assert marks == [guard.moment()] == ["mark"]
-
-
-@on_postgresql
-@pytest.mark.parametrize(("mode", "pause"), [("mute", 0.0), ("trickle", 0.001), ("delay", 0.15)])
-def test_who_keeps_others_waiting_waits_a_moment(
-    behind: Flask, world: World, proxy: ChaosProxy, mode: str, pause: float
-) -> None:
-    """Whatever the server does, also where it never pauses for long, and where several questions are asked."""
-    wire, guard = behind.extensions["wire"], behind.extensions["guard"]
-    projects = [world.project(description="x" * 4000) for _ in range(5)]
-    assert guard.moment() is not None
-    asked = [(Plain("http", f"/api/projects/{n}", "", "id", None), time.perf_counter()) for n in projects]
-    others = [Bare({"HTTP_AUTHORIZATION": "Bearer x"}), Bare({"HTTP_COOKIE": f"{behind.config['COOKIE_NAME']}=x"})]
-    looks: list[Callable[[], Any]] = [lambda: wire.at_once(asked), lambda: wire.look_ahead(others)]
-    for look in looks:
-        proxy.set("pass")
-        assert guard.moment() is not None
-        guard._rests_until = 0.0
-        proxy.set(mode, pause)
-        began = time.monotonic()
-        look()
-        assert time.monotonic() - began < validator.TIMEOUT
-    assert not guard.is_open
-    proxy.set("pass")
 
 
 @on_postgresql
