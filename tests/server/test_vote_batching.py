@@ -1,252 +1,259 @@
-"""Requests that gather are served by one thread, and each is answered like any other: none lost, none for another."""
+"""Batched requests are served by one thread, and each is answered like any other: none lost, none for another."""
 
-import socket
-import threading
+import json
+import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from gunicorn.workers.gthread import ThreadWorker
+from flask import Flask
+from gunicorn.config import Config
+from sqlalchemy import select, text
 
-from directory.server import greenlets
-from directory.server import vote_batching as gathering
-from directory.server.vote_batching import GatheringWorker
-from tests.server.test_fast_path import DELETE, VOTE, Loop
+from directory.db import group_commit
+from directory.db.lookup import LookUp
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.http import authentication
+from directory.http.metrics import VOTES
+from directory.models import Token
+from directory.server import vote_batching
+from directory.server.fast_path import Application, Asked, Response
+from directory.server.greenlet_batch import GreenletBatch
+from directory.server.thread_pool import ThreadPool
+from directory.server.vote_batching import BatchedRoutes, Quickest, VoteBatcher
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
+from tests.conftest import Database, Statements
+from tests.support.factories import World
+from tests.support.reading import asked, by_application, parsed
+from tests.support.waiting import until
 
-END = b"A: b\r\n\r\nbody"
 
+class Batches:
+    """A batcher whose loop is this thread; requests that are left to threads of their own are in `alone`."""
 
-class Gathering(Loop):
-    """The worker's loop, whose threads do nothing by themselves: what they are to do is in `works`."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        super().__init__(monkeypatch, GatheringWorker)
-        self.works: list[Callable[[], None]] = []
+    def __init__(self, app: Flask) -> None:
         self.deferred: list[Callable[[], None]] = []
-        self.kept: list[Any] = []
-        self.sockets: list[socket.socket] = []
-        self.worker.tpool = SimpleNamespace(put=self.works.append)
-        self.worker.method_queue = SimpleNamespace(defer=lambda do, *given: self.deferred.append(partial(do, *given)))
-        self.worker.log = SimpleNamespace(exception=lambda _text: None)
-        monkeypatch.setattr(ThreadWorker, "finish_request", lambda _self, conn, fs: self.finished(conn, fs))
-        monkeypatch.setattr(
-            ThreadWorker, "handle_error", lambda _self, _request, sock, _client, error: self.told(sock, error)
-        )
+        self.answers: dict[Asked, Any] = {}
+        self.alone: list[Asked] = []
+        self.fails: dict[Asked, BaseException] = {}
+        application = Application(app, Config())
+        self.respond = application.respond
+        application.respond = self._respond  # type: ignore[method-assign]
+        self.batcher = VoteBatcher(
+            app, application, ThreadPool(2), defer=lambda do, *given: self.deferred.append(partial(do, *given)),
+            deliver=self.answers.__setitem__, alone=self.alone.append,
+        )  # fmt: skip
 
-    def _connected(self) -> tuple[socket.socket, Any]:
-        theirs, conn = super()._connected()
-        self.sockets += [theirs, conn.sock]
-        return theirs, conn
+    def _respond(self, request: Asked, known: Any = None) -> Response:
+        if request in self.fails:
+            raise self.fails[request]
+        return self.respond(request, known)
 
-    def finished(self, conn: Any, fs: Any) -> None:
-        assert fs.result() is True
-        self.kept.append(conn)
+    def serve(self, *requests: Asked) -> list[int | str]:
+        """The statuses of the answers to requests that come at once, or what came of them."""
+        for each in requests:
+            self.batcher.window.add(each)
+        self.batcher.start()
+        until(lambda: self._run() and len(self.answers) + len(self.alone) >= len(requests))
+        return [self.told(each) for each in requests]
 
-    def told(self, sock: socket.socket, error: BaseException) -> None:
-        sock.sendall(f"500 {type(error).__name__}".encode())
+    def _run(self) -> bool:
+        while self.deferred:
+            self.deferred.pop(0)()
+        return True
 
-    def voters(self, count: int) -> list[tuple[socket.socket, Any]]:
-        """Clients that have sent a vote each, which the loop has read."""
-        found = [self.client() for _ in range(count)]
-        for client, _ in found:
-            client.sendall(VOTE)
-        self.turn()
-        return found
-
-    def work(self) -> None:
-        """Do what threads are to do, and what the loop is to do then."""
-        works, self.works[:] = self.works.copy(), []
-        for each in works:
-            each()
-        deferred, self.deferred[:] = self.deferred.copy(), []
-        for each in deferred:
-            each()
+    def told(self, request: Asked) -> int | str:
+        outcome = self.answers.get(request, "alone")
+        return int(outcome.status[:3]) if isinstance(outcome, Response) else str(outcome)
 
 
 @pytest.fixture
-def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gathering]:
-    loop = Gathering(monkeypatch)
-    yield loop
-    for each in loop.sockets:
-        each.close()
-    loop.worker.poller.close()
+def batches(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Batches:
+    for name in ("BEGIN_SECONDS", "LOOKUP_SECONDS"):  # the machine may be busy
+        monkeypatch.setattr(vote_batching, name, 60)
+    return Batches(app)
 
 
-def received(voters: list[tuple[socket.socket, Any]]) -> list[bytes]:
-    return [client.recv(9000) for client, _ in voters]
+def proofs_of(app: Flask, user: Caller) -> tuple[str, str]:
+    """A token and a cookie of a user."""
+    with app.app_context():
+        token = transaction(lambda: sessions.issue_token("x", None, by=user))["token"]
+        return token, transaction(lambda: sessions.begin(user.id, user_agent="x"))
+
+
+def vote(world: World, project: int, **headers: str) -> Asked:
+    given = headers or {"Authorization": f"Bearer {world.caller(world.user()).token}"}
+    return asked(parsed(f"/api/projects/{project}/upvote", "POST", **given))
+
+
+def test_votes_are_what_is_batched(app: Flask) -> None:
+    routes = BatchedRoutes(app)
+    for rule in app.url_map.iter_rules():
+        path = re.sub(r"<(id:)?[^>]*>", "17", rule.rule)
+        for method in rule.methods - {"HEAD", "OPTIONS"}:  # type: ignore[operator]
+            assert routes.has(parsed(path, method)) == (rule.endpoint in VOTES), rule
+    assert not routes.has(parsed("/api/projects/17/upvote/", "POST"))
+    assert not routes.has(parsed("/api/projects/1/7/upvote", "POST"))
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_those_that_come_at_once_are_served_by_one_thread_and_kept(loop: Gathering, count: int) -> None:
-    voters = loop.voters(count)
-    assert (len(loop.works), loop.handed, [len(bares) for bares in loop.wire.ahead]) == (1, [], [count])
-    assert list(loop.worker.keepalived_conns) == []
-    loop.work()
-    assert all(answer.endswith(END) for answer in received(voters))
-    assert loop.kept == [conn for _, conn in voters]
-    assert (loop.worker.nr, loop.worker.nr_conns, loop.wire.prepared) == (count, count, 1)
-
-
-def test_who_comes_meanwhile_waits_and_what_else_comes_does_not(loop: Gathering) -> None:
-    first = loop.voters(2)
-    later, other = loop.client(), loop.client()
-    later[0].sendall(VOTE)
-    other[0].sendall(DELETE)
-    loop.turn()
-    assert loop.handed == [other[1]]
-    assert len(loop.works) == 1
-    later[0].sendall(VOTE)  # is not read before the one before has been answered
-    loop.work()
-    loop.turn()
-    loop.work()
-    assert all(answer.endswith(END) and answer.count(END) == 1 for answer in received([*first, later]))
-    assert loop.kept == [conn for _, conn in [*first, later]]
-
-
-def test_nobody_waits_where_the_database_is_far(loop: Gathering) -> None:
-    loop.wire.is_near = False
-    voters = [loop.voters(1)[0] for _ in range(3)]
-    assert len(loop.works) == 3
-    loop.work()
-    received(voters)
-
-
-def test_where_it_is_not_known_who_asks_each_gets_a_thread(loop: Gathering) -> None:
-    loop.wire.knows = False
-    voters = loop.voters(3)
-    assert loop.works == []
-    assert loop.handed == [conn for _, conn in voters]
-    loop.wire.knows = True
-    voters += loop.voters(2)
-    assert len(loop.works) == 1  # nobody is held by those
-    for conn in loop.handed:
-        assert loop.worker.handle(conn) is True
-    loop.handed.clear()
-    loop.work()
-    assert all(answer.endswith(END) for answer in received(voters))
-
-
-def test_what_fails_is_told_to_him_alone_and_by_a_thread(loop: Gathering) -> None:
-    voters = loop.voters(3)
-    loop.wire.fails = [KeyError("x"), SystemExit()]
-    loop.work()
-    assert loop.kept == [voters[2][1]]
-    assert loop.handed == [conn for _, conn in voters[:2]]
-    assert [loop.worker.handle(conn) for conn in loop.handed] == [False, False]
-    told = received(voters)
-    assert told[:2] == [b"500 SystemExit", b"500 KeyError"]
-    assert told[2].endswith(END)
-
-
-def test_who_does_not_take_an_answer_or_is_gone_keeps_no_other_waiting(
-    loop: Gathering, monkeypatch: pytest.MonkeyPatch
+def test_votes_that_come_at_once_are_one_transaction(
+    batches: Batches, world: World, statements: Statements, database: Database, count: int
 ) -> None:
-    voters = loop.voters(3)
-    voters[0][0].close()
-    full = voters[1][1].sock
-    full.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
-    with suppress(BlockingIOError):
-        while True:
-            full.send(b"x" * 4096)
-    loop.work()
-    assert loop.kept == [voters[2][1]]
-    assert loop.handed == [voters[1][1]]
-    assert loop.worker.nr_conns == 2
-    assert voters[0][1].closed
-    assert received(voters[2:])[0].endswith(END)
-    slow = voters[1][0]
-    reader = threading.Thread(target=lambda: taken.append(drained(slow)))
-    taken: list[bytes] = []
-    reader.start()
-    assert loop.worker.handle(voters[1][1]) is True
-    full.close()
-    reader.join(30)
-    assert taken[0].endswith(END)
+    project = world.project()
+    votes = [vote(world, project) for _ in range(count)]
+    statements.clear()
+    assert batches.serve(*votes) == [200] * count
+    if database.backend == "postgresql":
+        assert len([sql for sql in statements if "vote" in sql.lower() and "SELECT" in sql]) == 1
+        assert len([sql for sql in statements if "token_hash" in sql]) == 1
+    assert sorted(json.loads(batches.answers[each].body)["upvotes"] for each in votes) == [*range(1, count + 1)]
+    assert world.stored(project)["upvotes"] == count
 
 
-def drained(client: socket.socket) -> bytes:
-    with closing(client):
-        return b"".join(iter(lambda: client.recv(65536), b""))
+def test_each_is_told_what_is_its_own(batches: Batches, world: World) -> None:
+    project, pending = world.project(), world.project(status="pending")
+    votes = [
+        vote(world, project), vote(world, pending), vote(world, 10**9), vote(world, project, Accept="*/*"),
+        vote(world, project, Authorization="Bearer wrong"), vote(world, project),
+    ]  # fmt: skip
+    assert batches.serve(*votes) == [200, 404, 404, 401, 401, 200]
 
 
-def test_a_worker_that_ends_leaves_them_to_gunicorn(loop: Gathering) -> None:
-    voters = loop.voters(2)
-    loop.worker.alive = False
-    loop.work()
-    assert loop.handed == [conn for _, conn in voters]
-    assert [loop.worker.handle(conn) for conn in loop.handed] == [("whole", VOTE)] * 2
-    assert loop.kept == []
+def test_what_fails_is_delivered_to_its_request_alone(batches: Batches, world: World) -> None:
+    project = world.project()
+    votes = [vote(world, project) for _ in range(3)]
+    batches.fails = {votes[0]: KeyError("x"), votes[1]: SystemExit("y")}
+    assert batches.serve(*votes) == ["'x'", "y", 200]
 
 
-def test_who_would_be_begun_late_gets_a_thread_of_his_own(loop: Gathering, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "SLOW", 0.05)
-    voters = loop.voters(3)
-    whole, asked = loop.wire.whole, []
+def test_those_that_come_meanwhile_go_together_afterwards(batches: Batches, world: World) -> None:
+    project = world.project()
+    first, later = vote(world, project), [vote(world, project) for _ in range(2)]
+    assert batches.serve(first) == [200]
+    assert batches.serve(*later) == [200] * 2
+    assert batches.alone == []
 
-    def slow(*given: Any) -> Any:
-        asked.append(1)
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_without_a_lookup_each_gets_a_thread_of_its_own(
+    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    project = world.project()
+    votes = [vote(world, project) for _ in range(count)]
+    with monkeypatch.context() as patched:
+        broken = LookUp(select(text("1 / nothing")), Token.id)
+        patched.setattr(authentication, "proof", lambda *_: sessions.Proof(broken, "x"))
+        assert batches.serve(*votes) == ["alone"] * count
+    assert batches.alone == votes
+    batches.alone.clear()
+    until(lambda: batches._run() and not batches.batcher.window._underway)
+    assert batches.serve(vote(world, project)) == [200], "the next ones wait for none of those"
+
+
+def test_a_request_that_would_begin_late_gets_a_thread_of_its_own(
+    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vote_batching, "BEGIN_SECONDS", 0.05)
+    votes = [vote(world, world.project()) for _ in range(3)]
+    respond = batches.respond
+
+    def slow(request: Asked, known: Any) -> Response:
         time.sleep(0.1)
-        return whole(*given)
+        return respond(request, known)
 
-    monkeypatch.setattr(loop.wire, "whole", slow)
-    loop.work()
-    assert len(asked) == 1
-    assert loop.kept == [voters[0][1]]
-    assert loop.handed == [conn for _, conn in voters[1:]]
-    for conn in loop.handed:
-        assert loop.worker.handle(conn) is True
-    assert all(answer.endswith(END) for answer in received(voters))
+    batches.respond = slow  # type: ignore[assignment]
+    assert batches.serve(*votes) == [200, "alone", "alone"]
 
 
-def test_if_the_thread_fails_all_that_are_left_are_told(loop: Gathering, monkeypatch: pytest.MonkeyPatch) -> None:
-    voters = loop.voters(3)
-    whole = loop.wire.whole
-    wanted = iter([False, True, True])
+def test_if_the_thread_fails_all_that_are_left_are_told(
+    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = [vote(world, world.project()) for _ in range(3)]
+    respond = batches.respond
 
-    def waiting(*given: Any) -> Any:
-        if next(wanted):
-            greenlets.aside(lambda: None)
-        return whole(*given)
+    def waiting(request: Asked, known: Any) -> Response:
+        if request is not votes[0]:
+            batch = group_commit.batcher.get()
+            assert batch is not None
+            batch.run_aside(lambda: None)
+        return respond(request, known)
 
     def fail(_self: object) -> None:
-        raise RuntimeError
+        raise RuntimeError("no thread")
 
-    monkeypatch.setattr(loop.wire, "whole", waiting)
-    monkeypatch.setattr(greenlets._Gathering, "next_ended", fail)
-    loop.work()
-    assert loop.kept == [voters[0][1]]
-    assert loop.handed == [conn for _, conn in voters[1:]]
-    assert [loop.worker.handle(conn) for conn in loop.handed] == [False, False]
-    assert received(voters)[1:] == [b"500 RuntimeError"] * 2
+    batches.respond = waiting  # type: ignore[assignment]
+    monkeypatch.setattr(GreenletBatch, "_next_ended", fail)
+    assert batches.serve(*votes) == [200, "no thread", "no thread"]
 
 
-def test_one_turn_looks_no_longer_than_it_may(loop: Gathering, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "SLOW", 0.05)
-    client, voter = loop.client(), loop.client()
-    client[0].sendall(DELETE)
-    voter[0].sendall(VOTE)
-    look = loop.wire.look_ahead
+def test_the_callers_of_a_batch_are_looked_up_by_one_statement_for_each_kind(
+    app: Flask, world: World, batches: Batches, statements: Statements, database: Database
+) -> None:
+    users = [world.user() for _ in range(3)]
+    (token, cookie), (other, _), (late, _) = [proofs_of(app, user) for user in users]
+    with app.app_context():
+        transaction(lambda: db.session.query(Token).filter_by(token_hash=sessions.digest(late)).delete())
+    name = app.config["COOKIE_NAME"]
+    given = [
+        {"Authorization": f"Bearer {token}"}, {"Cookie": f"a=b; {name}={cookie}"},
+        {"Authorization": f"basic x, BEARER  {other} "}, {"Authorization": f"Bearer {late}"},
+        {"Authorization": "Bearer "}, {"Cookie": f"{name}="},
+        {"Authorization": f"Bearer {other}", "Cookie": f"{name}={cookie}"},
+    ]  # fmt: skip
+    requests = [asked(parsed("/api/auth/me", **each)) for each in given]
+    statements.clear()
+    known = batches.batcher._look_up(requests)
+    assert len(statements) == (2 if database.backend == "postgresql" else 6)
+    looks = len(statements)
+    told = [by_application(app, each.request, known) for each in requests]
+    expected = [(200, users[n].username) for n in (0, 0, 1)] + [(401, None)] * 3 + [(200, users[1].username)]
+    assert [(int(each.status[:3]), json.loads(each.body).get("username")) for each in told] == expected
+    assert [sql for sql in statements[looks:] if "token_hash" in sql] == []
 
-    def slow(bares: list[Any]) -> bool:
-        time.sleep(0.1)
-        return look(bares)
 
-    monkeypatch.setattr(loop.wire, "look_ahead", slow)
-    loop.turn()
-    assert (len(loop.wire.ahead), loop.works) == (1, [])
-    loop.turn()
-    assert (len(loop.wire.ahead), len(loop.works)) == (2, 1)
-    loop.work()
-    assert received([voter])[0].endswith(END)
+def test_a_proof_of_one_kind_is_none_of_the_other(app: Flask, world: World, batches: Batches) -> None:
+    token, cookie = proofs_of(app, world.user())
+    name = app.config["COOKIE_NAME"]
+    given = [
+        {"Authorization": f"Bearer {token}"}, {"Cookie": f"{name}={cookie}"},
+        {"Authorization": f"Bearer {cookie}"}, {"Cookie": f"{name}={token}"},
+    ]  # fmt: skip
+    requests = [asked(parsed("/api/auth/me", **each)) for each in given]
+    known = batches.batcher._look_up(requests)
+    assert [by_application(app, each.request, known).status[:3] for each in requests] == [
+        b"200",
+        b"200",
+        b"401",
+        b"401",
+    ]
 
 
-def test_without_votes_the_loop_is_what_it_was(loop: Gathering) -> None:
-    client, conn = loop.client()
-    client.sendall(DELETE)
-    loop.turn()
-    assert loop.handed == [conn]
-    assert loop.works == []
+def test_what_was_looked_up_long_ago_is_looked_up_again(app: Flask, world: World, batches: Batches) -> None:
+    token, _ = proofs_of(app, world.user())
+    request = parsed("/api/auth/me", Authorization=f"Bearer {token}")
+    known = batches.batcher._look_up([asked(request)])
+    with app.app_context():
+        transaction(lambda: db.session.query(Token).filter_by(token_hash=sessions.digest(token)).delete())
+    answers = [by_application(app, request, known, waited=waited).status[:3] for waited in (0.0, 1.5)]
+    assert answers == [b"200", b"401"]
+
+
+def test_the_quickest_of_some_lookups_tells_whether_the_database_is_near(
+    app: Flask, world: World, batches: Batches
+) -> None:
+    batcher = batches.batcher
+    assert batcher.is_near
+    quickest = Quickest(3)
+    for seconds, known in ((0.5, 0.0), (0.2, 0.0), (0.9, 0.2), (0.1, 0.2), (0.8, 0.2), (0.8, 0.1)):
+        quickest.take(seconds)
+        assert quickest.seconds == known
+    batcher._lookups = Quickest(1)
+    assert batches.serve(vote(world, world.project())) == [200]
+    assert 0 < batcher._lookups.seconds < 60
+    batcher._lookups.seconds = 1.0
+    assert not batcher.is_near
