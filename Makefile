@@ -15,15 +15,16 @@ FUZZ_EXAMPLES ?= 2000
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py
-SOURCES := $(wildcard *.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
+SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
+PROGRESS = $(PYTHON) .ci/progress.py
 # The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".
 ifneq ($(shell command -v uv 2>/dev/null),)
-NEW_VENV = uv venv -q -p $(PYTHON) .venv
-INSTALL = uv pip install -q --compile-bytecode -p $(BIN)/python -c constraints.txt -r
+NEW_VENV = uv venv -p $(PYTHON) .venv
+INSTALL = uv pip install --compile-bytecode -p $(BIN)/python -c constraints.txt -r
 else
 NEW_VENV = $(PYTHON) -m venv .venv
-INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --root-user-action=ignore -c constraints.txt -r
+INSTALL = $(BIN)/python -m pip install --no-color --disable-pip-version-check --root-user-action=ignore -c constraints.txt -r
 endif
 
 help: ## List these commands
@@ -32,7 +33,7 @@ help: ## List these commands
 
 run: export PREPARE_DATABASE = true
 run: .venv/.run .venv/.compiled ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
-	@exec $(BIN)/gunicorn -c gunicorn.conf.py wsgi:app
+	@exec $(BIN)/python serve.py
 
 test: .venv/.test .venv/.compiled ## Run the whole suite
 	@$(PYTEST) $(PYTEST_ARGS)
@@ -72,7 +73,7 @@ trial: ## Install what is pinned into a folder of its own, as production does, a
 	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; $(PYTHON) -m venv "$$folder"; \
 	  "$$folder/bin/pip" install -qq --disable-pip-version-check --require-hashes -r requirements.lock; \
 	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/flask" db upgrade 2>/dev/null; \
-	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/gunicorn" -c gunicorn.conf.py --check-config
+	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/python" serve.py --check-config
 
 audit: .venv/.test ## As check does, look what is pinned up among known vulnerabilities, and fail where that cannot be done
 	@$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
@@ -84,8 +85,7 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 
 # Stamps: newer than all that says what to install, or it is installed again.
 .venv/.run: $(BIN)/python requirements.txt constraints.txt
-	@echo "Installing what runs"
-	@$(INSTALL) requirements.txt
+	@$(PROGRESS) "Installing what runs" $(INSTALL) requirements.txt
 	@touch $@
 
 # Here and not when it is first imported, for some environments keep Python from writing what it compiles: half of
@@ -94,12 +94,11 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 	@{ $(BIN)/python -m compileall -qq $(SOURCES) && touch $@; } 2>/dev/null || true
 
 .venv/.test: $(BIN)/python requirements.txt tests/requirements.txt constraints.txt
-	@echo "Installing what runs and what tests"
-	@$(INSTALL) tests/requirements.txt
+	@$(PROGRESS) "Installing what runs and what tests" $(INSTALL) tests/requirements.txt
 	@touch $@ .venv/.run
 
 # Missing also where it points at a Python that is gone; such a .venv, and half of a new one, is of no use.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer, please: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	@rm -rf .venv
-	@$(NEW_VENV) || { rm -rf .venv; exit 1; }
+	@$(PROGRESS) "Making .venv" $(NEW_VENV) || { rm -rf .venv; exit 1; }

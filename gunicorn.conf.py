@@ -8,6 +8,7 @@ import resource
 import sys
 from contextlib import suppress
 from ctypes import CDLL
+from threading import Thread
 
 import gunicorn
 from gunicorn.glogging import Logger
@@ -15,9 +16,11 @@ from gunicorn.glogging import Logger
 from config import load
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
+from directory.http import readiness
 from directory.http.metrics import FOLDER_VARIABLE
-from directory.logs import JsonFormatter
+from directory.logs import formatter, is_text
 from directory.runtime import bootstrap, metrics_dir
+from directory.runtime.announcement import addresses
 from directory.runtime.supervisor import Supervisor
 from directory.server import connection_balancing, is_tested
 from directory.server import worker_class as worker_class_for
@@ -63,27 +66,28 @@ if settings["METRICS_ENABLED"] and workers > 1:
     metrics_dir.provide(globals().get("worker_tmp_dir"))
 
 
-class JsonLogger(Logger):
-    """gunicorn's own log as lines of JSON. Requests are logged by the application."""
+class OurLogger(Logger):
+    """gunicorn's own log in the form of the application's, which also logs the requests."""
 
     def setup(self, cfg):
         """Keep gunicorn's handlers and change how they write."""
         super().setup(cfg)
         for handler in self.error_log.handlers:
-            handler.setFormatter(JsonFormatter())
+            handler.setFormatter(formatter(settings["LOG_FORMAT"], colours=settings["LOG_COLOURS"]))
 
 
-logger_class = JsonLogger
+logger_class = OurLogger
 
 DELIVERER = (*bootstrap.FLASK, "webhooks", "work", "--until-eof")
 
 
 def on_starting(server):
-    """Have the database ready, and keep the deliverer with the server: a reload reads this file anew and forgets it."""
+    """Prepare the database. A reload reads this file anew, so what outlives it is an attribute of the server."""
     if settings["SERVER_WORKER"] == "loop" and not is_tested():
         server.log.warning("gunicorn %s is not tested with our worker: its own gthread serves", gunicorn.__version__)
-    if settings["PREPARE_DATABASE"]:
-        bootstrap.prepare(server.app.wsgi())
+    server.welcome = bootstrap.prepare(server.app.wsgi()) if settings["PREPARE_DATABASE"] else ""
+    if is_text(settings["LOG_FORMAT"]):
+        server.welcome += addresses(settings)
     server.deliverer = None
 
 
@@ -100,6 +104,15 @@ def post_fork(server, worker):
         db.engine.dispose(close=False)
     if server.deliverer:
         server.deliverer.forget()
+    worker.welcome = server.welcome if worker.age == workers else ""
+
+
+def post_worker_init(worker):
+    """Look whether Redis answers, and let the last worker print what people need to see after all log lines."""
+    if worker.age == 1:
+        Thread(target=readiness.report_redis, args=(worker.wsgi,), daemon=True).start()
+    if worker.welcome:
+        print(worker.welcome, flush=True)  # noqa: T201
 
 
 def worker_exit(server, worker):
@@ -125,6 +138,7 @@ def child_exit(server, worker):
 
 def on_reload(server):
     """Restart the deliverer with the workers."""
+    server.welcome = ""
     if server.deliverer:
         server.deliverer.restart()
 

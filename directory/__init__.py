@@ -7,13 +7,14 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, logs
-from directory.api import admin, auth, categories, projects, system
+from directory.api import admin, auth, categories, pages, projects, system
 from directory.cache import middleware
 from directory.cache.validator import Guard
 from directory.db import deadline, transactions
 from directory.extensions import db, migrate
 from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
 from directory.services import health
+from directory.services.site import Site
 from directory.services.webhooks.outbox import Endpoint
 
 
@@ -24,19 +25,20 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = transactions.engine_options(
         config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]
     )
-    logs.configure(config["LOG_LEVEL"])
+    logs.configure(config["LOG_LEVEL"], config["LOG_FORMAT"], colours=config["LOG_COLOURS"])
     db.init_app(app)
     with app.app_context():
         transactions.prepare(db.engine)
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
+    app.extensions["site"] = site = Site(config["SITE_NAME"], config["SITE_URL"])
     app.extensions["webhooks"] = [
-        Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]))
+        Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site)
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
     converters.init_app(app)
     for room in (hooks, authentication, rate_limits, problem_details, metrics):
         room.init_app(app)
-    for room in (projects, categories, auth, admin, system):
+    for room in (projects, categories, auth, admin, system, pages):
         app.register_blueprint(room.bp)
     converters.require_access(app)
     cli.init_app(app)

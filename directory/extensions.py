@@ -11,6 +11,7 @@ from sqlalchemy import Engine, MetaData
 from sqlalchemy.orm import DeclarativeBase
 
 ENGINE = "directory.engine"
+PASSWORDS = ("password", "sslpassword")  # options of a URL that PostgreSQL reads as such
 
 
 class Base(DeclarativeBase):
@@ -36,6 +37,11 @@ class Database(SQLAlchemy):
         known: dict[str, Any] = current_app.extensions
         engine: Engine = known.get(ENGINE) or known.setdefault(ENGINE, super().engine)
         return engine
+
+    @property
+    def address(self) -> str:
+        """The URL of the current application's database, without its passwords."""
+        return self.engine.url.difference_update_query(PASSWORDS).render_as_string(hide_password=True)
 
 
 class StatelessLogin(LoginManager):  # type: ignore[misc]

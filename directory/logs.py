@@ -1,4 +1,4 @@
-"""Log lines: one JSON object a line, with the id of the request that it belongs to."""
+"""Log lines: JSON for programs, text for people, each with the id of the request that it belongs to."""
 
 import io
 import json
@@ -13,12 +13,30 @@ import orjson
 from flask import g, has_app_context
 
 DETAIL = re.compile(r"\n(?:DETAIL|CONTEXT): .*")
+COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
 ENCODER = json.JSONEncoder(default=str, separators=(",", ":"), check_circular=False)
 NATIVE = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS  # what has a form of its own in our lines
 STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
+ACCESS = "directory.access"
+DIM, RED, GREEN, YELLOW, CYAN = "2", "31", "32", "33", "36"
+BY_LEVEL = {"debug": DIM, "warning": YELLOW, "error": RED, "critical": RED}
+BY_STATUS = {2: GREEN, 3: CYAN, 4: YELLOW, 5: RED}
 
 
-class JsonFormatter(logging.Formatter):
+class Formatter(logging.Formatter):
+    """What the lines of both forms have in common."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 (logging's own name)
+        """The traceback, without the lines in which PostgreSQL repeats the values of a row."""
+        return DETAIL.sub("", super().formatException(ei))
+
+    def message(self, record: logging.LogRecord) -> str:
+        """The message, without the colour codes that the server of `flask run` puts into its own."""
+        text = record.getMessage()
+        return COLOUR_CODE.sub("", text) if record.name == "werkzeug" else text
+
+
+class JsonFormatter(Formatter):
     """A record as one line of JSON; what a call passes as `extra` becomes members."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -27,18 +45,57 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": self.message(record),
         }
         if has_app_context() and "request_id" in g:
             line["request_id"] = g.request_id
-        line |= {name: value for name, value in vars(record).items() if name not in STANDARD}
+        line |= _extras(record)
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encoded(line)
 
-    def formatException(self, ei: Any) -> str:  # noqa: N802 (logging's own name)
-        """The traceback, without the lines in which PostgreSQL repeats the values of a row."""
-        return DETAIL.sub("", super().formatException(ei))
+
+class TextFormatter(Formatter):
+    """A record as a line for people: time, level, message, and what a call passes as `extra`."""
+
+    def __init__(self, *, colours: bool) -> None:
+        super().__init__()
+        self._colours = colours
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, in printable characters alone; a traceback follows on lines of its own."""
+        level = record.levelname.lower()
+        time = datetime.fromtimestamp(record.created, UTC).astimezone().strftime("%H:%M:%S")
+        text = self._request(record) if record.name == ACCESS else self._other(record)
+        line = f"{self._painted(time, DIM)} {self._painted(f'{level.upper():<7}', BY_LEVEL.get(level))} {text}"
+        if record.exc_info:
+            line += "".join(f"\n    {_printable(each)}" for each in self.formatException(record.exc_info).split("\n"))
+        return line
+
+    def _request(self, record: logging.LogRecord) -> str:
+        extras = _extras(record)
+        status = self._painted(str(extras["status"]), BY_STATUS.get(extras["status"] // 100))
+        return f"{_printable(extras['method'])} {_printable(extras['path'])} {status} {extras['ms']} ms"
+
+    def _other(self, record: logging.LogRecord) -> str:
+        extras = {name: value for name, value in _extras(record).items() if value is not None}
+        if record.levelno >= logging.WARNING and has_app_context() and "request_id" in g:
+            extras["request_id"] = g.request_id
+        return _printable(" ".join([self.message(record), *(f"{name}={value}" for name, value in extras.items())]))
+
+    def _painted(self, text: str, colour: str | None) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._colours and colour else text
+
+
+def _extras(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in STANDARD}
+
+
+def _printable(text: str) -> str:
+    """The text with everything escaped that a terminal may act on or break lines at."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _encoded(line: dict[str, Any]) -> str:
@@ -66,22 +123,32 @@ class Lines(logging.StreamHandler[TextIO]):
         try:
             line = self.format(record) + self.terminator
             try:
-                os.write(self.stream.fileno(), line.encode("ascii"))
+                os.write(self.stream.fileno(), line.encode())
             except io.UnsupportedOperation:  # a stream that is no file
                 self.stream.write(line)
         except Exception:
             self.handleError(record)
 
 
-def configure(level: str) -> None:
+def is_text(style: str) -> bool:
+    """Whether LOG_FORMAT asks for lines for people; where it says nothing, standard error does if it is a terminal."""
+    return style == "text" if style else sys.stderr.isatty()
+
+
+def formatter(style: str, *, colours: bool) -> Formatter:
+    """The formatter that LOG_FORMAT asks for; only a terminal gets colours."""
+    return TextFormatter(colours=colours and sys.stderr.isatty()) if is_text(style) else JsonFormatter()
+
+
+def configure(level: str, style: str = "", *, colours: bool = False) -> None:
     """Send every record to standard error once: the service's from `level` on, of other libraries the warnings."""
     # What no line of ours shows is not gathered for each: the library's own advice for what has to be cheap.
     logging._srcfile = None
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = Lines(sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(formatter(style, colours=colours))
     root = logging.getLogger()
-    others = [each for each in root.handlers if not isinstance(each.formatter, JsonFormatter)]
+    others = [each for each in root.handlers if not isinstance(each.formatter, Formatter)]
     root.handlers = [*others, handler]
     for name in ("directory", "flask-limiter", "alembic.runtime.migration"):
         logging.getLogger(name).setLevel(level)

@@ -23,6 +23,7 @@ ENVIRONMENT = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "LOG_LEVEL": "WARNI
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
     servers.start_servers()
     passwords.configure(8, 1, 1)  # a thousandth of the real cost
 

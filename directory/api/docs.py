@@ -33,19 +33,19 @@ SWAGGER_POLICY = (
 
 def reference() -> Response:
     """The API's document, rendered by Swagger UI."""
-    return _page("docs.html", SWAGGER_POLICY)
+    return page("docs.html", SWAGGER_POLICY)
 
 
 def problems() -> Response:
     """All kinds of problem."""
-    return _page("problems.html", POLICY, kinds=KINDS)
+    return page("problems.html", POLICY, kinds=KINDS)
 
 
 def problem(code: str) -> Response:
     """One kind of problem. Raises NotFound."""
     if code not in KINDS:
         raise NotFound
-    return _page("problem.html", POLICY, code=code, kind=KINDS[code])
+    return page("problem.html", POLICY, code=code, kind=KINDS[code])
 
 
 def asset(version: str, name: str) -> Response:
@@ -56,7 +56,8 @@ def asset(version: str, name: str) -> Response:
     return Response(_file(name).read_bytes(), mimetype=ASSETS[name], headers=headers)
 
 
-def _page(template: str, policy: str, **facts: object) -> Response:
+def page(template: str, policy: str, **facts: object) -> Response:
+    """A page of a template, under a policy that names all that it may load."""
     text = render_template(template, assets=f"/api/docs/{current_version()}", **facts)
     response = Response(text, content_type="text/html; charset=utf-8")
     response.headers["Content-Security-Policy"] = policy

@@ -5,25 +5,27 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from directory.services import feed
+from directory.services.site import Site
 from directory.services.webhooks.outbox import timestamp
 
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
-TITLE = "Project directory"
 PATH = "/api/projects.atom"
 NOTHING_YET = "1970-01-01T00:00:00Z"  # a feed must say when it changed; one without entries never has
 # What XML 1.0 cannot hold, not even escaped. The rules for text refuse it, but older rows may be of other rules.
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def document() -> bytes:
-    """The feed, in UTF-8."""
+def document(site: Site) -> bytes:
+    """The feed, in UTF-8; its links to itself and to the site are absolute where the site's address is known."""
     projects = feed.newest()
     changes = [timestamp(project["updated_at"]) for project in projects]
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
     _add(root, "id", feed.name().urn)
-    _add(root, "title", TITLE)
+    _add(root, "title", site.name)
     _add(root, "updated", max(changes, default=NOTHING_YET))
-    SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": PATH})
+    SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": site.address(PATH)})
+    if site.url:
+        SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": site.address("/")})
     for project in projects:
         _entry(SubElement(root, "entry"), project)
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)

@@ -105,6 +105,6 @@ def problem(code: str) -> Response:
 @operation(tier="read", etag=True, media_types=("application/atom+xml",))
 def atom() -> Response:
     """Follow the 50 newest live projects as an Atom feed."""
-    response = Response(feed.document(), content_type=feed.MEDIA_TYPE)
+    response = Response(feed.document(current_app.extensions["site"]), content_type=feed.MEDIA_TYPE)
     tag(response)
     return response

@@ -1,8 +1,10 @@
-"""What the commands share: refusals as one line and exit status 1, and a progress bar where somebody watches."""
+"""What the commands share: the database named, refusals as one line and exit status 1, and a progress bar."""
 
+import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import click
@@ -11,8 +13,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from directory.db.errors import is_unavailable
 from directory.errors import DirectoryError, Invalid
+from directory.extensions import db
 
 UNDEFINED_TABLE = "42P01"
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -26,6 +30,21 @@ def refusals() -> Iterator[None]:
         if reason := _database_fault(error):
             raise click.ClickException(reason) from None
         raise
+
+
+def names_database(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a command that writes name its database on standard error first, unless LOG_LEVEL leaves out what is info.
+
+    Two terminals with two environments have two databases, and a command must not write to the wrong one in silence.
+    """
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> Any:
+        if log.isEnabledFor(logging.INFO):
+            click.echo(f"Database: {db.address}", err=True)
+        return command(*args, **options)
+
+    return run
 
 
 def sayings(error: DirectoryError) -> list[str]:

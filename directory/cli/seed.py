@@ -6,7 +6,7 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from directory.cli.console import Progress, count, refusals, table
+from directory.cli.console import Progress, count, names_database, refusals, table
 from directory.db.transactions import transaction
 from directory.models import Status
 from directory.services.accounts.passwords import hash_password
@@ -38,6 +38,7 @@ VOTES_PER_PROJECT = 10
 @click.option("--force", is_flag=True, help="Also in production, also beside projects that are there.")
 @with_appcontext
 @refusals()
+@names_database
 def seed(
     if_empty: bool, projects: int | None, users: int | None, votes: int | None, random_seed: int, force: bool
 ) -> None:

@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 from flask.cli import with_appcontext
 
-from directory.cli.console import Progress, refusals, sayings
+from directory.cli.console import Progress, names_database, refusals, sayings
 from directory.cli.rows import FORMATS, Lines, Row, read, writer
 from directory.cli.users import named
 from directory.db.transactions import transaction
@@ -51,6 +51,7 @@ class Tally:
 @click.option("--format", "form", type=FORM, help="What FILE is.  [default: by its name, else jsonl]")
 @with_appcontext
 @refusals()
+@names_database
 def import_projects(file: str, owner: str | None, status: str, create_categories: bool, form: str | None) -> None:
     """Add the projects in FILE (- is standard input).
 

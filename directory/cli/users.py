@@ -6,7 +6,7 @@ import click
 from flask.cli import AppGroup
 
 from directory.api.schemas.accounts import RegisterInput
-from directory.cli.console import checked, count, refusals, table
+from directory.cli.console import checked, count, names_database, refusals, table
 from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.models import AccountStatus, Role, User
@@ -25,6 +25,7 @@ HEADS = ("USERNAME", "E-MAIL", "ROLE", "STATUS", "JOINED", "PROJECTS", "VOTES GI
 @click.option("--email", help="Its e-mail address.")
 @click.option("--password", help="At least 8 characters. Other users of this machine may see it: better be asked.")
 @refusals()
+@names_database
 def create_admin(username: str | None, email: str | None, password: str | None) -> None:
     """Add an administrator. Asks for what no option gives."""
     given = {
@@ -42,6 +43,7 @@ def create_admin(username: str | None, email: str | None, password: str | None) 
 @users.command("promote")
 @click.argument("username")
 @refusals()
+@names_database
 def promote(username: str) -> None:
     """Make an account an administrator."""
     administer(username, "role", Role.ADMIN, "an administrator")
@@ -50,6 +52,7 @@ def promote(username: str) -> None:
 @users.command("demote")
 @click.argument("username")
 @refusals()
+@names_database
 def demote(username: str) -> None:
     """Make an administrator a member again. The last active one stays."""
     administer(username, "role", Role.MEMBER, "a member")
@@ -58,6 +61,7 @@ def demote(username: str) -> None:
 @users.command("suspend")
 @click.argument("username")
 @refusals()
+@names_database
 def suspend(username: str) -> None:
     """Close an account: its sessions and tokens end at once. The last active administrator stays."""
     administer(username, "status", AccountStatus.SUSPENDED, "suspended")
@@ -66,6 +70,7 @@ def suspend(username: str) -> None:
 @users.command("activate")
 @click.argument("username")
 @refusals()
+@names_database
 def activate(username: str) -> None:
     """Open a suspended account again."""
     administer(username, "status", AccountStatus.ACTIVE, "active")
@@ -75,6 +80,7 @@ def activate(username: str) -> None:
 @click.argument("username")
 @click.option("--password", help="At least 8 characters. Other users of this machine may see it: better be asked.")
 @refusals()
+@names_database
 def set_password(username: str, password: str | None) -> None:
     """Give an account a new password and end all its sessions. Its API tokens stay."""
     user = named(username)

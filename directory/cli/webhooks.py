@@ -1,6 +1,7 @@
 """flask webhooks: deliver notifications, look at them, send them again, try an endpoint."""
 
 import json
+import logging
 import secrets
 import sys
 import time
@@ -11,8 +12,9 @@ import click
 from flask import current_app
 from flask.cli import AppGroup
 
-from directory.cli.console import count, refusals, table
+from directory.cli.console import count, names_database, refusals, table
 from directory.db.transactions import transaction, unbounded
+from directory.extensions import db
 from directory.models import DeliveryState, now
 from directory.services.catalog.paging import Window
 from directory.services.data.recount import HIGHEST_ID
@@ -21,6 +23,7 @@ from directory.services.webhooks.claims import Claim
 from directory.services.webhooks.outbox import Endpoint, timestamp
 from directory.services.webhooks.schedule import Policy
 
+log = logging.getLogger(__name__)
 # `requests` is loaded by the commands that send: 60 ms and 6 MB that the server has no use for.
 
 
@@ -40,6 +43,7 @@ def work(lanes: int, until_eof: bool) -> None:
     endpoints = _endpoints()
     if not endpoints:
         raise click.ClickException("no endpoint is configured: set WEBHOOK_URL or WEBHOOK_ENDPOINTS")
+    log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(endpoints)})
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     Deliverer(app, endpoints, Policy(), lanes).work(until_eof=until_eof)
 
@@ -65,6 +69,7 @@ def list_(state: str | None, limit: int) -> None:
     "--since", metavar="TIME", help="All made since then, delivered ones too; with --dead the dead ones alone."
 )
 @refusals()
+@names_database
 def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
     """Send again, under the same webhook-id: deliveries by their IDS, or many at once."""
     start = _time(since)

@@ -48,7 +48,8 @@ class Operation:
     together, and one for a `constant` route, whose answer never changes, without a thread. For the OpenAPI document
     alone: `raises`, what the rule may refuse beyond what every route may;
     `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it may carry;
-    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON.
+    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON. A `page` is for people:
+    it passes over query parameters and is not in the document.
     """
 
     answer: Schema | None = None
@@ -68,6 +69,7 @@ class Operation:
     optional_headers: tuple[str, ...] = ()
     personal: bool = False
     media_types: tuple[str, ...] = ("application/json",)
+    page: bool = False
 
 
 def operation(**facts: Any) -> Callable[[View], View]:
@@ -112,7 +114,9 @@ def read_together(spec: Operation, ids: list[int]) -> list["Made | None"]:
 
 
 def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
-    """The checked parameters, as the view's `query`; unknown ones are refused on every route."""
+    """The checked parameters, as the view's `query`; unknown ones are refused on every route but those of pages."""
+    if spec.page:
+        return {}
     given = read_query(query_string)
     g.path, g.parameters = path, given
     if spec.query is NOTHING and not given:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from flask import current_app
+from flask import Flask, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
 from directory.extensions import db, limiter
@@ -50,6 +50,14 @@ def _redis() -> dict[str, bool] | None:
     except TimeoutError:
         answers = False
     return {"ok": answers, "fallback": metrics.on_fallback()}
+
+
+def report_redis(app: Flask) -> None:
+    """Log at the start that Redis does not answer, where rate limits are counted in it."""
+    with app.app_context():
+        found = _redis()
+    if found is not None and not found["ok"]:
+        log.warning("Redis does not answer: each process counts rate limits by itself until it does")
 
 
 def _bounded(name: str, work: Callable[[], Any], seconds: float) -> health.Bounded[Any]:

@@ -1,32 +1,40 @@
 """What is done to the database before the first request, where PREPARE_DATABASE says so, as `make run` does."""
 
+import logging
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from flask import Flask
+from flask import Flask, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
 from directory.extensions import db
 from directory.services import health
 from directory.services.data import seeding
 
+log = logging.getLogger(__name__)
 FLASK = (sys.executable, "-m", "flask", "--app", str(Path(__file__).resolve().parents[2] / "wsgi.py"))
 
 
-def prepare(app: Flask) -> None:
-    """Migrate a database that is behind, and plant the demo in an empty one. Leaves no connection open.
+def prepare(app: Flask) -> str:
+    """Migrate a database that is behind, and fill an empty one with the demo. Leaves no connection open.
 
-    Looking costs a few milliseconds, each command a process of its own, which takes with it what it loaded. Raises
-    SystemExit with a command's status; what was wrong it has printed.
+    Returns what `flask seed` prints: the passwords of the demo. A look takes a few milliseconds. Each command is a
+    process of its own, and what it loads ends with it. Raises SystemExit with the status of a command that fails; the
+    command prints the reason.
     """
+    seeded = ""
     with app.app_context():
         if not _migrated():
             _run("db", "upgrade")
+            log.info("migrated", extra={"database": db.address, "revision": ", ".join(health.heads())})
         if seeding.is_empty():
-            _run("seed", "--if-empty")
+            log.info("seeding an empty database", extra={"database": db.address})
+            seeded = _run("seed", "--if-empty")
         db.session.remove()
         db.engine.dispose()
+    return seeded
 
 
 def _migrated() -> bool:
@@ -37,6 +45,11 @@ def _migrated() -> bool:
         return False
 
 
-def _run(*command: str) -> None:
-    if status := subprocess.run([*FLASK, *command]).returncode:  # noqa: S603 (our own)
-        raise SystemExit(status)
+def _run(*command: str) -> str:
+    """What the command prints. Its log begins with warnings: one line for all migrations is the server's."""
+    level = "ERROR" if current_app.config["LOG_LEVEL"] == "ERROR" else "WARNING"
+    environment = {**os.environ, "LOG_LEVEL": level}
+    ran = subprocess.run([*FLASK, *command], env=environment, stdout=subprocess.PIPE, text=True)  # noqa: S603 (our own)
+    if ran.returncode:
+        raise SystemExit(ran.returncode)
+    return ran.stdout

@@ -29,6 +29,7 @@ OWN = states("401 404 204 404 401 404")
 VOTE = states("401 200 200 200 401 200", pending="401 404 409 404 401 409")
 
 TABLE = {
+    "GET /": PUBLIC,
     "GET /api/projects": PUBLIC,
     "POST /api/projects": states("401 201 201 201 401 201"),
     "GET /api/projects/<id:project_id>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),

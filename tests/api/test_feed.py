@@ -11,6 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
 from directory.services import feed, submissions
+from tests.support.factories import Api
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 HOSTILE = '</title><script>alert(1)</script> & "quotes" ]]> <!-- é 漢'
@@ -138,3 +139,21 @@ def test_the_feed_keeps_its_name_whatever_comes_and_goes(api, world, read):
 
 def test_the_path_in_it_is_its_own(app):
     assert any(rule.rule == pages.PATH for rule in app.url_map.iter_rules())
+
+
+def links(api):
+    return [link.attrib for link in ElementTree.fromstring(api.get("/api/projects.atom").data).findall(f"{ATOM}link")]
+
+
+def test_its_links_are_absolute_where_the_address_of_the_site_is_known(make_app):
+    settings = {"SITE_URL": "https://projects.example.org/", "SITE_NAME": "Ours & yours"}
+    api = Api(make_app(**settings))
+    assert links(api) == [
+        {"rel": "self", "type": "application/atom+xml", "href": "https://projects.example.org/api/projects.atom"},
+        {"rel": "alternate", "type": "text/html", "href": "https://projects.example.org/"},
+    ]
+    assert ElementTree.fromstring(api.get("/api/projects.atom").data).findtext(f"{ATOM}title") == "Ours & yours"
+
+
+def test_it_is_called_what_the_site_is_called_by_default(read):
+    assert read().findtext(f"{ATOM}title") == "Project Directory"

@@ -125,12 +125,12 @@ def test_a_refused_write_is_not_counted_against_a_limit(make_app: Any, world: Wo
 def test_what_is_no_route_answers_as_ever(app: Flask, closed: Flask, tokens: dict[str, str | None]) -> None:
     for token in tokens.values():
         usual, now = Api(app, token), Api(closed, token)
-        for path in ("/", "/api/nothing", "/api/projects/0/upvote", "/api/projects/", "/api/admin/secrets"):
+        for path in ("/nothing", "/api/nothing", "/api/projects/0/upvote", "/api/projects/", "/api/admin/secrets"):
             for method in ("POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS"):
                 answer = now.call(method, path)
                 assert lasting(answer) == lasting(usual.call(method, path))
                 assert answer.status_code in {401, 403, 404}
-        for path in ("/api/projects", "/api/auth/login", "/healthz"):
+        for path in ("/", "/api/projects", "/api/auth/login", "/healthz"):
             for method in ("PATCH", "TRACE", "BREW"):
                 answer = now.call(method, path)
                 assert code(answer) == (405, "method_not_allowed")

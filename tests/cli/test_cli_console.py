@@ -98,3 +98,39 @@ def test_a_table_is_as_wide_as_what_it_holds_with_numbers_at_the_right() -> None
 def test_numbers_go_with_their_nouns() -> None:
     assert [count(n, "vote") for n in (0, 1, 3000)] == ["0 votes", "1 vote", "3,000 votes"]
     assert count(2, "category", "categories") == "2 categories"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "seed", "import -", "recount", "users create-admin", "users promote x", "users demote x", "users suspend x",
+        "users activate x", "users set-password x --password x", "webhooks redeliver --dead", "db upgrade",
+        "copy --from sqlite:////nowhere/x.db",
+    ],
+)  # fmt: skip
+def test_a_command_that_writes_names_its_database_first_on_standard_error(make_app, database, command):
+    run = make_app(LOG_LEVEL="INFO").test_cli_runner().invoke
+    shown = database.url.replace(":secret@", ":***@")
+    assert run(args=command.split(), input="").stderr.splitlines()[0] == f"Database: {shown}"
+
+
+def test_a_command_that_reads_names_none_and_the_level_of_the_log_can_leave_it_out(make_app):
+    quiet, told = make_app(LOG_LEVEL="WARNING").test_cli_runner(), make_app(LOG_LEVEL="INFO").test_cli_runner()
+    assert "Database:" in told.invoke(args=["users", "promote", "x"]).stderr
+    assert "Database:" not in told.invoke(args=["users", "list"]).stderr
+    make_app(LOG_LEVEL="WARNING")
+    assert "Database:" not in quiet.invoke(args=["users", "promote", "x"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql+psycopg://u:hunter2@h:5432/d", "postgresql+psycopg://u:***@h:5432/d"),
+        ("postgresql+psycopg://u@h/d?password=hunter2&sslpassword=hunter2", "postgresql+psycopg://u@h/d"),
+        ("postgresql+psycopg://u@/d?host=a,b", "postgresql+psycopg://u@/d?host=a%2Cb"),
+    ],
+)
+def test_a_database_is_named_without_its_password(url, shown):
+    app = build(url)
+    with app.app_context():
+        assert db.address == shown

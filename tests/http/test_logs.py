@@ -47,7 +47,8 @@ def written_by(record):
 
 
 def record(message="message", **extra):
-    return logging.makeLogRecord({"msg": message, "name": "directory.x", "levelname": "INFO", **extra})
+    info = {"levelname": "INFO", "levelno": logging.INFO}
+    return logging.makeLogRecord({"msg": message, "name": "directory.x", **info, **extra})
 
 
 def test_a_record_is_one_json_object_with_its_extras():

@@ -25,7 +25,7 @@ from tests.support.outbox import endpoint, put
 PROCESS = """
 import sys
 from tests.conftest import build
-from tests.factories import Api
+from tests.support.factories import Api
 api = Api(build(sys.argv[1], METRICS_ENABLED="true"))
 for _ in range(int(sys.argv[2])):
     api.get("/healthz")

@@ -1,5 +1,6 @@
 """PREPARE_DATABASE: what a server does to its database before it serves, and that it does no more than that."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def bare(app: Flask) -> Iterator[Flask]:
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """The commands that would be run."""
     run: list[tuple[str, ...]] = []
-    monkeypatch.setattr(bootstrap, "_run", lambda *command: run.append(command))
+    monkeypatch.setattr(bootstrap, "_run", lambda *command: run.append(command) or "printed")
     return run
 
 
@@ -60,6 +61,26 @@ def test_in_production_it_begins_with_tables_alone(bare: Flask, database: Databa
 def test_unasked_it_is_left_as_it_is(bare: Flask, database: Database, tmp_path: Path) -> None:
     with serving(environment(database.url, PREPARE_DATABASE="false"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 503
+
+
+def test_all_migrations_are_one_line_of_the_log_and_the_passwords_come_after_it(
+    bare: Flask, database: Database, tmp_path: Path
+) -> None:
+    with serving(environment(database.url, LOG_LEVEL="INFO"), tmp_path / "log") as server:
+        assert server.request("GET", "/readyz") == 200
+    text = server.log.read_text()
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    before = [line for line in lines if line["message"] in {"migrated", "seeding an empty database"}]
+    assert [line.get("revision") for line in before] == [health.heads()[0], None]
+    assert {line["database"] for line in before} == {database.url.replace(":secret@", ":***@")}
+    assert not [line for line in lines if line["logger"].startswith("alembic")]
+    assert text.index("Booting worker") < text.index("Passwords are random")
+    assert "Database:" not in text
+
+
+def test_what_seeding_prints_is_handed_on(app: Flask, commands: list[Any]) -> None:
+    assert bootstrap.prepare(app) == "printed"
+    assert commands == [("seed", "--if-empty")]
 
 
 def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, commands: list[Any]) -> None:

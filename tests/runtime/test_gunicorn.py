@@ -6,6 +6,7 @@ import resource
 import runpy
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +26,7 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             monkeypatch.setenv(name, value)
         return SimpleNamespace(**runpy.run_path(str(ROOT / "gunicorn.conf.py")))
 
-    for name in ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS", "REDIS_URL", "WEBHOOK_URL"):
+    for name in ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS", "REDIS_URL", "WEBHOOK_URL", "SITE_NAME", "LOG_FORMAT"):
         monkeypatch.delenv(name, raising=False)
     return run
 
@@ -101,6 +102,43 @@ def test_a_server_without_a_deliverer_reloads_and_ends(load: Any) -> None:
 
     assert conf.on_reload(server) is None
     assert conf.on_exit(server) is None
+
+
+def welcomes(conf: SimpleNamespace, server: SimpleNamespace, ages: range) -> list[str]:
+    """What each new worker is to print."""
+    workers = [SimpleNamespace(age=age) for age in ages]
+    for worker in workers:
+        conf.post_fork(server, worker)
+    return [worker.welcome for worker in workers]
+
+
+def test_the_last_of_the_first_workers_prints_what_people_need_and_none_after_it(
+    load: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = load(WEB_CONCURRENCY="3", LOG_FORMAT="text", PREPARE_DATABASE="true", SITE_NAME="Ours", HOST="::")
+    conf.on_starting.__globals__["bootstrap"] = SimpleNamespace(prepare=lambda _app: "the passwords\n")
+    app = SimpleNamespace(app_context=nullcontext)
+    conf.post_fork.__globals__["db"] = SimpleNamespace(engine=SimpleNamespace(dispose=lambda close: None))
+    server = SimpleNamespace(app=SimpleNamespace(wsgi=lambda: app))
+    conf.on_starting(server)
+
+    first, second, last, later = welcomes(conf, server, range(1, 5))
+    assert (first, second, later) == ("", "", "")
+    assert last.startswith("the passwords\n\nOurs is ready:\n  Site http://[::1]:8000/\n")
+    assert last.endswith("Press Ctrl-C to stop.\n")
+    conf.post_worker_init(SimpleNamespace(age=3, welcome=last))
+    conf.post_worker_init(SimpleNamespace(age=2, welcome=""))
+    assert capsys.readouterr().out == f"{last}\n"
+    conf.on_reload(server)
+    assert welcomes(conf, server, range(3, 4)) == [""]
+
+
+def test_where_logs_are_json_nothing_but_what_seeding_printed_is_no_json(load: Any) -> None:
+    conf = load(LOG_FORMAT="json")
+    server = SimpleNamespace()
+    conf.on_starting(server)
+
+    assert server.welcome == ""
 
 
 def test_what_a_dead_worker_measured_of_itself_is_forgotten(

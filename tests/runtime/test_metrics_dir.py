@@ -24,9 +24,10 @@ from tests.support.serving import ROOT, WITHIN, Serving, serving
 MAKER = """
 import os, sys
 from pathlib import Path
-from directory import sharing
-sharing.provide(sys.argv[1])
-folder = Path(os.environ[sharing.VARIABLE])
+from directory.http.metrics import FOLDER_VARIABLE
+from directory.runtime import metrics_dir
+metrics_dir.provide(sys.argv[1])
+folder = Path(os.environ[FOLDER_VARIABLE])
 if not os.fork():
     sys.exit()
 os.wait()
@@ -86,12 +87,13 @@ def test_an_empty_name_is_none_and_a_new_folder_is_made(named: pytest.MonkeyPatc
 # Makes a folder and is killed; a child of it lives on until its standard input ends, where it is told to.
 KILLED = """
 import os, signal, sys
-from directory import sharing
-sharing.provide(sys.argv[1])
+from directory.http.metrics import FOLDER_VARIABLE
+from directory.runtime import metrics_dir
+metrics_dir.provide(sys.argv[1])
 if sys.argv[2:] and not os.fork():
     sys.stdin.read()
     os._exit(0)
-print(os.environ[sharing.VARIABLE], flush=True)
+print(os.environ[FOLDER_VARIABLE], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

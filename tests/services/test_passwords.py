@@ -80,7 +80,7 @@ def test_two_hashes_of_one_password_differ():
 
 
 def test_a_fresh_process_hashes_as_owasp_recommends_and_has_not_read_the_common_list():
-    code = "from directory.services import passwords as p; print(p._common.cache_info(), p.hash_password('x'))"
+    code = "from directory.services.accounts import passwords as p; print(p._common.cache_info(), p.hash_password('x'))"
     fresh = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert " $argon2id$v=19$m=19456,t=2,p=1$" in fresh.stdout
     assert "currsize=0" in fresh.stdout

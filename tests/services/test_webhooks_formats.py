@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from directory.services.site import NOWHERE, Site
 from directory.services.webhooks import formats
 from directory.services.webhooks.formats import INVISIBLE, NAMES, fit
 from tests.support.outbox import EVENT
 
+SITE = Site("Projects & more @everyone", "https://projects.example.org")
 HOSTILE = [
     "@everyone @here <@123456789> <@&42> <#7>",
     "<!channel> <!here|now> <@U024BE7LH> <#C024BE7LR>",
@@ -32,8 +34,8 @@ def event(text: str, kind: str = "project.approved", **data: Any) -> dict[str, A
     return {"type": kind, "timestamp": EVENT["timestamp"], "data": {"project": project, "approved_by": actor, **data}}
 
 
-def sent(style: str, given: dict[str, Any]) -> dict[str, Any]:
-    body = formats.render(style, json.dumps(given, ensure_ascii=False))
+def sent(style: str, given: dict[str, Any], site: Site = NOWHERE) -> dict[str, Any]:
+    body = formats.render(style, json.dumps(given, ensure_ascii=False), site)
     return json.loads(body)  # type: ignore[no-any-return]
 
 
@@ -53,7 +55,7 @@ def texts(message: Any) -> list[str]:
 def test_standard_sends_the_very_bytes_that_were_stored() -> None:
     payload = '{"type":"project.approved",  "title":"Grüße"}'
 
-    assert formats.render("standard", payload) == payload.encode()
+    assert formats.render("standard", payload, SITE) == payload.encode()
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -120,6 +122,32 @@ def test_each_message_says_what_happened_and_links_to_the_project() -> None:
     }
     assert title["text"]["text"].startswith("*Project approved*\n<https://example.org/7?a=1&amp;b=2|Grüße &amp; ")
     assert facts["text"]["text"] == "Category: Tools\nBy: ada\nApproved by: root_admin"
+
+
+@pytest.mark.parametrize(("site", "author"), [(SITE, {"name": SITE.name, "url": f"{SITE.url}/"}), (NOWHERE, None)])
+def test_a_discord_message_links_to_the_site_where_its_address_is_known(site: Site, author: Any) -> None:
+    assert sent("discord", EVENT, site)["embeds"][0].get("author") == author
+
+
+def test_a_slack_message_links_to_the_site_where_its_address_is_known() -> None:
+    [_, facts] = sent("slack", EVENT, SITE)["blocks"]
+    [_, without] = sent("slack", EVENT)["blocks"]
+
+    link = "<https://projects.example.org/|Projects &amp; more @\u200beveryone>"
+    assert facts["text"]["text"].split("\n") == [*without["text"]["text"].split("\n"), link]
+
+
+@pytest.mark.parametrize("style", ["discord", "slack"])
+def test_a_message_stays_within_its_limits_with_the_longest_names(style: str) -> None:
+    site = Site("@" * 100, f"https://{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 61}")
+    message = sent(style, event("@" * 4000, reason="@" * 4000), site)
+    if style == "slack":
+        assert all(units(block["text"]["text"]) <= 3000 for block in message["blocks"])
+        return
+    [embed] = message["embeds"]
+    assert units(embed["author"]["name"]) <= 256
+    counted = [embed["author"]["name"], embed["title"], embed["description"]]
+    assert units("".join([*counted, *(f["name"] + f["value"] for f in embed["fields"])])) <= 6000
 
 
 @pytest.mark.parametrize("kind", NAMES)

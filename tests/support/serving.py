@@ -24,7 +24,7 @@ class Serving:
 
     def __init__(self, environment: dict[str, str], log: Path, target: str = "wsgi:app") -> None:
         self.port, self.log = int(environment.get("PORT") or free_port()), log
-        command = [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", target]
+        command = [sys.executable, "serve.py", target]
         settings = {**os.environ, "PORT": str(self.port), **environment}
         with log.open("wb") as output:
             self.process = subprocess.Popen(command, cwd=ROOT, env=settings, stdout=output, stderr=output)

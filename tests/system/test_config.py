@@ -60,12 +60,16 @@ def test_everything_has_a_default_that_works(instance):
         "WEBHOOK_ENDPOINTS": [],
         "WEBHOOK_WORKER": True,
         "METRICS_ENABLED": False,
+        "SITE_NAME": "Project Directory",
+        "SITE_URL": "",
         "LOG_LEVEL": "INFO",
+        "LOG_FORMAT": "",
+        "LOG_COLOURS": True,
     }
 
 
 def test_a_setting_that_is_set_to_nothing_is_as_if_unset(instance):
-    names = [*config.load({}), "DATABASE_URL", "WEBHOOK_URL", "WEBHOOK_SECRET", "WEBHOOK_FORMAT"]
+    names = [*config.load({}), "DATABASE_URL", "WEBHOOK_URL", "WEBHOOK_SECRET", "WEBHOOK_FORMAT", "NO_COLOR"]
     assert config.load(dict.fromkeys(names, "  ")) == config.load({})
 
 
@@ -82,6 +86,7 @@ GOOD = [
     ("RATELIMIT_VOTING", "1/second", "1/second"),
     ("RATELIMIT_READ", "100 per 2 minutes, 5 per day", "100 per 2 minutes, 5 per day"),
     ("CORS_ORIGINS", "https://a.example, HTTP://Localhost:5173 ,", ("https://a.example", "http://localhost:5173")),
+    ("CORS_ORIGINS", "https://a.example/,http://b.example:81/", ("https://a.example", "http://b.example:81")),
     ("CORS_ORIGINS", "http://[::1]:80801"[:-1], ("http://[::1]:8080",)),
     ("TRUSTED_PROXIES", "2", 2),
     ("REGISTRATION_OPEN", "0", False),
@@ -90,6 +95,12 @@ GOOD = [
     ("REVIEW_ON_EDIT", "never", "never"),
     ("METRICS_ENABLED", "yes", True),
     ("LOG_LEVEL", "DEBUG", "DEBUG"),
+    ("LOG_FORMAT", "text", "text"),
+    ("LOG_FORMAT", "json", "json"),
+    ("SITE_NAME", " Grüße & Co. ", "Grüße & Co."),
+    ("SITE_NAME", "x" * 100, "x" * 100),
+    ("SITE_URL", "https://Projects.Example.com/", "https://projects.example.com"),
+    ("SITE_URL", "http://localhost:5173", "http://localhost:5173"),
 ]
 
 
@@ -161,7 +172,7 @@ NONSENSE = [
             "-1/day",
         )
     ),
-    *(("CORS_ORIGINS", v) for v in ("*", "null", "app.example.com", "https://a.example/", "https://a.example/x")),
+    *(("CORS_ORIGINS", v) for v in ("*", "null", "app.example.com", "https://a.example//", "https://a.example/x")),
     *(
         ("CORS_ORIGINS", v)
         for v in ("https://u@a.example", "https://a.example:443", "http://a:80", "ftp://a", "http://[")
@@ -179,6 +190,10 @@ NONSENSE = [
     *(("REVIEW_ON_EDIT", value) for value in ("sometimes", "Material")),
     *(("METRICS_ENABLED", value) for value in ("x",)),
     *(("LOG_LEVEL", value) for value in ("info", "CRITICAL", "10")),
+    *(("LOG_FORMAT", value) for value in ("TEXT", "auto", "1")),
+    *(("SITE_NAME", value) for value in ("x" * 101, "two\nlines", "a\u202eb", "\x1b[31m", "\ud800")),
+    *(("SITE_URL", v) for v in ("projects.example.com", "https://a.example/x", "ftp://a.example", "https://a:443")),
+    *(("SITE_URL", v) for v in ("https://u@a.example", "https://a.example?x", "https://a b", "https://ä.example")),
 ]
 
 
@@ -224,7 +239,7 @@ def test_several_processes_need_redis_unless_nothing_is_counted():
 def test_a_process_ends_with_that_line_and_nothing_else():
     started = subprocess.run(
         [sys.executable, "-c", "import config; config.load()"],
-        env={"THREADS": "many", "SECRET_KEY": KEY, "PATH": os.defpath},
+        env={"THREADS": "many", "SECRET_KEY": KEY, "PATH": os.defpath, "FLASK_SKIP_DOTENV": "1"},
         cwd=config.ROOT,
         capture_output=True,
         text=True,
@@ -232,3 +247,42 @@ def test_a_process_ends_with_that_line_and_nothing_else():
     )
     line = "THREADS: 'many' is no whole number from 1 to 256\n"
     assert (started.returncode, started.stdout, started.stderr) == (1, "", line)
+
+
+@pytest.fixture
+def env_file(tmp_path, monkeypatch):
+    """Writes the `.env` that is read, and nothing else is set but a key."""
+    monkeypatch.setattr(config, "ENV_FILE", tmp_path / ".env")
+    monkeypatch.setattr(os, "environ", {"SECRET_KEY": KEY})
+    return (tmp_path / ".env").write_text
+
+
+def test_what_no_variable_says_the_env_file_says(env_file, monkeypatch):
+    assert config.load()["PORT"] == 8000
+    env_file("# mine\nPORT=8080\nexport SITE_NAME='Our projects'\nTHREADS\n")
+    assert [config.load()[name] for name in ("PORT", "SITE_NAME", "THREADS")] == [8080, "Our projects", 8]
+    monkeypatch.setitem(os.environ, "PORT", "9090")
+    assert config.load()["PORT"] == 9090
+    monkeypatch.setitem(os.environ, "PORT", "")
+    assert config.load()["PORT"] == 8000
+    assert "SITE_NAME" not in os.environ
+
+
+def test_nonsense_in_the_env_file_stops_the_start_too(env_file):
+    env_file("PORT=http")
+    with pytest.raises(ConfigError, match=r"^PORT: "):
+        config.load()
+    config.ENV_FILE.write_bytes(b"PORT=\xff")
+    with pytest.raises(ConfigError, match=r"^\.env: cannot be read"):
+        config.load()
+
+
+def test_the_env_file_can_be_left_alone(env_file, monkeypatch):
+    env_file("PORT=8080")
+    monkeypatch.setitem(os.environ, "FLASK_SKIP_DOTENV", "1")
+    assert config.load()["PORT"] == 8000
+    assert config.load({"SECRET_KEY": KEY})["PORT"] == 8000
+
+
+def test_no_color_takes_the_colours_from_the_logs():
+    assert [load(NO_COLOR=value)["LOG_COLOURS"] for value in ("", "1", "false")] == [True, False, False]

@@ -62,7 +62,7 @@ def test_a_unit_lets_the_service_do_nothing_that_it_need_not(name: str) -> None:
 
 def test_the_units_start_what_is_there(tmp_path: Path) -> None:
     commands = [unit(name)["Service"]["ExecStart"] for name in UNITS]
-    assert commands[0] == f"{CURRENT}/.venv/bin/gunicorn -c gunicorn.conf.py"
+    assert commands[0] == f"{CURRENT}/.venv/bin/python serve.py"
     assert commands[1] == f"{CURRENT}/.venv/bin/flask webhooks work"
     assert {unit(name)["Service"]["WorkingDirectory"] for name in UNITS} == {CURRENT}
     if shutil.which("systemd-analyze"):  # it looks for the programs too

@@ -44,7 +44,7 @@ STORY = (
 )
 # Variables of which others are read only together with them.
 WEBHOOK = {"WEBHOOK_URL": "https://example.org/hook", "WEBHOOK_SECRET": "d2hzZWM="}
-OF_FLASK_AND_LIBRARIES = {"db", "limiter", "routes", "run", "shell"}
+OF_FLASK_AND_LIBRARIES = {"db", "routes", "run", "shell"}
 
 
 def section(title: str) -> str:
@@ -173,7 +173,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     if shutil.which("curl") is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("the tour needs curl")
     settings = {"APP_ENV": "development", "DATABASE_URL": f"sqlite:///{tmp_path / 'tour.db'}", "SECRET_KEY": "s" * 64}
-    environ = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), **settings}
+    environ = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "FLASK_SKIP_DOTENV": "1", **settings}
     with serving({**environ, "PREPARE_DATABASE": "true"}, tmp_path / "log") as server:
         yield f"http://127.0.0.1:{server.port}", environ
 

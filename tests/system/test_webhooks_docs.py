@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import config
 from directory.services.webhooks import sender
 from directory.services.webhooks.claims import Outcome
 from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import ACTORS
 from directory.services.webhooks.schedule import DELAYS, KEPT, Policy
+from settings import webhooks
 from tests.support.outbox import EVENT, claim, endpoint, quick
 from tests.support.processes import free_port
 from tests.support.receiver import SECRET
@@ -66,7 +66,7 @@ def test_the_receiver_of_the_page_verifies_and_deduplicates(tmp_path: Path) -> N
 def test_every_event_stands_on_the_page() -> None:
     listed = dict(re.findall(r"^\| `([a-z.]+)` \|.*\| (?:`(\w+)` )?\|$", PAGE, re.M))
 
-    assert listed.keys() == NAMES.keys() == config.WEBHOOK_EVENTS | {"webhook.test"}
+    assert listed.keys() == NAMES.keys() == webhooks.EVENTS | {"webhook.test"}
     assert {event: actor for event, actor in listed.items() if actor} == ACTORS
 
 

@@ -121,8 +121,9 @@ class Route:
 
 
 def routes(app: Flask) -> list[Route]:
-    """Every route, by path and then by method."""
-    found = [Route(rule, method, app.view_functions[rule.endpoint]) for rule, method in _methods(app)]
+    """Every route but those of pages, by path and then by method."""
+    every = [Route(rule, method, app.view_functions[rule.endpoint]) for rule, method in _methods(app)]
+    found = [route for route in every if not route.operation.page]
     return sorted(found, key=lambda route: (route.path, ("get", "post", "put", "delete").index(route.method)))
 
 

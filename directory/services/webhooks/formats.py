@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from directory.services.site import Site
+
 NAMES = {
     "project.approved": "Project approved",
     "project.submitted": "Project submitted for review",
@@ -26,17 +28,20 @@ DISCORD_MARKUP = re.compile(r"([\\`*_~|<>#\[\]])")
 Escape = Callable[[str], str]
 
 
-def render(style: str, payload: str) -> bytes:
+def render(style: str, payload: str, site: Site) -> bytes:
     """The body of a request in `standard`, `discord` or `slack` for a stored event."""
     if style == "standard":
         return payload.encode()
     event = json.loads(payload)
-    message = discord(event) if style == "discord" else slack(event)
+    message = discord(event, site) if style == "discord" else slack(event, site)
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def discord(event: dict[str, Any]) -> dict[str, Any]:
-    """A message with one embed. Limits: content 2,000, title 256, description 4,096, field 256 and 1,024; all 6,000."""
+def discord(event: dict[str, Any], site: Site) -> dict[str, Any]:
+    """A message with one embed, which links to the project and to the directory.
+
+    Limits: content 2,000, title and author 256, description 4,096, field 256 and 1,024; all 6,000.
+    """
     project = event["data"]["project"]
     embed: dict[str, Any] = {
         "title": fit(project["title"], 256, _discord_text),
@@ -49,11 +54,13 @@ def discord(event: dict[str, Any]) -> dict[str, Any]:
     }
     if ADDRESS.fullmatch(project["url"]):
         embed["url"] = project["url"]
+    if site.url:
+        embed["author"] = {"name": site.name, "url": site.address("/")}
     # Nobody is mentioned whatever the text says.
     return {"content": NAMES[event["type"]], "embeds": [embed], "allowed_mentions": {"parse": []}}
 
 
-def slack(event: dict[str, Any]) -> dict[str, Any]:
+def slack(event: dict[str, Any], site: Site) -> dict[str, Any]:
     """A message of two sections, 3,000 characters at most each, and the line that a notification shows."""
     project, name = event["data"]["project"], NAMES[event["type"]]
     title = fit(project["title"], 300, _slack_text)
@@ -61,10 +68,12 @@ def slack(event: dict[str, Any]) -> dict[str, Any]:
     if (address := ADDRESS.fullmatch(project["url"])) and len(link := _slack_link(address[0], title)) <= 1900:
         shown = link
     tagline = fit(project["tagline"], 1000, _slack_text)
-    facts = "\n".join(f"{label}: {fit(value, 300, _slack_text)}" for label, value in _facts(event))
+    facts = [f"{label}: {fit(value, 300, _slack_text)}" for label, value in _facts(event)]
+    if site.url:
+        facts.append(_slack_link(site.address("/"), fit(site.name, 300, _slack_text)))
     return {
         "text": f"{name}: {title}",
-        "blocks": [_section(f"*{name}*\n{shown}\n{tagline}"), _section(facts)],
+        "blocks": [_section(f"*{name}*\n{shown}\n{tagline}"), _section("\n".join(facts))],
     }
 
 

@@ -14,6 +14,7 @@ from directory.extensions import db
 from directory.models import Delivery, now
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
+from directory.services.site import NOWHERE, Site
 from directory.services.webhooks.schedule import at_once
 
 PUBLIC_FIELDS = (
@@ -47,12 +48,16 @@ ACTORS = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A configured receiver: its address, its secrets (newest first), its format and the events that it wants."""
+    """A configured receiver: its address, its secrets (newest first), its format and the events that it wants.
+
+    `site` is what messages to a chat link to.
+    """
 
     url: str = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
     format: str
     events: frozenset[str]
+    site: Site = NOWHERE
 
     @property
     def name(self) -> str:

@@ -160,7 +160,7 @@ class _Exchange:
         return Outcome(self._status, None, milliseconds, kept, asked)
 
     def _post(self, session: requests.Session) -> requests.Response:
-        body = formats.render(self._endpoint.format, self._claim.payload)
+        body = formats.render(self._endpoint.format, self._claim.payload, self._endpoint.site)
         secrets = self._endpoint.secrets if self._endpoint.format == "standard" else ()
         signed = signing.headers(secrets, self._claim.webhook_id, body, at=int(time.time()))
         return session.post(

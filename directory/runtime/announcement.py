@@ -1,0 +1,15 @@
+"""What the server says to people once it is ready: where it is, and how to stop it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (what a server listens on is no address to open)
+PAGES = (("Site", "/"), ("API", "/api/docs"), ("Feed", "/api/projects.atom"))
+
+
+def addresses(settings: Mapping[str, Any]) -> str:
+    """The addresses of a server with these settings, a line each, and how to stop it."""
+    host = ANY_ADDRESS.get(settings["HOST"], settings["HOST"])
+    origin = f"http://[{host}]:{settings['PORT']}" if ":" in host else f"http://{host}:{settings['PORT']}"
+    lines = [f"  {name:<5}{origin}{path}" for name, path in PAGES]
+    return "\n".join(["", f"{settings['SITE_NAME']} is ready:", *lines, "Press Ctrl-C to stop.", ""])

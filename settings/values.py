@@ -1,0 +1,116 @@
+"""Addresses, names and limits. Each function raises ValueError with the reason, which repeats no password."""
+
+import re
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from limits import parse_many
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+HUGE = 2**31  # what a limit and its seconds stay under, so that any storage can count it
+LONGEST_NAME = 100
+
+
+def database_url(value: str) -> str:
+    """The URL of a SQLite file or of a PostgreSQL database, with the driver that is installed."""
+    try:
+        url = make_url(value)
+        if url.drivername in {"postgres", "postgresql"}:
+            url = url.set(drivername="postgresql+psycopg")
+        if url.drivername in {"sqlite", "postgresql+psycopg"}:
+            url.get_dialect()().create_connect_args(url)  # refuses what it cannot read
+    except (TypeError, ValueError, ArgumentError):
+        # The library's own words may repeat a part of the password.
+        raise ValueError("is no database URL such as postgresql+psycopg://user:password@host/name") from None
+    if url.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise ValueError(f"{url.drivername!r} is neither sqlite nor postgresql+psycopg")
+    if url.port is not None and not 0 < url.port < 65536:
+        raise ValueError(f"{url.port} is no port")
+    if url.drivername == "sqlite" and (url.database in {None, "", ":memory:"} or "uri" in url.query):
+        raise ValueError("SQLite needs a file, by its path: several threads cannot share a database in memory")
+    return url.render_as_string(hide_password=False)
+
+
+def host(value: str) -> str:
+    """An address or a name to listen on."""
+    if not re.fullmatch(r"[\w.:-]+", value, re.ASCII):
+        raise ValueError(f"{value!r} is no address or name to listen on")
+    return value
+
+
+def redis_url(value: str) -> str:
+    """A URL that the Redis client takes, or nothing."""
+    parts = web_address(value, {"redis", "rediss"})
+    numbered = parts is not None and re.fullmatch(r"/?|/[0-9]+", parts.path, re.ASCII)
+    if value and not ((numbered or re.fullmatch(r"unix:///\S+", value)) and _is_for_redis(value)):
+        raise ValueError("is no Redis URL such as redis://host:6379/0, rediss://host:6379/0 or unix:///path")
+    return value
+
+
+def _is_for_redis(value: str) -> bool:
+    """Whether the client takes it, its options included; nothing is connected to."""
+    from redis import ConnectionPool  # it takes a while, and most do without Redis
+
+    try:
+        ConnectionPool.from_url(value).make_connection()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def web_address(value: Any, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
+    """The parts of an address with one of the schemes and a host; None for anything else."""
+    printable = isinstance(value, str) and value.isprintable() and " " not in value
+    try:
+        parts = urlsplit(value if printable else "")
+        return parts if parts.scheme in schemes and parts.hostname and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def ratelimit(value: str) -> str:
+    """The limits of a tier, or nothing."""
+    try:
+        limits = parse_many(value) if value else []
+        makes_sense = all(0 < limit.amount < HUGE and limit.get_expiry() < HUGE for limit in limits)
+    except ValueError:
+        makes_sense = False
+    # The library takes no minutes for one.
+    if not makes_sense or re.search(r"(?:per|/)\s*0+(?!\d)", value, re.IGNORECASE):
+        raise ValueError(f"{value!r} is no rate limit such as '30 per minute; 300 per hour'")
+    return value
+
+
+def origins(value: str) -> tuple[str, ...]:
+    """Several origins, separated by commas."""
+    return tuple(origin(part.strip()) for part in value.split(",") if part.strip())
+
+
+def origin(value: str) -> str:
+    """An origin as a browser writes it: in lower case, without the default port. A slash at its end is dropped."""
+    given = value.lower().removesuffix("/")
+    parts = web_address(given)
+    if parts is None or given != _origin_of(parts) or "*" in given or not given.isascii():
+        raise ValueError(f"{value!r} is no origin such as https://app.example.com")
+    if (parts.scheme, parts.port) in {("http", 80), ("https", 443)}:
+        raise ValueError(f"{value!r} names the default port, which browsers leave out")
+    return given
+
+
+def _origin_of(parts: SplitResult) -> str:
+    name = f"[{parts.hostname}]" if ":" in str(parts.hostname) else str(parts.hostname)
+    return f"{parts.scheme}://{name}" if parts.port is None else f"{parts.scheme}://{name}:{parts.port}"
+
+
+def site_name(value: str) -> str:
+    """A name of one line."""
+    if len(value) > LONGEST_NAME or not value.isprintable():
+        raise ValueError(f"a name is one line of at most {LONGEST_NAME} characters, none of them invisible")
+    return value
+
+
+def site_url(value: str) -> str:
+    """The origin of the site, or nothing."""
+    return origin(value) if value else ""

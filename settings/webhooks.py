@@ -1,0 +1,63 @@
+"""Receivers of webhooks. Each function raises ValueError; no reason repeats an address, for a chat's is a secret."""
+
+import json
+from typing import Any
+
+from settings.values import web_address
+
+FORMATS = {"standard", "discord", "slack"}
+EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted")}
+DEFAULT_EVENTS = ("project.approved",)
+
+
+def endpoints(value: str) -> list[dict[str, Any]]:
+    """The endpoints of a JSON list, each with its defaults."""
+    try:
+        listed = json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError("is no JSON") from None
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise ValueError("is no JSON list of objects")
+    found = [_endpoint(one) for one in listed]
+    if len({one["url"] for one in found}) < len(found):
+        raise ValueError("names one url twice")
+    return found
+
+
+def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
+    """One endpoint with its defaults."""
+    if given.keys() - {"url", "secret", "format", "events"}:
+        raise ValueError("an endpoint has url, secret, format and events, and no other members")
+    style = given.get("format", "standard")
+    if style not in list(FORMATS):
+        raise ValueError(f"an endpoint's format is none of {', '.join(sorted(FORMATS))}")
+    events = given.get("events", list(DEFAULT_EVENTS))
+    if not isinstance(events, list) or not events or not all(event in list(EVENTS) for event in events):
+        raise ValueError(f"an endpoint's events are a list out of {', '.join(sorted(EVENTS))}")
+    secret = given.get("secret", [])
+    listed = signing_secrets([secret] if isinstance(secret, str) else secret, style)
+    return {"url": address(given.get("url", "")), "format": style, "events": events, "secrets": listed}
+
+
+def address(value: str) -> str:
+    """The http or https address of a receiver."""
+    if web_address(value) is None:
+        raise ValueError("an endpoint's url is no http or https address")
+    return value
+
+
+def signing_secrets(given: Any, style: str) -> list[str]:
+    """The secrets of an endpoint, the newest first; those that sign must be base64, as Standard Webhooks has them."""
+    from directory.services.webhooks.signing import key
+
+    if not isinstance(given, list) or not all(isinstance(secret, str) and secret.strip() for secret in given):
+        raise ValueError("a secret is a text, or a list of texts with the newest first")
+    listed = [secret.strip() for secret in given]
+    if style == "standard" and not listed:
+        raise ValueError("an endpoint of format standard needs a secret")
+    try:
+        if style == "standard":
+            list(map(key, listed))
+    except ValueError:
+        raise ValueError("a secret of format standard is base64, with or without whsec_ before it") from None
+    return listed
