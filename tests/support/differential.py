@@ -1,6 +1,7 @@
 """Requests of every kind, as bytes, and what a server does with them: to compare two servers."""
 
 import re
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -9,6 +10,7 @@ from random import Random
 CHANGING = re.compile(rb"^(Date|X-Request-ID): [^\r]*\r\n|\"request_id\":\"[^\"]*\"", re.MULTILINE)
 HOST, JSON = b"Host: directory.example\r\n", b"Content-Type: application/json\r\n"
 BODY = b'{"login": "nobody", "password": "a long enough one"}'
+SOON = 0.1  # seconds for an answer; an unfinished request gets none
 LAST = b"GET /api/the-end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 TARGETS = (
     b"/healthz", b"/healthz?a=1", b"/readyz?a=1", b"/api/projects", b"/api/projects?page=1&limit=2", b"/api/projects/1",
@@ -88,7 +90,9 @@ def told(port: int, request: bytes) -> bytes:
     """
     with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as connection:
         with suppress(OSError):
-            connection.sendall(request + LAST)
+            connection.sendall(request)
+            select.select([connection], [], [], SOON)  # so that it has come alone, as our reader wants it
+            connection.sendall(LAST)
             connection.shutdown(socket.SHUT_WR)
         answer = b""
         with suppress(ConnectionError):
