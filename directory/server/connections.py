@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from directory.server.request_buffer import RequestBuffer
@@ -24,6 +25,8 @@ from directory.server.tuning import (
     SEND_SECONDS,
     STOP_SECONDS,
 )
+
+PARTS = 64  # buffers sent by one call; systems take no less
 
 
 class Connection:
@@ -89,7 +92,7 @@ class Connections:
             return
         connection.keep, connection.buffer = keep, None
         try:
-            taken = connection.sock.sendmsg(parts)
+            taken = connection.sock.sendmsg(parts[:PARTS])
         except BlockingIOError:
             taken = 0
         except OSError:
@@ -182,7 +185,7 @@ class Connections:
         if connection not in self.open:
             return
         try:
-            _skip(connection.unsent, sock.sendmsg([*connection.unsent][:8]))
+            _skip(connection.unsent, sock.sendmsg([*islice(connection.unsent, PARTS)]))
         except BlockingIOError:
             return
         except OSError:

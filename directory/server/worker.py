@@ -233,7 +233,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _served(self, connection: Connection, parts: Sequence[bytes], keep: bool, rest: bytes) -> None:
         connection.rest = rest
-        self.connections.send(connection, [b"".join(parts)], keep=keep)
+        self.connections.send(connection, parts, keep=keep)
 
     def _deliver(self, asked: Asked, outcome: Outcome) -> None:
         """Send what came of a request."""
