@@ -1,6 +1,6 @@
 """The same requests to our worker and to gunicorn's own, over one database: the same bytes, the same connection after.
 
-`FUZZ_EXAMPLES` says how many are tried: 200 by default, 20,000 by `make fuzz`.
+`DIFFERENTIAL_EXAMPLES` says how many are tried: 200 by default, 20,000 by `make fuzz`.
 """
 
 import os
