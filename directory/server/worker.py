@@ -134,6 +134,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _stop(self) -> None:
         """End: accept who waits, answer what has begun, refuse the rest."""
+        self.alive = False  # also where it ends because its parent has
         self.acceptor.stop()
         ends = time.monotonic() + self.cfg.graceful_timeout
         self.connections.stop(time.monotonic())
@@ -250,7 +251,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         if self.nr >= self.max_requests and self.alive:
             self.log.info("Autorestarting worker after current request.")
             self.alive = False
-        keep = self.alive and len(self.connections) <= self.max_keepalived
+        keep = self.alive and len(self.connections) < self.max_keepalived
         head = b"HTTP/1.1 ", response.status, _greeting(int(time.time()), keep), response.headers, b"\r\n"
         self.connections.send(connection, (*head, response.body), keep=keep)
 
