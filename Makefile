@@ -7,6 +7,7 @@ SHELL := /bin/sh
 
 PYTHON ?= python3
 WORKERS ?= 2
+TESTS ?= not slow
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
@@ -35,10 +36,10 @@ run: export PREPARE_DATABASE = true
 run: .venv/.run .venv/.compiled ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
 	@exec $(BIN)/python serve.py
 
-test: .venv/.test .venv/.compiled ## Run the whole suite
-	@$(PYTEST) $(PYTEST_ARGS)
+test: .venv/.test .venv/.compiled ## Run the suite but for the tests that take minutes each
+	@$(PYTEST) -m "$(TESTS)" $(PYTEST_ARGS)
 
-check: .venv/.test .venv/.compiled ## Style, types, imports, known faults, and the suite with its coverage: what a change must pass
+check: .venv/.test .venv/.compiled ## Style, types, imports, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy

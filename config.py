@@ -18,6 +18,7 @@ RATELIMITS = {
     "RATELIMIT_SUBMISSION": "5 per hour; 20 per day",
     "RATELIMIT_AUTH": "10 per 5 minutes",
     "RATELIMIT_WRITE": "60 per minute",
+    "RATELIMIT_ADMIN": "600 per minute",
     "RATELIMIT_READ": "",
 }
 

@@ -10,10 +10,17 @@ from pathlib import Path
 from threading import Thread
 
 import requests
+from pip._internal.models.index import PyPI
 
+INDEX = re.compile(r"^(?:global|install|:env:)\.index-url='(.*)'$", re.M)
 LOCK = Path(__file__).resolve().parents[1] / "requirements.lock"
-PYPI = "https://pypi.org"
 SECONDS = 4.0
+
+
+def index() -> str:
+    """The address of the package index that pip is configured with, or of its own default."""
+    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
+    return (INDEX.findall(listed.stdout) or [PyPI.simple_url])[-1].rstrip("/").removesuffix("/simple")
 
 
 def why_not(service: str) -> str:
@@ -39,9 +46,9 @@ def _asked(address: str) -> str:
     return f"{address} does not list them ({answer.status_code})"
 
 
-def main(service: str = PYPI, *arguments: str) -> int:
+def main(service: str | None = None, *arguments: str) -> int:
     """The exit status: not 0 where the service was asked, and something is known or went wrong."""
-    if reason := why_not(service):
+    if reason := why_not(service or index()):
         sys.stdout.write(f"Known vulnerabilities were not looked up: {reason}.\n")
         return 0
     # Not --strict, by which one release that is missing there would hide what is known of the others.

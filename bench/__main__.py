@@ -30,7 +30,7 @@ from directory.extensions import db
 from directory.http import pagination as cursors
 from directory.models import Project
 from directory.services.accounts.sessions import digest
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.catalog.paging import Position
 from tests.support import servers
 from tests.support.processes import free_port
@@ -238,7 +238,7 @@ def rare(environment: dict[str, str], live: list[int]) -> list[str]:
         for word, project in chosen.items():
             found = db.session.get_one(Project, project)
             found.title = word
-            search.index([found])
+            search_index.index([found])
         db.session.commit()
         db.engine.dispose()
     return list(chosen)

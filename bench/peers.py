@@ -23,7 +23,7 @@ from sqlalchemy.engine import make_url
 import config
 from directory import create_app
 from directory.db.transactions import transaction
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.links import url_key
 
 CHUNK = 5_000
@@ -131,7 +131,7 @@ def projects(reader: Any, writer: Any) -> None:
                     out.write_row((*row, url_key(row[7]), "[]", 1))
             writer.commit()
             made = [SimpleNamespace(id=r[0], title=r[3], tagline=r[5], description=r[6], tags=[]) for r in chunk]
-            transaction(lambda made=made: search.index(made))
+            transaction(lambda made=made: search_index.index(made))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ DirectoryError
 ├── Conflict
 │   ├── InvalidTransition   invalid_transition      carries current_status
 │   ├── NotVotable          not_votable
-│   ├── Duplicate           duplicate
+│   ├── Duplicate           duplicate               carries errors, and existing for a project of one's own
 │   ├── LastAdmin           last_admin
 │   └── CategoryInUse       category_in_use
 ├── PreconditionFailed      precondition_failed     If-Match named another version
@@ -27,7 +27,10 @@ DirectoryError
 └── ReadOnly                read_only               the service takes no writes, as its operator wants it
 """
 
+from collections.abc import Sequence
 from typing import Any
+
+ERRORS_MAX = 100  # a body of 64 KiB may hold ten thousand unknown members, and each refusal is longer than its cause
 
 
 class DirectoryError(Exception):
@@ -43,14 +46,21 @@ class DirectoryError(Exception):
 
 
 class Invalid(DirectoryError):
-    """One or more values were refused: `errors` is a list of {"pointer" | "parameter", "detail"}."""
+    """One or more values were refused: `errors` is a list of {"pointer" | "parameter", "detail"}.
+
+    The answer has the first hundred in the order of their places, and says so where there are more.
+    """
 
     code = "validation_failed"
     default = "Some values are not valid."
 
     def __init__(self, errors: list[dict[str, str]], detail: str | None = None) -> None:
         self.errors = errors
-        super().__init__(detail, errors=errors)
+        if len(errors) <= ERRORS_MAX:
+            super().__init__(detail, errors=errors)
+            return
+        in_order = sorted(errors, key=lambda error: error.get("pointer") or error["parameter"])
+        super().__init__(detail, errors=in_order[:ERRORS_MAX], errors_truncated=True)
 
     @classmethod
     def field(cls, name: str, detail: str) -> "Invalid":
@@ -134,7 +144,10 @@ class CrossSiteRequest(Forbidden):
     """A write that a page of another site caused."""
 
     code = "cross_site_request"
-    default = "This request comes from another site."
+    default = (
+        "A write with a session cookie must come from a page of this service or of an origin in CORS_ORIGINS. "
+        "Send that origin in the Origin header, or use a bearer token in place of the cookie."
+    )
 
 
 class RegistrationClosed(Forbidden):
@@ -172,10 +185,15 @@ class NotVotable(Conflict):
 
 
 class Duplicate(Conflict):
-    """Something with the same identity exists."""
+    """Something with the same identity exists: each of `fields` holds a value that is taken."""
 
     code = "duplicate"
     default = "This exists already."
+
+    def __init__(self, fields: Sequence[str] = (), detail: str | None = None, **extra: Any) -> None:
+        if fields:
+            extra["errors"] = [{"pointer": f"#/{name}", "detail": f"This {name} is taken."} for name in fields]
+        super().__init__(detail, **extra)
 
 
 class LastAdmin(Conflict):
@@ -203,11 +221,10 @@ class RateLimited(DirectoryError):
     """Over a rate limit; `retry_after` is in seconds."""
 
     code = "rate_limited"
-    default = "Too many requests. Try again later."
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
-        super().__init__()
+        super().__init__(f"Too many requests. Try again in {retry_after} second{'' if retry_after == 1 else 's'}.")
 
 
 class Unavailable(DirectoryError):

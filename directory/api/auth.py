@@ -24,7 +24,6 @@ from directory.db.transactions import transaction
 from directory.errors import (
     AccountSuspended,
     Duplicate,
-    Invalid,
     InvalidCredentials,
     NotFound,
     RegistrationClosed,
@@ -35,6 +34,7 @@ from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
 from directory.http.request_body import receive
+from directory.http.validation import Errors
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.passwords import AT_ONCE
 
@@ -46,14 +46,15 @@ _door = BoundedSemaphore(DOOR)
 
 
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let in as many callers as can be of use; the others wait without a slot, before they have cost anything.
+    """Let few callers in at once, each with its body; the others wait without a slot, before they cost anything.
 
-    The rate limit is checked before the body is read. Raises Unavailable where the wait takes all of the deadline.
+    The limit is looked at before the body is read. Raises RateLimited, and Unavailable where the wait takes all of a
+    request's time.
     """
 
     @wraps(view)
     def run(**path: Any) -> Any:
-        rate_limits.spend("auth")
+        rate_limits.require("auth")
         receive()
         if not _door.acquire(blocking=False) and not _let_in():
             raise Unavailable
@@ -70,6 +71,18 @@ def _let_in() -> bool:
         return _door.acquire(timeout=deadline.left(deadline.SECONDS))
 
 
+def _weak_password(body: dict[str, Any]) -> Errors:
+    """What the rules refuse of the new password, as far as the username and address beside it are valid."""
+    return accounts.password_refusals(body.get("password"), username=body.get("username"), email=body.get("email"))
+
+
+def _bad_changes(body: dict[str, Any]) -> Errors:
+    """What the rules refuse of changes to the caller's account, but for a wrong current password."""
+    user = accounts.get(caller().id)
+    email = body.get("email", user.email)
+    return accounts.password_refusals(body.get("password"), username=user.username, email=email)
+
+
 def _user_agent() -> str:
     return "".join(c for c in request.user_agent.string if c.isprintable())
 
@@ -84,8 +97,8 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
 @public
 @few_at_once
 @operation(
-    body=RegisterInput(), body_required=True, answer=UserOutput(), status=201, tier="auth", transactional=False,
-    headers=("Set-Cookie",),
+    body=RegisterInput(), body_required=True, check=_weak_password, answer=UserOutput(), status=201, tier="auth",
+    transactional=False, headers=("Set-Cookie",),
     raises=(RegistrationClosed, Duplicate),
 )  # fmt: skip
 def register(body: dict[str, Any]) -> Any:
@@ -114,9 +127,9 @@ def register(body: dict[str, Any]) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address."""
     found = accounts.find(body["login"])
-    rate_limits.spend_on_account(found.id if found else None, body["login"])
+    may_guess = rate_limits.spend_on_login(body["login"], found.id if found else None)
     accounts.release()
-    user = accounts.authenticate(found, body["password"])
+    user = accounts.authenticate(found if may_guess else None, body["password"])
     new_hash = accounts.upgraded_hash(user, body["password"])
 
     def work() -> tuple[Any, str]:
@@ -152,20 +165,19 @@ def show() -> Any:
 @bp.put("/me")
 @login_required
 @operation(
-    body=AccountChanges(), body_required=True, answer=UserOutput(), transactional=False, raises=(Duplicate,)
+    body=AccountChanges(), body_required=True, check=_bad_changes, answer=UserOutput(), transactional=False,
+    raises=(Duplicate,),
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
     """Change one's e-mail address or password.
 
-    A new password needs the present one, and ends all one's other sessions.
+    A new password needs the present one, and ends all one's other sessions. The present password is looked at when
+    nothing else is wrong, and counts as a login does.
     """
     user = accounts.get(caller().id)
     known, new_hash = user.password_hash, None
-    if ("password" in body) != ("current_password" in body):
-        missing = "current_password" if "password" in body else "password"
-        raise Invalid.field(missing, "password and current_password go together.")
     if "password" in body:
-        rate_limits.spend_on_account(user.id)
+        rate_limits.spend_on_current_password(user.username, user.id)
         email = body.get("email", user.email)
         accounts.release()
         accounts.require_password(known, body["current_password"])
@@ -207,7 +219,7 @@ def list_tokens() -> Any:
 
 @bp.post("/tokens")
 @login_required
-@operation(body=TokenInput(), body_required=True, answer=NewToken(), status=201)
+@operation(body=TokenInput(), body_required=True, check=sessions.token_refusals, answer=NewToken(), status=201)
 def issue_token(body: dict[str, Any]) -> Any:
     """Make an API token; its text is shown this once.
 

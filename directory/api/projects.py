@@ -54,8 +54,7 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
     """A page of projects and its Link header."""
     window = pagination.window(query, {**filters.given(), "sort": sort})
     found = catalog.page(filters, sort, window, viewer=viewer())
-    total = catalog.total(filters) if found.total is None else found.total
-    paging = pagination.numbered(found, window, total)
+    paging = pagination.numbered(found, window, found.total or 0)
     return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
 
 
@@ -76,8 +75,8 @@ def show(project_id: int) -> Any:
 @bp.post("")
 @login_required
 @operation(
-    body=ProjectInput(), body_required=True, answer=ProjectDetail(), status=201, tier="submission", etag=True,
-    headers=("Location",),
+    body=ProjectInput(), body_required=True, check=submissions.refusals, answer=ProjectDetail(), status=201,
+    tier="submission", etag=True, headers=("Location",),
     raises=(Duplicate,),
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
@@ -89,7 +88,7 @@ def create(body: dict[str, Any]) -> Any:
 @bp.put("/<id:project_id>")
 @owner_required
 @operation(
-    body=ProjectInput(partial=True), body_required=True, answer=ProjectDetail(), etag=True,
+    body=ProjectInput(partial=True), body_required=True, check=submissions.refusals, answer=ProjectDetail(), etag=True,
     raises=(NotOwner, Duplicate, PreconditionFailed),
 )  # fmt: skip
 def update(project_id: int, body: dict[str, Any]) -> Any:

@@ -64,12 +64,22 @@ class PostgresqlProbe:
     """Asks for the snapshot, below the driver's cursors: it is the one query that every cached answer pays."""
 
     NAME = b"directory_moment"
-    # One statement, so that what it tells of is what its snapshot sees. Who asks for the first time is told nothing.
+    MOST = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
+    # One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
+    # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are
+    # looked up: so a transaction that stays open for long makes no read dearer, whatever is written meanwhile.
+    # The first read, without a last snapshot, finds no changes.
     QUERY = b"""
         SELECT pg_current_snapshot(), c.transaction, c.project_id, c.low, c.high
-        FROM (VALUES (1)) AS always LEFT JOIN changes c
-        ON c.transaction >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(c.transaction, $1)
-    """
+        FROM (VALUES (1)) AS always LEFT JOIN (
+            (SELECT * FROM changes WHERE transaction >= pg_snapshot_xmax($1::pg_snapshot))
+            UNION ALL
+            (SELECT * FROM changes WHERE transaction = ANY (ARRAY(
+                SELECT x FROM pg_snapshot_xip($1) AS x WHERE pg_visible_in_snapshot(x, pg_current_snapshot())
+            )))
+            LIMIT %d
+        ) AS c ON true
+    """ % (MOST + 1)
 
     def __init__(self, connection: Any) -> None:
         self.connection, self._connection = connection, connection.dbapi_connection
@@ -90,6 +100,8 @@ class PostgresqlProbe:
         """The snapshot and what has changed. Raises psycopg.Error, also where the server is mute for too long."""
         self._connection.pgconn.send_query_prepared(self.NAME, [since])
         told = self._connection.result(seconds)
+        if told.ntuples > self.MOST:
+            return told.get_value(0, 0), None
         moved = []
         for row in range(told.ntuples):
             if told.get_value(row, 1) is None:  # nothing has

@@ -6,6 +6,7 @@ import click
 from flask import Flask
 from flask.cli import AppGroup, FlaskGroup, with_appcontext
 
+from directory.cli.backup import backup
 from directory.cli.console import names_database
 from directory.cli.copy import copy_all
 from directory.cli.recount import recount_all
@@ -14,7 +15,7 @@ from directory.cli.transfer import export_projects, import_projects
 from directory.cli.users import users
 from directory.cli.webhooks import webhooks
 
-COMMANDS = (seed, import_projects, export_projects, copy_all, recount_all, users, webhooks)
+COMMANDS = (seed, import_projects, export_projects, copy_all, backup, recount_all, users, webhooks)
 
 
 class Commands(AppGroup):

@@ -16,7 +16,9 @@ import click
 from directory.api.schemas.projects import ProjectInput
 from directory.cli.console import checked, sayings
 from directory.errors import DirectoryError
+from directory.http.fields import Prose, Word
 from directory.http.request_body import parse_json
+from directory.models import Status
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.webhooks.outbox import timestamp
 
@@ -24,9 +26,20 @@ FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)
 REQUIRED = ("title", "tagline", "url", "category")
 NULLABLE = ("repository_url", "logo_url")
-PROJECT = ProjectInput()
+BLANKABLE = (*NULLABLE, "status", "rejection_reason")  # where an empty cell says that there is none
+PASSED_OVER = {*READ_ONLY} - {"status", "rejection_reason"}
 BOM = b"\xef\xbb\xbf"
 _UNDECODED = re.compile("[\udc80-\udcff]")
+
+
+class ImportedProject(ProjectInput):
+    """A submission, and what was decided on it where it comes from."""
+
+    status = Word(tuple(state.value for state in Status), allow_none=True)
+    rejection_reason = Prose(0, 1000, allow_none=True)
+
+
+PROJECT = ImportedProject()
 
 
 class Row(NamedTuple):
@@ -106,8 +119,8 @@ def _header(reader: Iterator[list[str]]) -> list[str]:
 
 def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]]) -> Row:
     try:
-        fields = {name: value for name, value in parse(given).items() if name not in READ_ONLY}
-        return Row(number, checked(PROJECT, fields), [])
+        project = {name: value for name, value in parse(given).items() if name not in PASSED_OVER}
+        return Row(number, checked(PROJECT, project), [])
     except DirectoryError as error:
         # "Line 1" would be the first of the row, which is whole in one.
         said = (saying.replace("The body", "The row").replace("line 1, ", "") for saying in sayings(error))
@@ -128,13 +141,13 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
         raise ValueError(f"The row has {len(cells)} cells, but there are {len(names)} columns.")
     if any(map(_UNDECODED.search, cells)):
         raise ValueError("The row is not UTF-8.")
-    fields: dict[str, Any] = dict(zip(names, cells, strict=True))
-    for name in NULLABLE:
-        if name in fields:
-            fields[name] = fields[name] or None
-    if "tags" in fields:
-        fields["tags"] = fields["tags"].split()
-    return fields
+    project: dict[str, Any] = dict(zip(names, cells, strict=True))
+    for name in BLANKABLE:
+        if name in project:
+            project[name] = project[name] or None
+    if "tags" in project:
+        project["tags"] = project["tags"].split()
+    return project
 
 
 def _cell(value: Any) -> Any:

@@ -43,23 +43,24 @@ class Tally:
 @click.option(
     "--status",
     type=click.Choice(["pending", "live"]),
-    default="pending",
-    show_default=True,
-    help="Live ones are approved at once.",
+    help="For all rows.  [default: each row's own, else pending]",
 )
 @click.option("--create-categories", is_flag=True, help="Add categories that are missing, named after their slugs.")
 @click.option("--format", "form", type=FORM, help="What FILE is.  [default: by its name, else jsonl]")
 @with_appcontext
 @refusals()
 @names_database
-def import_projects(file: str, owner: str | None, status: str, create_categories: bool, form: str | None) -> None:
+def import_projects(
+    file: str, owner: str | None, status: str | None, create_categories: bool, form: str | None
+) -> None:
     """Add the projects in FILE (- is standard input).
 
-    A row holds what a submission does; what flask export tells besides (id, status, owner, …) is passed over. A bad
-    row is reported with its line and skipped, and the exit status is then 1. A row whose URL the owner has submitted
-    already changes nothing, so a second run adds nothing. Nobody is notified.
+    A row holds what a submission does, and may hold a status (live, pending or rejected) and a rejection_reason. What
+    flask export writes besides (id, owner, upvotes, …) is passed over. A bad row is reported with its line and
+    skipped, and the exit status is then 1. A row whose URL the owner has submitted already changes nothing, so a
+    second run adds nothing. Nobody is notified.
     """
-    options = {"owner": _owner(owner), "live": status == "live", "create_categories": create_categories}
+    options = {"owner": _owner(owner), "status": status, "create_categories": create_categories}
     tally = Tally()
     with click.open_file(file, "rb") as opened, Progress(_size(file), "Importing") as progress:
         lines = Lines(opened)

@@ -1,12 +1,12 @@
 """What the errors of a database mean: a rule that was broken, or a database that is out of reach or out of room."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.errors import DirectoryError
+from directory.errors import DirectoryError, Unavailable
 from directory.extensions import db
 
 # Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
@@ -16,9 +16,15 @@ UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}
 
 
+Refusal = DirectoryError | Callable[[], DirectoryError]
+
+
 @contextmanager
-def refusing(**errors: DirectoryError) -> Iterator[None]:
+def refusing(**errors: Refusal) -> Iterator[None]:
     """Turn the violation of a named constraint into a domain error; the transaction is lost either way.
+
+    A function makes the error after the transaction is rolled back: it reads what stands in the way. A read before
+    the write would cost every writer a statement, and miss what another transaction commits in between.
 
     SQLite names the columns of a broken unique constraint instead of the constraint: for `uq_t_a_b` it says
     "t.a, t.b", so the keyword's columns are compared by that text too.
@@ -28,8 +34,15 @@ def refusing(**errors: DirectoryError) -> Iterator[None]:
     except IntegrityError as error:
         for name, refusal in errors.items():
             if _violates(error, name):
-                raise refusal from error
+                raise _made(refusal) from error
         raise
+
+
+def _made(refusal: Refusal) -> DirectoryError:
+    if isinstance(refusal, DirectoryError):
+        return refusal
+    db.session.rollback()
+    return refusal()
 
 
 def _violates(error: IntegrityError, name: str) -> bool:
@@ -53,7 +66,7 @@ def state_of(error: BaseException) -> str | None:
 
 def is_unavailable(error: BaseException) -> bool:
     """Whether a database error means out of reach, over a bound or out of room, rather than a fault of ours."""
-    if isinstance(error, PoolTimeout):
+    if isinstance(error, PoolTimeout | Unavailable):
         return True
     if not isinstance(error, DBAPIError):
         return False

@@ -34,8 +34,9 @@ batcher: ContextVar[Batcher | None] = ContextVar("directory.batcher", default=No
 
 
 class Combined(Generic[Item, Result]):
-    """Work that is done `together` for some items, all or none of them, with a result for each; or `alone` for one.
+    """Work that is done `together` for some items, with a result for each, or `alone` for one.
 
+    Together it is done for all or none of them; but where the result of one is Unavailable, it was not done for that.
     Nobody is refused for another's item, or waits for what another's waits for: work that failed together is done for
     each alone, aside from the others. Where it may have been done for all that, only what is `repeatable` is done
     again.
@@ -44,7 +45,7 @@ class Combined(Generic[Item, Result]):
     def __init__(
         self,
         alone: Callable[[Item], Result],
-        together: Callable[[list[Item]], list[Result]],
+        together: Callable[[list[Item]], list[Result | Unavailable]],
         repeatable: Callable[[Item], bool],
     ) -> None:
         self._alone, self._together, self._repeatable = alone, together, repeatable
@@ -74,7 +75,10 @@ class Combined(Generic[Item, Result]):
             with deadline.until(min(piece.ends for piece in pieces)):
                 results = self._together([piece.item for piece in pieces])
             for piece, result in zip(pieces, results, strict=True):
-                piece.result = result
+                if isinstance(result, Unavailable):
+                    piece.error = result
+                else:
+                    piece.result = result
         except BaseException as error:
             log.info("not done together", extra={"reason": state_of(error) or type(error).__name__})
             for piece in pieces:

@@ -11,29 +11,21 @@ from functools import wraps
 from typing import Any
 
 import orjson
-from flask import Response, g, request
-from marshmallow import Schema, ValidationError
+from flask import Response, request
+from marshmallow import Schema
 from werkzeug.datastructures import ETags
 
 from directory.cache.validator import Basis
 from directory.db.transactions import transaction
-from directory.errors import DirectoryError, Invalid
+from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.authentication import viewer
-from directory.http.fields import Strict
-from directory.http.request_body import pointer, read_json, read_query
 from directory.http.serialization import compiled
+from directory.http.validation import NOTHING, Check, checked_body, checked_query
 
 View = Callable[..., Any]
 READS = {"GET", "HEAD", "OPTIONS"}
 PERSONAL = ("Cookie", "Authorization")  # the headers that an answer with an ETag varies by
-
-
-class Nothing(Strict):
-    """No parameters, or an empty object."""
-
-
-NOTHING = Nothing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +37,11 @@ class Operation:
     the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
     would give several anonymous callers, by the ids that their paths end with: by one short look, and None to whom it
     would raise. A server may answer several requests for a `batched` route in one thread, so that their rules commit
-    together, and one for a `constant` route, whose answer never changes, without a thread. For the OpenAPI document
-    alone: `raises`, what the rule may refuse beyond what every route may;
-    `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it may carry;
-    `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON. A `page` is for people:
-    it passes over query parameters and is not in the document.
+    together, and one for a `constant` route, whose answer never changes, without a thread. `check` gives what the rules
+    refuse of a body beside its schema. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what
+    every route may; `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it
+    may carry; `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON. A `page` is
+    for people: it passes over query parameters and is not in the document.
     """
 
     answer: Schema | None = None
@@ -57,6 +49,7 @@ class Operation:
     query: Schema = NOTHING
     body: Schema = NOTHING
     body_required: bool = False
+    check: Check | None = None
     tier: str | None = "write"
     etag: bool = False
     transactional: bool = True
@@ -80,12 +73,11 @@ def operation(**facts: Any) -> Callable[[View], View]:
         @wraps(view)
         def run(**path: Any) -> Response:
             reads = request.method in READS
-            if spec.tier is not None:
-                viewer()  # who asks decides how the answer may be kept, also where its text is the same for all
-                rate_limits.spend("read" if reads else spec.tier)
-            taken = {**path, **_query(spec, request.path, request.query_string)}
-            if not reads:
-                taken |= _body(spec)
+            tier = "read" if reads and spec.tier else spec.tier
+            if tier is not None:
+                viewer()  # the caller decides how the answer may be cached, also where its text is the same for all
+            with rate_limits.counted(tier):
+                taken = {**path, **_input(spec, reads=reads)}
             if reads or not spec.transactional:
                 return respond(view(**taken), spec)
             return transaction(lambda: respond(view(**taken), spec))
@@ -96,9 +88,15 @@ def operation(**facts: Any) -> Callable[[View], View]:
     return decorate
 
 
+def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
+    """The checked query and body, by the names of the view's arguments."""
+    query = {} if spec.page else checked_query(spec.query, request.path, request.query_string)
+    return query if reads else query | checked_body(spec.body, required=spec.body_required, check=spec.check)
+
+
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Made":
     """What a read gives an anonymous caller, asked of an application context alone."""
-    query = _query(spec, path, query_string)
+    query = checked_query(spec.query, path, query_string)
     result = view(**arguments, **query)
     answer = made(result, spec)
     if spec.basis is not None:
@@ -111,49 +109,6 @@ def read_together(spec: Operation, ids: list[int]) -> list["Made | None"]:
     """What a read of one thing gives several anonymous callers, by their ids; None to whom it would raise."""
     results = [] if spec.together is None else spec.together(ids)
     return [None if result is None else made(result, spec) for result in results]
-
-
-def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
-    """The checked parameters, as the view's `query`; unknown ones are refused on every route but those of pages."""
-    if spec.page:
-        return {}
-    given = read_query(query_string)
-    g.path, g.parameters = path, given
-    if spec.query is NOTHING and not given:
-        return {}
-    try:
-        loaded = spec.query.load(given)
-    except ValidationError as error:
-        raise Invalid([{"parameter": name, "detail": d} for name, d in _flat(error.messages)]) from None
-    return {} if spec.query is NOTHING else {"query": loaded}
-
-
-def _body(spec: Operation) -> dict[str, Any]:
-    """The checked body, as the view's `body`; where none is foreseen an empty object passes for none."""
-    given = read_json(required=spec.body_required)
-    if given is None:
-        given = {}
-    if not isinstance(given, dict):
-        raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
-    if spec.body is NOTHING and not given:
-        return {}
-    try:
-        loaded = spec.body.load(given)
-    except ValidationError as error:
-        raise Invalid([{"pointer": name, "detail": d} for name, d in _flat(error.messages, as_pointer=True)]) from None
-    return {} if spec.body is NOTHING else {"body": loaded}
-
-
-def _flat(messages: Any, path: tuple[str | int, ...] = (), *, as_pointer: bool = False) -> list[tuple[str, str]]:
-    """Marshmallow's tree of messages as a list of places and details."""
-    if isinstance(messages, dict):
-        return [
-            found
-            for step, below in messages.items()
-            for found in _flat(below, (*path, step) if step != "_schema" else path, as_pointer=as_pointer)
-        ]
-    where = pointer(path) if as_pointer else pointer(path)[2:]
-    return [(where, str(message)) for message in messages]
 
 
 def respond(result: Any, spec: Operation) -> Response:
@@ -224,12 +179,12 @@ def versions_allowed() -> Container[int] | None:
     if "If-None-Match" in request.headers and request.if_none_match.star_tag:
         return ()
     wanted = "If-Match" in request.headers and not request.if_match.star_tag
-    versions = Versions(_versions(request.if_match) if wanted else None, _versions(request.if_none_match, weak=True))
+    versions = Versions(_versions(request.if_match) if wanted else None, _versions(request.if_none_match))
     return versions if wanted or versions.refused else None
 
 
-def _versions(etags: ETags, *, weak: bool = False) -> set[int]:
-    """The versions that tags begin with."""
+def _versions(etags: ETags) -> set[int]:
+    """The versions that tags begin with; those of weak tags too, which a proxy makes of ours when it compresses."""
     # Werkzeug reads an empty tag as None.
-    heads = (etag.partition("-")[0] for etag in etags.as_set(include_weak=weak) if etag)
+    heads = (etag.partition("-")[0] for etag in etags.as_set(include_weak=True) if etag)
     return {int(head) for head in heads if head.isascii() and head.isdigit() and len(head) < 19}

@@ -28,6 +28,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+ANY_METHOD = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"]
+ORIGIN_MAX = 300  # of an origin's characters in the log
 EXPOSED = "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
 ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, X-Request-ID"
 HSTS = ("Strict-Transport-Security", "max-age=31536000")
@@ -91,18 +93,34 @@ def _begin() -> None:
 
 
 def _preflight() -> Response | None:
-    """Answer OPTIONS: a CORS preflight, or the plain question for the methods of a path."""
-    if request.method != "OPTIONS" or request.routing_exception is not None:
+    """Answer OPTIONS: a CORS preflight, or the plain question for the methods of a path.
+
+    A preflight for a path that is not there passes for a trusted origin. A browser then sends the request itself and
+    hands the page its 404. Else it reports a CORS failure, and the author looks for the fault in the settings.
+    """
+    if request.method != "OPTIONS":
         return None
-    allowed = request.url_rule.methods or set() if request.url_rule else set()
-    adapter = current_app.url_map.bind_to_environ(request.environ)
-    response = Response(status=204, headers={"Allow": ", ".join(sorted({*adapter.allowed_methods(), *allowed}))})
+    origin, is_preflight = request.headers.get("Origin"), "Access-Control-Request-Method" in request.headers
+    passes = is_preflight and _trusted(origin)
+    if is_preflight and origin is not None and not passes:
+        log.info("preflight refused", extra={"origin": origin[:ORIGIN_MAX], "path": request.path})
+    if request.routing_exception is not None and not passes:
+        return None
+    response = Response(status=204, headers={"Allow": ", ".join(_methods())})
     del response.headers["Content-Type"]
-    if _trusted(request.headers.get("Origin")) and "Access-Control-Request-Method" in request.headers:
+    if passes:
         response.headers["Access-Control-Allow-Methods"] = response.headers["Allow"]
         response.headers["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
         response.headers["Access-Control-Max-Age"] = "600"
     return response
+
+
+def _methods() -> list[str]:
+    """The methods that the path takes; for a path that is not there, those of the whole API."""
+    if request.url_rule is None:
+        return ANY_METHOD
+    adapter = current_app.url_map.bind_to_environ(request.environ)
+    return sorted({*adapter.allowed_methods(), *(request.url_rule.methods or set())})
 
 
 def _check_write() -> None:

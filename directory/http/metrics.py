@@ -120,6 +120,11 @@ class Stored:
             "How long the longest overdue delivery has been waiting for a deliverer to take it up; 0: none.",
             value=_age(ledger.due),
         )
+        yield GaugeMetricFamily(
+            "directory_oldest_transaction_seconds",
+            "Age of the oldest open PostgreSQL transaction that has written or locked something; 0: none.",
+            value=_age(ledger.transaction),
+        )
         yield decisions
         yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
 

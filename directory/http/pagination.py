@@ -45,11 +45,15 @@ def pagination(found: Slice, at: Window) -> dict[str, Any]:
 
 def numbered(found: Slice, at: Window, total: int) -> dict[str, Any]:
     """The members of a list that pages by number too."""
-    return {"page": at.page, "total": total, "pages": -(-total // at.limit), **pagination(found, at)}
+    numbers = {"page": at.page, "total": total, "total_capped": found.total_capped, "pages": -(-total // at.limit)}
+    return {**numbers, **pagination(found, at)}
 
 
 def links(paging: dict[str, Any]) -> str:
-    """The Link header (RFC 8288) of a numbered list, all filters kept. Under a cursor there is no last."""
+    """The Link header (RFC 8288) of a numbered list, all filters kept. Under a cursor there is no last.
+
+    Nor is there where the total is capped; the list goes on by cursor behind its last page then.
+    """
     page, pages = paging["page"], paging["pages"]
     targets: dict[str, dict[str, Any]] = {"first": {"page": 1}}
     if page is None:
@@ -61,10 +65,11 @@ def links(paging: dict[str, Any]) -> str:
     else:
         if page > 1:
             targets["prev"] = {"page": min(page - 1, max(1, pages))}
-        if page < pages:
-            reachable = (page + 1) * paging["limit"] <= DEPTH
-            targets["next"] = {"page": page + 1} if reachable else {"cursor": paging["next_cursor"]}
-        if pages and pages * paging["limit"] <= DEPTH:
+        if page < pages and (page + 1) * paging["limit"] <= DEPTH:
+            targets["next"] = {"page": page + 1}
+        elif paging["next_cursor"]:
+            targets["next"] = {"cursor": paging["next_cursor"]}
+        if pages and pages * paging["limit"] <= DEPTH and not paging["total_capped"]:
             targets["last"] = {"page": pages}
     return ", ".join(f'<{_reference(target)}>; rel="{rel}"' for rel, target in targets.items())
 

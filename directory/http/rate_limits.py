@@ -1,27 +1,29 @@
-"""Rate limits: five tiers, each one setting, counted by user where signed in and else by address.
+"""Rate limits: six tiers, each one setting, counted by user where signed in and else by address.
 
-A tier is spent by calling it, after the caller is known and before the body is read. What it counts stays counted,
-whatever becomes of the request.
+A request is counted after the caller is known and before the body is read, and stays counted whatever becomes of it.
+The `auth` tier is the exception: `counted` says how and why.
 """
 
 import hmac
 import math
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
-from threading import Lock
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, current_app, g, request
 from flask_limiter import RateLimitExceeded
 from limits import RateLimitItem, parse_many
-from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 
+from directory.errors import DirectoryError, Invalid, RateLimited
 from directory.extensions import limiter
 from directory.http.authentication import viewer
 from directory.http.converters import hookless
+from directory.http.rate_limit_storage import ProcessMemory
 
 STRATEGY = "moving-window"  # the only one that holds over any window, not just over those that begin on the clock
 # Another strategy finds keys of another type under the same name, so the name says which it is.
@@ -29,47 +31,6 @@ PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
 # As some proxies forward it: each connection has another port, and would count for itself.
 WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]*)?|([^:]+):[0-9]*")
-
-
-class ProcessMemory(MemoryStorage):
-    """The library's storage in memory, made safe for threads: two that start its timer at once fail in one of them."""
-
-    STORAGE_SCHEME = ["process"]  # noqa: RUF012 (as the library has it)
-
-    def __init__(self, uri: str | None = None, **options: Any) -> None:
-        self._turn = Lock()
-        super().__init__(uri, **options)
-
-    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Whether one more fits under the limit; if so it is counted."""
-        with self._turn:
-            self._follow_the_clock(key)
-            return super().acquire_entry(key, limit, expiry, amount)
-
-    def _follow_the_clock(self, key: str) -> None:
-        """Count what is from the future as of now: else a clock that is put back an hour bars callers for that hour."""
-        now = time.time()
-        for entry in self.events.get(key, []):  # the newest first
-            if entry.atime <= now:
-                return
-            entry.expiry += now - entry.atime
-            entry.atime = now
-
-
-class Redis(RedisStorage):
-    """The library's storage in Redis, whose place it takes, asked whether it counts and not just whether it answers."""
-
-    STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012 (as the library has it)
-
-    def check(self) -> bool:
-        """Whether it takes a write.
-
-        One that is full, or a replica, answers a ping; taken for well, it would be tried and given up every second.
-        """
-        try:
-            return bool(self.storage.set(self.prefixed_key("check"), 1, ex=1))
-        except self.base_exceptions:
-            return False
 
 
 class Standing(NamedTuple):
@@ -120,18 +81,22 @@ def _caller() -> str:
     return f"user:{user.id}" if user else f"address:{address()}"
 
 
+# Guesses at a password count three times: `auth` by address, `account` by the login as it was typed, and `password` by
+# the account that has this login.
 KEYS = {
     "voting": _caller,
     "submission": _caller,
     "auth": address,
-    "account": lambda: f"{g.account}@{address()}",
+    "account": lambda: f"{_masked(g.login)}@{address()}",
+    "password": lambda: f"{g.account_id or _masked(g.login)}@{address()}",
     "write": _caller,
+    "admin": _caller,
     "read": _caller,
 }
 
 
 def _limits(tier: str) -> str:
-    if tier == "account":
+    if tier in {"account", "password"}:
         return _halved(current_app.config["RATELIMIT_AUTH"])
     return str(current_app.config[f"RATELIMIT_{tier.upper()}"])
 
@@ -160,39 +125,99 @@ def _spender(tier: str) -> Any:
 _SPEND = {tier: _spender(tier) for tier in KEYS}
 
 
-def spend(tier: str, *, told: bool = True) -> None:
-    """Count the request against `tier`, once, however often it is asked. Raises RateLimitExceeded.
+@contextmanager
+def counted(tier: str | None) -> Iterator[None]:
+    """Count the request against `tier`; within, its query and body are read. Raises RateLimited, RateLimitExceeded.
 
-    How its limits stand goes into the headers; unless `told`, only where they refuse.
+    A body that is refused with 422 spends nothing of `auth`: else ten passwords that are too short bar an address. The
+    moving window cannot give a hit back, so `auth` is counted after the body is checked, and before a password is
+    hashed. To refuse before the body is read, a first look tells whether the limit is used up. Callers at once may all
+    pass this look; the hit alone decides, so that no more passwords are tried than the limit allows.
     """
-    spent: dict[str, list[Standing]] = g.setdefault("spent", {})
-    if tier in spent or not current_app.config["RATELIMIT_ENABLED"] or not _limits(tier):
+    if tier is None:
+        yield
+        return
+    if tier != "auth":
+        spend("admin" if tier == "write" and request.blueprint == "admin" else tier)
+        yield
+        return
+    require(tier)
+    try:
+        yield
+    except Invalid:
+        raise
+    except DirectoryError:
+        spend(tier)
+        raise
+    spend(tier)
+
+
+def require(tier: str) -> None:
+    """Refuse the request if `tier` is used up, and count nothing. Raises RateLimited."""
+    if not _is_limited(tier):
+        return
+    g.limit_key = KEYS[tier]()
+    standings = _standings(tier)
+    _standings_of_request()[tier] = standings
+    if any(not standing.remaining for standing in standings):
+        raise RateLimited(retry_after())
+
+
+def spend(tier: str, *, shown: bool = True) -> None:
+    """Count the request against `tier`, once, however often it is called. Raises RateLimitExceeded.
+
+    The headers say how its limits stand; unless `shown`, only where they refuse.
+    """
+    spent: set[str] = g.setdefault("spent", set())
+    if tier in spent or not _is_limited(tier):
         return
     # Made out here, where its failure is the database's: within, the library would take it for the storage's.
     g.limit_key = KEYS[tier]()
-    spent[tier] = []
+    spent.add(tier)
     try:
         _count(tier)
     except RateLimitExceeded:
-        told = True
+        shown = True
         raise
     finally:
-        if told:
-            spent[tier] = _standings(tier)
+        if shown:
+            _standings_of_request()[tier] = _standings(tier)
 
 
-def spend_on_account(account_id: int | None, login: str | None = None) -> None:
-    """Count a guess at an account's password from this address, or at that of a login that nobody has.
+def _is_limited(tier: str) -> bool:
+    return bool(current_app.config["RATELIMIT_ENABLED"] and _limits(tier))
 
-    The key is written to Redis and, once the limit is used up, to the log; but what nobody has for a login may be a
-    password that was typed into the wrong field. Who gives a login has not proved to have the account: the headers tell
-    him how its limit stands only when it refuses him. Raises RateLimitExceeded.
+
+def _standings_of_request() -> dict[str, list[Standing]]:
+    found: dict[str, list[Standing]] = g.setdefault("standings", {})
+    return found
+
+
+def spend_on_login(login: str, account_id: int | None) -> bool:
+    """Count a guess at the password of a login, and tell whether the password may be looked at.
+
+    The limit that refuses with 429 counts what was typed. If it counted the account, five wrong logins by username and
+    one by e-mail address would tell whether the two belong together. A second limit counts the account, by whichever
+    name, so that the names together allow no more guesses. It answers False, and the caller treats the account as
+    unknown: the answer is that of a wrong password, for a right one too. A login that no account has counts the same
+    way, so that the time tells nothing. Raises RateLimitExceeded.
     """
-    g.account_id = account_id
-    # The mark keeps a login such as "7" from being counted as the account of that number.
-    g.account = str(account_id) if account_id else f"?{_masked((login or '').lower())}"
-    # A guess by username and one by e-mail address would leave one less each, and tell that they are one account's.
-    spend("account", told=login is None)
+    g.login, g.account_id = login.strip().lower(), account_id
+    # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
+    spend("account", shown=False)
+    try:
+        spend("password", shown=False)
+    except RateLimitExceeded:
+        del _standings_of_request()["password"]
+        return False
+    return True
+
+
+def spend_on_current_password(username: str, account_id: int) -> None:
+    """Count a guess at the caller's own password as a login is counted. Raises RateLimitExceeded."""
+    g.login, g.account_id = username, account_id
+    for tier in ("auth", "account", "password"):
+        spend(tier)
 
 
 def _masked(text: str) -> str:
@@ -213,25 +238,36 @@ def _count(tier: str) -> None:
 
 
 def _standings(tier: str) -> list[Standing]:
-    """How the tier's limits stand; nothing where Redis went away meanwhile, for no request fails for its headers."""
+    """How the tier's limits stand; nothing where Redis does not answer, for no request fails for its headers.
+
+    This may be the first to find Redis mute. It then falls back to memory as the library does, so that the request
+    waits for the same silence once.
+    """
     try:
         items = _items(_limits(tier))
         stats = [(item, limiter.limiter.get_window_stats(item, PREFIX, g.limit_key, tier)) for item in items]
     except Exception:
+        _fall_back()
         return []
     now = time.time()
     return [Standing(item, max(0, left), max(0, math.ceil(reset - now))) for item, (reset, left) in stats]
 
 
+def _fall_back() -> None:
+    if limiter._in_memory_fallback_enabled and not limiter._storage_dead:
+        limiter.logger.warning("Rate limit storage unreachable - falling back to in-memory storage")
+        limiter._storage_dead = True
+
+
 def retry_after() -> int:
     """Whole seconds, at least one, after which every limit that is used up lets a request pass."""
-    spent: dict[str, list[Standing]] = g.spent
-    return max([1, *(standing.wait for tier in spent.values() for standing in tier if not standing.remaining)])
+    tiers = _standings_of_request().values()
+    return max([1, *(standing.wait for tier in tiers for standing in tier if not standing.remaining)])
 
 
 def _headers(response: Response) -> Response:
     """RateLimit and RateLimit-Policy, as draft-ietf-httpapi-ratelimit-headers has them."""
-    named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in g.get("spent", {}).items() for s in all_]
+    named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in g.get("standings", {}).items() for s in all_]
     if named:
         policy = (f"{name};q={s.item.amount};w={s.item.get_expiry()}" for name, s in named)
         response.headers["RateLimit-Policy"] = ", ".join(policy)

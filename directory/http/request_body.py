@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 from urllib.parse import unquote_to_bytes
 
@@ -23,21 +23,32 @@ _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _BAD_PERCENT = re.compile(b"%(?![0-9A-Fa-f]{2})")
 
 
-def read_json(*, required: bool) -> Any:
-    """The body as JSON, never None unless it is empty, which it may be where it is not `required`."""
+def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
+    """The body as JSON, with an error for each lone surrogate; None for an empty body, if it is not `required`.
+
+    The errors are returned, not raised, so that the answer can report what else is wrong with the body.
+    """
     data = _received()
     if not data and not required:
-        return None
+        return None, []
     _require_json_type()
-    value = parse_json(data)
+    value, errors = _parse(data)
     if value is None:
         # No route takes null, and to the caller None says that there was no body.
         raise Invalid([{"pointer": pointer([]), "detail": "Must be an object."}])
-    return value
+    return value, errors
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text: MalformedJson where it is none, Invalid where it holds a lone surrogate."""
+    """The value of a JSON text. Raises MalformedJson, and Invalid where it holds a lone surrogate."""
+    value, errors = _parse(data)
+    if errors:
+        raise Invalid(errors)
+    return value
+
+
+def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
+    """The value of a JSON text, and an error for each lone surrogate in it. Raises MalformedJson."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -49,9 +60,7 @@ def parse_json(data: bytes) -> Any:
         where = f"line {error.lineno}, column {error.colno}"
         raise MalformedJson(f"The body is not well-formed JSON at {where}.") from None
     # UTF-8 has no surrogates, so that only an escape can have brought one in.
-    if "\\u" in text:
-        _refuse_surrogates(value, [])
-    return value
+    return value, list(_lone_surrogates(value, [])) if "\\u" in text else []
 
 
 def pointer(path: Sequence[str | int]) -> str:
@@ -185,22 +194,17 @@ def _integer(text: str) -> int:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)
 
 
-def _refuse_surrogates(value: Any, path: list[str | int]) -> None:
-    """Raise Invalid with the first place that holds half of a surrogate pair."""
-    if isinstance(value, str):
-        _refuse_surrogate(value, path)
+def _lone_surrogates(value: Any, path: list[str | int]) -> Iterator[dict[str, str]]:
+    """An error for each string, the names of members included, that holds half of a surrogate pair."""
+    if isinstance(value, str) and _SURROGATE.search(value):
+        yield {"pointer": pointer(path), "detail": "Must not hold half of a surrogate pair."}
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _refuse_surrogates(item, [*path, index])
+            yield from _lone_surrogates(item, [*path, index])
     elif isinstance(value, dict):
         for name, item in value.items():
-            _refuse_surrogate(name, [*path, name])
-            _refuse_surrogates(item, [*path, name])
-
-
-def _refuse_surrogate(text: str, path: list[str | int]) -> None:
-    if _SURROGATE.search(text):
-        raise Invalid([{"pointer": pointer(path), "detail": "Must not hold half of a surrogate pair."}])
+            yield from _lone_surrogates(name, [*path, name])
+            yield from _lone_surrogates(item, [*path, name])
 
 
 def _parameter_name(raw: bytes) -> str:

@@ -21,7 +21,7 @@ def add(fields: dict[str, Any]) -> Category:
     """Add a category. Raises Duplicate."""
     category = Category(**fields)
     db.session.add(category)
-    with refusing(uq_categories_slug=Duplicate(TAKEN)):
+    with refusing(uq_categories_slug=Duplicate(["slug"], TAKEN)):
         db.session.flush()
     return category
 
@@ -34,7 +34,7 @@ def change(slug: str, fields: dict[str, Any]) -> Category:
         raise NotFound
     for name, value in fields.items():
         setattr(category, name, value)
-    with refusing(uq_categories_slug=Duplicate(TAKEN)):
+    with refusing(uq_categories_slug=Duplicate(["slug"], TAKEN)):
         db.session.flush()
     return category
 

@@ -18,6 +18,12 @@ from directory.services.catalog.paging import AnySelect
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
+# Prepared ones too, which belong to no session.
+OLDEST_TRANSACTION = text(
+    "SELECT min(began) FROM (SELECT xact_start FROM pg_stat_activity "
+    "WHERE datname = current_database() AND backend_xid IS NOT NULL "
+    "UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS open (began)"
+)
 
 
 class Bounded(Generic[T]):
@@ -93,13 +99,15 @@ def heads() -> tuple[str, ...]:
 class Ledger:
     """How many deliveries there are of each state, and how many audit entries of the counted actions.
 
-    Of what is still to be delivered also when the oldest was made, and when the first that nobody is at was due.
+    Of what is still to be delivered also when the oldest was made, and when the first that nobody is at was due; and
+    since when the oldest open transaction has written or locked something, which only PostgreSQL tells.
     """
 
     deliveries: dict[str, int]
     actions: dict[str, int]
     oldest: datetime | None
     due: datetime | None
+    transaction: datetime | None
 
 
 def ledger(engine: Engine) -> Ledger:
@@ -112,11 +120,13 @@ def ledger(engine: Engine) -> Ledger:
         deliveries = _counts(connection, by_state)
         actions = _counts(connection, by_action.group_by(AuditEntry.action))
         oldest, due = connection.execute(ages).one()
+        transaction = connection.scalar(OLDEST_TRANSACTION) if engine.dialect.name == "postgresql" else None
     return Ledger(
         {state: deliveries.get(state, 0) for state in DeliveryState},
         {action: actions.get(action, 0) for action in COUNTED},
         oldest,
         due,
+        transaction,
     )
 
 

@@ -22,7 +22,9 @@ _URL = re.compile(
 )
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?P<port>:.*)?", re.DOTALL)
 _PORT = re.compile(":[0-9]{1,5}")
-_LABEL = re.compile("[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+# Hyphens may stand anywhere, as browsers have it (WHATWG URL, CheckHyphens=false): "volans-.github.io" is a real host.
+# The DNS's own bounds stay, for no name beyond them leads anywhere.
+_LABEL = re.compile("[a-z0-9_-]{1,63}")
 # Browsers read a host whose last label is one of these as an IPv4 address, in any base.
 _NUMBER = re.compile("[0-9]+|0x[0-9a-f]*")
 _UNSAFE = frozenset('\\<>"')
@@ -120,8 +122,6 @@ def _to_ascii(host: str) -> str:
 
 
 def _punycode(label: str) -> str:
-    if "-" in (label[:1], label[-1:]):
-        raise UnicodeError("a hyphen at an end, which would no longer be at one once encoded")
     return label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
 
 

@@ -12,7 +12,7 @@ from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category, Project, Status, now
 from directory.services import audit
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import catalog, search
+from directory.services.catalog import catalog, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.links import url_key
 from directory.services.text import slugify
@@ -20,12 +20,14 @@ from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
 SEARCHED = {"title", "tagline", "description", "tags"}
+NO_CATEGORY = "There is no such category."
 MATERIAL = {"url", "title"}  # what a reviewer approved above all
 
 
 def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     """Add a pending project of `by` from validated fields, and return its id. Raises Invalid, Duplicate."""
     at = now()
+    columns = _columns(fields)
     project = Project(
         owner_id=by.id,
         status=Status.PENDING,
@@ -33,11 +35,11 @@ def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int
         created_at=at,
         updated_at=at,
         submitted_at=at,
-        **_columns(fields),
+        **columns,
     )
     db.session.add(project)
-    _flush()  # the id, for the log; and whether the owner has the URL already
-    search.index([project])
+    _flush(by.id, columns["url_key"])  # the id, for the log; and whether the owner has the URL already
+    search_index.index([project])
     audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
     outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
     return project.id
@@ -63,13 +65,14 @@ def edit(
     before, at = project.status, now()
     for name, value in changed.items():
         setattr(project, name, value)
+    owner_id, key = project.owner_id, project.url_key
     project.updated_at = at
     project.version += 1
     if not by.is_admin and _needs_review(before, changed.keys(), review_on_edit):
         project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
-    _flush()
+    _flush(owner_id, key)
     if SEARCHED & changed.keys():
-        search.index([project])
+        search_index.index([project])
     audit.record_project("project.edited", project, by=by, at=at, from_state=before, to_state=project.status)
 
 
@@ -80,7 +83,7 @@ def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Con
     audit.record_project("project.deleted", project, by=by, from_state=project.status)
     db.session.flush()
     db.session.expunge(project)
-    search.forget(project_id)
+    search_index.forget(project_id)
     db.session.execute(sql_delete(Project).where(Project.id == project_id), execution_options=UNSYNCHRONISED)
 
 
@@ -116,16 +119,35 @@ def _columns(fields: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
+def refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
+    """What the rules refuse of fields that are valid by themselves, as the errors of an answer."""
+    if "category" not in fields or _found(fields["category"]) is not None:
+        return []
+    return [{"pointer": "#/category", "detail": NO_CATEGORY}]
+
+
+def _found(slug: str) -> int | None:
+    return db.session.scalar(select(Category.id).where(Category.slug == slug))
+
+
 def _category_id(slug: str) -> int:
-    found = db.session.scalar(select(Category.id).where(Category.slug == slug))
+    found = _found(slug)
     if found is None:
-        raise Invalid.field("category", "There is no such category.")
+        raise Invalid.field("category", NO_CATEGORY)
     return found
 
 
-def _flush() -> None:
+def _flush(owner_id: int, key: str) -> None:
     with refusing(
-        uq_projects_owner_id_url_key=Duplicate("You have submitted this URL already."),
-        fk_projects_category_id_categories=Invalid.field("category", "There is no such category."),
+        uq_projects_owner_id_url_key=lambda: _submitted_already(owner_id, key),
+        fk_projects_category_id_categories=Invalid.field("category", NO_CATEGORY),
     ):
         db.session.flush()
+
+
+def _submitted_already(owner_id: int, key: str) -> Duplicate:
+    """The refusal of a URL that the owner has submitted, with the project that holds it, unless it is deleted now."""
+    held = select(Project.id, Project.title, Project.status)
+    row = db.session.execute(held.where(Project.owner_id == owner_id, Project.url_key == key)).one_or_none()
+    existing = {} if row is None else {"existing": row._asdict()}
+    return Duplicate(["url"], "You have submitted this URL already.", **existing)

@@ -6,16 +6,25 @@ other order was measured to lose votes, to toggle without effect or to deadlock 
 On PostgreSQL the function `vote` does that in one round trip instead of six, which doubles the votes a process can
 take; on SQLite, where a statement costs no round trip, it is done from here under the write lock. The votes of several
 callers that come at once are one transaction (docs/adr/0013).
+
+A project that another transaction holds locked delays its own votes alone: the others of the batch are counted without
+them, a few callers wait for the lock, and while it is held the next ones are refused at once. On SQLite the lock is
+that of the whole database, so all votes wait for it.
 """
 
+import time
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import BigInteger, bindparam, delete, insert, select, text, update
+from sqlalchemy import BigInteger, Engine, bindparam, delete, insert, select, text, update
+from sqlalchemy.exc import DBAPIError
 
+from directory.db.errors import state_of
 from directory.db.group_commit import Combined
+from directory.db.locked_rows import LockedRows
 from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql, transaction, writing
-from directory.errors import NotFound, NotVotable
+from directory.errors import NotFound, NotVotable, Unavailable
 from directory.extensions import db
 from directory.models import Project, Status, Upvote, now
 from directory.models.base import UtcDateTime
@@ -27,12 +36,16 @@ P, U = projects.c, upvotes.c
 
 # Built once: building a statement costs more than running it.
 _AT = bindparam("at", type_=UtcDateTime())
-_VOTE = Prepared(
-    text("SELECT * FROM vote(:project, :voter, :wish, :at)").bindparams(
-        bindparam("project", type_=BigInteger()), bindparam("voter", type_=BigInteger()), bindparam("wish"), _AT
-    )
+_ONE: tuple[Any, ...] = (
+    bindparam("project", type_=BigInteger()),
+    bindparam("voter", type_=BigInteger()),
+    bindparam("wish"),
+    _AT,
 )
+_VOTE = Prepared(text("SELECT * FROM vote(:project, :voter, :wish, :at)").bindparams(*_ONE))
+_VOTE_SOON = Prepared(text("SELECT * FROM vote_soon(:project, :voter, :wish, :at)").bindparams(*_ONE))
 _VOTES = Prepared(text("SELECT * FROM votes(:projects, :voters, :wishes, :at)").bindparams(_AT))
+_VOTES_IF_FREE = Prepared(text("SELECT * FROM votes_if_free(:projects, :voters, :wishes, :at)").bindparams(_AT))
 _PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at).where(P.id == bindparam("project"))
 _REMOVE = delete(upvotes).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _FIND = select(U.user_id).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
@@ -41,14 +54,18 @@ _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bin
 
 
 class Ballot(NamedTuple):
-    """Who wants what of a project: to `toggle`, `cast` or `withdraw` a vote."""
+    """Who wants what of a project: to `toggle`, `cast` or `withdraw` a vote; and when, by time.monotonic()."""
 
     project_id: int
     voter_id: int
     wish: str
+    entered: float = 0.0
 
 
+LOCK_NOT_AVAILABLE, UNDEFINED_FUNCTION = "55P03", "42883"
 Outcome = tuple[str, int, bool, int]  # the project's status, its owner, whether it has the vote now, and how many
+
+_locked_projects: WeakKeyDictionary[Engine, LockedRows] = WeakKeyDictionary()
 
 
 def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:
@@ -67,7 +84,10 @@ def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
 
 
 def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
-    outcome = _count(Ballot(project_id, by.id, wish))
+    locked = _locked()
+    locked.enter(project_id)
+    outcome = _count(Ballot(project_id, by.id, wish, time.monotonic()))
+    locked.freed(project_id)
     if outcome is None:
         raise NotFound
     status, owner_id, upvoted, n = outcome
@@ -76,28 +96,75 @@ def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
     return {"project_id": project_id, "upvoted": upvoted, "upvotes": n}
 
 
+def _locked() -> LockedRows:
+    """The projects of this database that were found locked."""
+    return _locked_projects.setdefault(db.engine, LockedRows())
+
+
 def _alone(ballot: Ballot) -> Outcome | None:
     if not on_postgresql():
         return transaction(lambda: _on_sqlite(ballot))
+    _locked().require_free(ballot.project_id, ballot.entered)
+    return transaction(lambda: _on_postgresql(ballot), single=True)
+
+
+def _on_postgresql(ballot: Ballot) -> Outcome | None:
+    """Count it; a locked project is waited for by one caller at a time. Raises Unavailable for the others."""
     given = {"project": ballot.project_id, "voter": ballot.voter_id, "wish": ballot.wish, "at": now()}
-    return transaction(lambda: _VOTE.first(given), single=True)
+    try:
+        return _VOTE_SOON.first(given)
+    except DBAPIError as error:
+        if state_of(error) == UNDEFINED_FUNCTION:  # the database is not upgraded yet
+            return _VOTE.first(given)
+        if state_of(error) != LOCK_NOT_AVAILABLE:
+            raise
+    outcome, is_locked = _if_free(ballot)
+    if outcome is not None:
+        return outcome
+    if not is_locked:
+        return _VOTE.first(given)
+    with _locked().waiting(ballot.project_id):
+        return _VOTE.first(given)
 
 
-def _together(ballots: list[Ballot]) -> list[Outcome | None]:
+def _if_free(ballot: Ballot) -> tuple[Outcome | None, bool]:
+    """Count it if nothing is locked any more; else tell whether the project is, rather than its voter or a table."""
+    given = {"projects": [ballot.project_id], "voters": [ballot.voter_id], "wishes": [ballot.wish], "at": now()}
+    try:
+        rows = _VOTES_IF_FREE.all(given)
+    except DBAPIError as error:
+        if state_of(error) != LOCK_NOT_AVAILABLE:
+            raise
+        return None, False
+    _, status, owner_id, upvoted, n = rows[0] if rows else (1, None, None, True, None)
+    return (None, not upvoted) if status is None else ((status, owner_id, upvoted, n), False)
+
+
+def _together(ballots: list[Ballot]) -> list[Outcome | Unavailable | None]:
+    """Count all, or none and raise; but on PostgreSQL those whose project or voter is locked are left out."""
     if not on_postgresql():
         with writing():
             return [_on_sqlite(ballot) for ballot in ballots]
-    wanted, voters, wishes = zip(*ballots, strict=True)
+    try:
+        return _counted(_VOTES, ballots)
+    except DBAPIError as error:
+        if state_of(error) != LOCK_NOT_AVAILABLE:
+            raise
+        return _counted(_VOTES_IF_FREE, ballots)
+
+
+def _counted(votes: Prepared, ballots: list[Ballot]) -> list[Outcome | Unavailable | None]:
+    wanted, voters, wishes, _ = zip(*ballots, strict=True)
     with writing(single=True):
-        rows = _VOTES.all({"projects": wanted, "voters": voters, "wishes": wishes, "at": now()})
-    outcomes: list[Outcome | None] = [None] * len(ballots)
+        rows = votes.all({"projects": wanted, "voters": voters, "wishes": wishes, "at": now()})
+    outcomes: list[Outcome | Unavailable | None] = [None] * len(ballots)
     for place, *outcome in rows:
-        outcomes[place - 1] = tuple(outcome)
+        outcomes[place - 1] = Unavailable() if outcome[0] is None else tuple(outcome)
     return outcomes
 
 
 def _on_sqlite(ballot: Ballot) -> Outcome | None:
-    project_id, voter, wish = ballot
+    project_id, voter, wish, _ = ballot
     project = db.session.execute(_PROJECT, {"project": project_id}).one_or_none()
     if project is None or project.status != Status.LIVE:
         return None if project is None else (project.status, project.owner_id, False, project.upvotes)

@@ -1,9 +1,9 @@
-"""What the database keeps right by itself: category counters, the tag index, the append-only log; and the search index."""
+"""What the database keeps right by itself: category counters, the tag index, the append-only log; and the search index.
 
-import sqlalchemy as sa
+The index is empty until 0009 writes the words of all projects.
+"""
+
 from alembic import op
-
-from directory.services.catalog import search
 
 revision = "0002"
 down_revision = "0001"
@@ -111,18 +111,6 @@ def upgrade() -> None:
         )
         for name, when in SQLITE.items():
             op.execute(f"CREATE TRIGGER {name} {when}")
-    index_what_is_there()
-
-
-def index_what_is_there() -> None:
-    """Fill the search index, on the way back up. Its words are the service's, which nothing else can make."""
-    bind = op.get_bind()
-    names = ("id", "title", "tagline", "description")
-    projects = sa.table("projects", *(sa.column(name) for name in names), sa.column("tags", sa.JSON))
-    last = 0
-    while found := bind.execute(sa.select(projects).where(projects.c.id > last).order_by("id").limit(1_000)).all():
-        search.fill(bind, found, postgresql=bind.dialect.name == "postgresql")
-        last = found[-1].id
 
 
 def downgrade() -> None:

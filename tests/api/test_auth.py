@@ -48,15 +48,44 @@ def test_an_email_is_kept_in_lower_case_so_that_it_is_one_however_it_is_typed(br
     assert code(api.post("/api/auth/register", again)) == (409, "duplicate")
 
 
-@pytest.mark.parametrize("taken", ["username", "email"])
-def test_a_taken_name_is_refused_without_telling_which_of_the_two_it_was(browser, api, taken):
+@pytest.mark.parametrize("taken", [["username"], ["email"], ["username", "email"]])
+def test_a_refusal_points_to_each_name_that_is_taken(browser, api, taken):
     browser.post("/api/auth/register", NEW)
     other = {"username": "bob", "email": "bob@example.org", "password": NEW["password"]}
-    answer = api.post("/api/auth/register", other | {taken: NEW[taken]})
+    answer = api.post("/api/auth/register", other | {name: NEW[name] for name in taken})
     assert code(answer) == (409, "duplicate")
     assert answer.json["detail"] == accounts.TAKEN
+    assert answer.json["errors"] == [{"pointer": f"#/{name}", "detail": f"This {name} is taken."} for name in taken]
     assert "Set-Cookie" not in answer.headers
     assert api.post("/api/auth/register", other).status_code == 201
+
+
+def test_a_refusal_points_to_names_of_two_accounts(browser, api):
+    assert browser.post("/api/auth/register", NEW).status_code == 201
+    assert api.post("/api/auth/register", NEW | {"username": "bob", "email": "bob@example.org"}).status_code == 201
+    answer = api.post("/api/auth/register", NEW | {"username": "bob"})
+    assert [error["pointer"] for error in answer.json["errors"]] == ["#/username", "#/email"]
+    changed = browser.put("/api/auth/me", {"email": "bob@example.org"})
+    assert (code(changed), changed.json["errors"][0]["pointer"]) == ((409, "duplicate"), "#/email")
+
+
+def test_one_answer_reports_all_that_is_wrong_with_an_account(browser, api):
+    def wrong(answer):
+        assert code(answer) == (422, "validation_failed")
+        return {error["pointer"]: error["detail"] for error in answer.json["errors"]}
+
+    bad = {"username": "Ada!", "email": "ada", "password": "password1", "role": "x"}
+    assert wrong(api.post("/api/auth/register", bad)).keys() == {"#/email", "#/password", "#/role", "#/username"}
+    named = wrong(api.post("/api/auth/register", {**NEW, "username": "Ada!", "password": NEW["email"]}))
+    assert named.keys() == {"#/password", "#/username"}
+    browser.post("/api/auth/register", NEW)
+    assert wrong(browser.put("/api/auth/me", {"email": "none", "password": "ada", "unknown": 1})) == {
+        "#/current_password": "password and current_password go together.",
+        "#/email": "Not an e-mail address.",
+        "#/password": "Use at least 8 characters.",
+        "#/unknown": "Unknown field.",
+    }
+    assert wrong(browser.put("/api/auth/me", {"current_password": "x"})).keys() == {"#/password"}
 
 
 def test_of_many_who_register_one_name_at_once_one_gets_it(app):
@@ -157,8 +186,10 @@ def test_what_is_left_for_guesses_does_not_tell_whose_an_address_is(make_app, wo
         (401, {"auth": str(left)}) for left in (7, 6, 5, 4)
     ]
     assert states("ada", PASSWORD) == (200, {"auth": "3"})
-    # Who is refused has to know for how long.
-    assert states("ada@example.org", PASSWORD) == (429, {"auth": "2", "account": "0"})
+    assert states("ada@example.org") == (401, {"auth": "2"})
+    assert states("ada") == (401, {"auth": "1"})
+    # The caller has to know how long to wait.
+    assert states("ada", PASSWORD) == (429, {"auth": "0", "account": "0"})
 
 
 def test_a_suspension_is_told_only_after_the_right_password(world, api):

@@ -38,8 +38,12 @@ def test_a_category_is_changed_and_its_projects_follow(world: World, api: Api, a
     assert again.json["category"] == {"slug": "new", "name": "New"}
     assert admin.put("/api/admin/categories/old", {"name": "X"}).status_code == 404
     world.category("other")
-    taken = admin.put("/api/admin/categories/other", {"slug": "new"})
-    assert (taken.status_code, taken.json["code"]) == (409, "duplicate")
+    for taken in (
+        admin.put("/api/admin/categories/other", {"slug": "new"}),
+        admin.post("/api/admin/categories", {"slug": "new", "name": "New"}),
+    ):
+        assert (taken.status_code, taken.json["code"]) == (409, "duplicate")
+        assert [error["pointer"] for error in taken.json["errors"]] == ["#/slug"]
 
 
 def test_only_an_unused_category_is_deleted(world: World, admin: Api) -> None:

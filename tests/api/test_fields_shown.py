@@ -41,7 +41,7 @@ DASHBOARD |= below(
 DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
 DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
 CURSORS = below("pagination", "limit", "next_cursor", "prev_cursor")
-PAGES = CURSORS | below("pagination", "page", "total", "pages")
+PAGES = CURSORS | below("pagination", "page", "total", "total_capped", "pages")
 
 
 def items(members, pagination=frozenset()):

@@ -37,7 +37,8 @@ def test_the_public_list_shows_live_projects_newest_first(world: World, api: Api
     answer = api.get("/api/projects")
     assert ids(answer) == live[::-1]
     assert answer.json["pagination"] == {
-        "page": 1, "limit": 20, "total": 3, "pages": 1, "next_cursor": None, "prev_cursor": None,
+        "page": 1, "limit": 20, "total": 3, "total_capped": False, "pages": 1,
+        "next_cursor": None, "prev_cursor": None,
     }  # fmt: skip
 
 

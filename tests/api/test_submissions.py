@@ -9,6 +9,7 @@ from directory.extensions import db
 from directory.models import AuditEntry
 from tests.conftest import Statements
 from tests.support.factories import Api, World
+from tests.support.hammer import threads
 
 BODY = {"title": "Datasette", "tagline": "Explore data", "url": "https://datasette.io/", "category": "tools"}
 
@@ -81,10 +82,43 @@ def test_an_owner_submits_a_url_once(world: World, owner: Api, same: str) -> Non
     owner.post("/api/projects", BODY)
     answer = owner.post("/api/projects", {**BODY, "url": same})
     assert (answer.status_code, answer.json["code"]) == (409, "duplicate")
+    assert [error["pointer"] for error in answer.json["errors"]] == ["#/url"]
+    own = {
+        "id": owner.get("/api/projects?owner=me").json["items"][0]["id"],
+        "title": BODY["title"],
+        "status": "pending",
+    }
+    assert answer.json["existing"] == own
     assert world.caller(world.user()).post("/api/projects", {**BODY, "url": same}).status_code == 201
     other = owner.post("/api/projects", {**BODY, "url": "https://other.example"}).headers["Location"]
-    assert owner.put(other, {"url": same}).json["code"] == "duplicate"
+    for caller in (owner, world.caller(world.admin())):
+        refused = caller.put(other, {"url": same, "title": "Another"})
+        assert (refused.status_code, refused.json["code"], refused.json["existing"]) == (409, "duplicate", own)
     assert owner.get(other).json["url"] == "https://other.example"
+
+
+def test_of_many_submissions_of_one_url_at_once_all_but_one_name_the_project_that_holds_it(app: Flask) -> None:
+    world = World(app)
+    world.category(BODY["category"])
+    token = world.caller(world.user()).token
+    answers = threads(app, [[(token, "POST", "/api/projects", BODY)] for _ in range(8)])
+    assert sorted(answer["status"] for answer in answers) == [201] + [409] * 7
+    [made] = [answer["json"]["id"] for answer in answers if answer["status"] == 201]
+    assert {answer["json"]["existing"]["id"] for answer in answers if answer["status"] == 409} == {made}
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_one_answer_reports_all_that_is_wrong_with_a_submission(owner: Api, partial: bool) -> None:
+    bad = {"title": "\ud800", "url": "ftp://x", "category": "no-such", "tags": ["A"], "unknown": 1}
+    if partial:
+        answer = owner.put(owner.post("/api/projects", BODY).headers["Location"], bad)
+    else:
+        answer = owner.post("/api/projects", bad)
+    pointers = ["#/category", "#/tags/0", "#/title", "#/unknown", "#/url"]
+    assert sorted(error["pointer"] for error in answer.json["errors"]) == sorted(
+        pointers + ([] if partial else ["#/tagline"])
+    )
+    assert "errors_truncated" not in answer.json
 
 
 def test_an_edit_of_a_rejected_project_sends_it_back(app: Flask, world: World, owner: Api) -> None:

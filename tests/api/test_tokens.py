@@ -113,6 +113,11 @@ def test_an_expiry_that_is_past_or_no_instant_is_refused(caller, given):
     assert (answer.status_code, answer.json["errors"][0]["pointer"]) == (422, "#/expires_at")
 
 
+def test_one_answer_reports_a_bad_name_and_a_past_expiry(caller):
+    answer = caller.post("/api/auth/tokens", {"name": " ", "expires_at": "2020-01-01T00:00:00Z"})
+    assert [error["pointer"] for error in answer.json["errors"]] == ["#/name", "#/expires_at"]
+
+
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, "a\nb", "\u202e", None, 5])
 def test_a_token_needs_a_name_that_can_be_read(caller, name):
     answer = caller.post("/api/auth/tokens", {"name": name})

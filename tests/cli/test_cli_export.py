@@ -61,11 +61,15 @@ def test_an_export_is_imported_again_without_a_change(run: Any, world: World, tm
     world.admin("boss")
     world.project(**AWKWARD)
     world.project(repository_url="https://git.example.org/x", logo_url="https://example.org/x.png", status="pending")
+    world.project(status="rejected")
     file = tmp_path / f"projects.{form}"
     assert run("export", "--output", file).output == ""
-    assert run("import", file, "--owner", "boss").output == "imported 2, unchanged 0, refused 0\n"
-    first, second, *again = writable(run("export"))
-    assert again == [first, second]
+    assert run("import", file, "--owner", "boss").output == "imported 3, unchanged 0, refused 0\n"
+    exported = run("export")
+    rows = [(row["status"], row["rejection_reason"]) for row in lines(exported)]
+    assert rows == [("live", None), ("pending", None), ("rejected", "Not yet.")] * 2
+    first, second, third, *again = writable(exported)
+    assert again == [first, second, third]
 
 
 def test_an_export_of_nothing_is_empty_and_a_table_still_has_its_header(run: Any) -> None:

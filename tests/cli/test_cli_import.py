@@ -94,6 +94,67 @@ def test_live_rows_are_published_and_logged_without_counting_as_decisions(app: F
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
 
 
+MIXED = [
+    project(1, status="rejected", rejection_reason="Not a project.\r\nNot yet."),
+    project(2, status="live", rejection_reason="Of long ago."),
+    project(3, status="pending"),
+    project(4, status=None, rejection_reason=None),
+    project(5),
+    project(6, status="rejected"),
+]
+STANDS = ["rejected", "live", "pending", "pending", "pending", "rejected"]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_without_a_status_for_all_each_row_has_its_own(app: Flask, run: Any, form: str) -> None:
+    given: Any = MIXED
+    if form == "csv":
+        head = "title,tagline,category,url,status,rejection_reason"
+        cells = [[(row.get(name) or "").replace("\r\n", "\n") for name in head.split(",")] for row in MIXED]
+        given = "\n".join([head, *(",".join(f'"{cell}"' for cell in row) for row in cells)]).encode()
+    result = run(given, "--format", form)
+    assert (result.exit_code, result.output) == (0, "imported 6, unchanged 0, refused 0\n")
+    found = stored(app)
+    assert [row.status for row in found] == STANDS
+    assert [row.rejection_reason for row in found] == ["Not a project.\nNot yet.", *[None] * 5]
+    assert [row.published_at is not None for row in found] == [status == "live" for status in STANDS]
+    with app.app_context():
+        entries = list(db.session.scalars(select(AuditEntry).where(AuditEntry.action == "project.rejected")))
+    assert [(e.project_id, e.actor_id, e.reason) for e in entries] == [
+        (found[0].id, None, "Not a project.\nNot yet."),
+        (found[5].id, None, None),
+    ]
+    assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
+    assert run(given, "--format", form).output == "imported 0, unchanged 6, refused 0\n"
+    assert [row.status for row in stored(app)] == STANDS
+
+
+@pytest.mark.parametrize("status", ["pending", "live"])
+def test_a_status_for_all_is_that_of_every_row(app: Flask, run: Any, status: str) -> None:
+    assert run(MIXED, "--status", status).exit_code == 0
+    assert {(row.status, row.rejection_reason) for row in stored(app)} == {(status, None)}
+    assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"status": "approved"}, "status: Must be one of: live, pending, rejected."),
+        ({"status": ""}, "status: Must be one of: live, pending, rejected."),
+        ({"status": 1}, "status: Not a string."),
+        ({"status": "rejected", "rejection_reason": "x" * 1001}, "rejection_reason: "),
+    ],
+)
+def test_a_status_that_is_none_and_a_bad_reason_are_reported_and_skipped(
+    app: Flask, run: Any, fields: dict[str, Any], fault: str
+) -> None:
+    result = run([project(1), project(2, **fields), project(3, status="rejected")])
+    assert result.exit_code == 1
+    assert f"line 2: {fault}" in result.output
+    assert result.output.endswith("imported 2, unchanged 0, refused 1\n")
+    assert [row.status for row in stored(app)] == ["pending", "rejected"]
+
+
 def test_every_row_leaves_one_submission_in_the_log(app: Flask, run: Any) -> None:
     run([project(number) for number in range(5)])
     ids = [row.id for row in stored(app)]

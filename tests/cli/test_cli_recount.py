@@ -10,7 +10,7 @@ from directory.cli import recount as command
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import now
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.data import recount
 from tests.conftest import Database
 from tests.support.factories import World
@@ -126,7 +126,7 @@ def test_projects_are_looked_at_in_chunks_of_which_none_is_missed(
     monkeypatch.setattr(recount, "CONFIRMED_AT_ONCE", 3)
     damage(app, "DELETE FROM projects WHERE id = :id", id=ids[2])
     with app.app_context():
-        transaction(lambda: search.forget(ids[2]))
+        transaction(lambda: search_index.forget(ids[2]))
     damage(app, "UPDATE projects SET upvotes = 1")
     result = run()
     assert [line.split(":")[0] for line in result.stderr.splitlines()] == [f"project {n}" for n in ids if n != ids[2]]

@@ -1,5 +1,7 @@
 """CORS: the configured origins and no other, with credentials, never `*`."""
 
+import logging
+
 import pytest
 
 from tests.support.factories import Api
@@ -86,10 +88,35 @@ def test_a_plain_options_names_every_method_of_the_path(api):
     assert api.call("OPTIONS", "/api/projects/1/upvote").headers["Allow"] == "DELETE, OPTIONS, POST, PUT"
 
 
-@pytest.mark.parametrize("path", ["/api/nothing", "/api/projects/0", "/api/projects/x/upvote"])
-def test_a_preflight_for_what_is_not_there_is_404(api, path):
-    answer = api.call("OPTIONS", path, headers={"Origin": TRUSTED, "Access-Control-Request-Method": "GET"})
-    assert (answer.status_code, answer.json["code"]) == (404, "not_found")
+@pytest.mark.parametrize("path", ["/api/nothing", "/api/projects/0", "/api/projects/x/upvote", "/api/admin/nothing"])
+def test_a_preflight_for_a_path_that_is_not_there_passes_and_the_request_gets_its_404(api, path):
+    asks = {"Access-Control-Request-Method": "PUT"}
+    preflight = api.call("OPTIONS", path, headers={"Origin": TRUSTED, **asks})
+    assert preflight.status_code == 204
+    assert {"GET", "PUT", "DELETE"} <= set(preflight.headers["Access-Control-Allow-Methods"].split(", "))
+    assert preflight.headers["Access-Control-Allow-Origin"] == TRUSTED
+    answer = api.put(path, headers={"Origin": TRUSTED})
+    assert answer.status_code == (401 if "admin" in path else 404)
+    assert answer.headers["Access-Control-Allow-Origin"] == TRUSTED
+    for headers in ({"Origin": OTHERS[0], **asks}, {"Origin": TRUSTED}):
+        refused = api.call("OPTIONS", path, headers=headers)
+        assert refused.status_code == (401 if "admin" in path else 404)
+        assert "Access-Control-Allow-Methods" not in refused.headers
+
+
+def test_a_refused_preflight_is_logged_with_its_origin(api, caplog):
+    asks = {"Access-Control-Request-Method": "PUT"}
+    with caplog.at_level(logging.INFO, "directory.access"):
+        for origin in (TRUSTED, OTHERS[0], "https://" + "x" * 1000, None):
+            headers = asks if origin is None else {**asks, "Origin": origin}
+            api.call("OPTIONS", "/api/projects", headers=headers)
+        api.get("/api/projects", headers={"Origin": OTHERS[0]})
+    refused = [record for record in caplog.records if record.message == "preflight refused"]
+    assert [(record.origin[:20], record.path) for record in refused] == [
+        (OTHERS[0][:20], "/api/projects"),
+        ("https://" + "x" * 12, "/api/projects"),
+    ]
+    assert max(len(record.origin) for record in refused) == 300
 
 
 def test_without_the_setting_there_is_no_cors_at_all(make_app):

@@ -138,6 +138,8 @@ def test_another_sites_page_can_neither_sign_in_nor_out_nor_register_nor_vote_no
     ):
         answer = browser.call(method, path, body, headers=evil)
         assert (answer.status_code, answer.json["code"]) == (403, "cross_site_request")
+        assert "Origin header" in answer.json["detail"]
+        assert "bearer token" in answer.json["detail"]
         assert "Set-Cookie" not in answer.headers
     assert browser.get("/api/auth/me").json["email"] == "ada@example.org"
     with app.app_context():

@@ -47,7 +47,12 @@ def everything_below(kind):
 
 def example(kind):
     """An error of a class."""
-    arguments = {errors.Invalid: ([],), errors.InvalidTransition: ("live", "rejected"), errors.RateLimited: (7,)}
+    arguments = {
+        errors.Invalid: ([],),
+        errors.Duplicate: (["url"],),
+        errors.InvalidTransition: ("live", "rejected"),
+        errors.RateLimited: (7,),
+    }
     return kind(*arguments.get(kind, ()))
 
 
@@ -62,7 +67,7 @@ def check_shape(answer, code):
     assert problem["request_id"] == answer.headers["X-Request-ID"]
     assert ("WWW-Authenticate" in answer.headers) is (answer.status_code == 401)
     assert ("Retry-After" in answer.headers) is (answer.status_code in {429, 503})
-    assert ("errors" in problem) is (answer.status_code == 422)
+    assert "errors" in problem or answer.status_code != 422
 
 
 @pytest.fixture
@@ -104,6 +109,38 @@ def test_every_domain_error_answers_in_the_one_shape(raising, kind):
         assert answer.json["current_status"] == "live"
     if kind is errors.RateLimited:
         assert answer.headers["Retry-After"] == "7"
+        assert answer.json["detail"].endswith("in 7 seconds.")
+    if kind is errors.Duplicate:
+        assert answer.json["errors"] == [{"pointer": "#/url", "detail": "This url is taken."}]
+
+
+def test_one_second_is_no_plural():
+    assert errors.RateLimited(1).detail.endswith("in 1 second.")
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_of_more_than_a_hundred_errors_the_first_hundred_by_pointer_are_reported(api):
+    def refused(members):
+        answer = api.post("/api/auth/login", dict.fromkeys(members, 1))
+        return [error["pointer"] for error in answer.json["errors"]], answer.json.get("errors_truncated"), answer.data
+
+    missing = ["#/login", "#/password"]
+    many, truncated, body = refused(f"a{n}" for n in range(5000, 0, -1))
+    assert many == sorted([*missing, *(f"#/a{n}" for n in range(1, 5001))])[:100]
+    assert truncated is True
+    assert len(body) < 10_000
+    assert len(refused(f"a{n}" for n in range(98))[0]) == 100
+    assert refused(f"a{n}" for n in range(98))[1] is None
+    assert refused(f"a{n}" for n in range(99))[1] is True
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_one_answer_reports_every_lone_surrogate_beside_the_other_errors(api):
+    answer = api.post("/api/auth/login", {"login": "\ud800", "password": "\udfff", "x": 1, "y": ["\udc00"]})
+    found = sorted((error["pointer"], error["detail"]) for error in answer.json["errors"])
+    half = "Must not hold half of a surrogate pair."
+    unknown = "Unknown field."
+    assert found == [("#/login", half), ("#/password", half), ("#/x", unknown), ("#/y", unknown), ("#/y/0", half)]
 
 
 @pytest.mark.parametrize("status", sorted({*default_exceptions} - {401, 403, 429}))

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from directory.cache import middleware
 from directory.db.transactions import transaction
@@ -20,6 +20,7 @@ from directory.http import metrics
 from directory.models import Delivery, now
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
+from tests.support.waiting import until
 
 # One process of several: it makes as many requests and faults as it is told, and prints what a scrape of it says.
 PROCESS = """
@@ -173,6 +174,21 @@ def test_the_age_of_the_outbox_and_what_nobody_takes_up_are_told(app, scrape):
     with app.app_context():
         change(leased, leased_until=ago(10))
     assert 600 <= scrape()[ages[1],] < 700
+
+
+def test_the_age_of_the_oldest_transaction_that_writes_is_measured(app, scrape, database):
+    name = ("directory_oldest_transaction_seconds",)
+    assert scrape()[name] == 0
+    if database.backend == "sqlite":  # where no other process's transaction can be asked about
+        return
+    with app.app_context(), db.engine.connect() as connection:
+        open_one = connection.execution_options(isolation_level="READ COMMITTED")
+        with open_one.begin():
+            open_one.execute(text("SELECT 1"))
+            assert scrape()[name] == 0
+            open_one.execute(text("SELECT pg_current_xact_id()"))
+            until(lambda: scrape()[name] > 0)
+    assert scrape()[name] == 0
 
 
 def ago(seconds):

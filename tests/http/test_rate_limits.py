@@ -6,9 +6,11 @@ from threading import Barrier, Thread
 
 import pytest
 
+from directory.services.accounts import accounts
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api, World
 
+NEW = {"username": "new", "email": "new@example.org", "password": "analytical engine"}
 WRONG = {"login": "ada", "password": "not the password"}
 
 
@@ -52,9 +54,11 @@ def test_the_limits_are_those_of_the_contract_unless_set(make_app):
     assert policy(caller.post("/api/projects", project))["submission-86400s"][:3] == (20, 86400, 18)
     logins = [policy(Api(app).post("/api/auth/login", WRONG)) for _ in range(6)]
     assert {name: each[:3] for name, each in logins[0].items()} == {"auth-300s": (10, 300, 9)}
+    assert [login.keys() for login in logins[1:5]] == [{"auth-300s"}] * 4
     assert logins[5]["account-300s"][:3] == (5, 300, 0)
     assert policy(caller.put("/api/auth/me", {}))["write-60s"][:3] == (60, 60, 59)
-    assert policy(admin.put(f"/api/admin/projects/{live}/approve"))["write-60s"][:3] == (60, 60, 59)
+    assert policy(admin.put(f"/api/admin/projects/{live}/approve"))["admin-60s"][:3] == (600, 60, 599)
+    assert policy(admin.put("/api/auth/me", {}))["write-60s"][:3] == (60, 60, 59)
     for path in ("/api/projects", "/api/auth/me"):
         assert "RateLimit" not in caller.get(path).headers
 
@@ -72,8 +76,7 @@ def test_the_limits_are_those_of_the_contract_unless_set(make_app):
         ("DELETE", "/api/projects/{foreign}", None, 403),
         ("DELETE", "/api/auth/tokens/4711", None, 404),
         ("PUT", "/api/auth/me", {"email": "other@example.org"}, 409),
-        ("POST", "/api/auth/register", {}, 422),
-        ("POST", "/api/auth/login", [], 422),
+        ("POST", "/api/auth/register", {"username": "other", "email": "a@b.org", "password": "analytical engine"}, 409),
     ],
 )
 def test_a_request_counts_whatever_comes_of_it(limited, method, path, body, status):
@@ -136,7 +139,9 @@ def test_a_429_says_when_to_come_back_and_no_other_answer_does(limited):
     quota, window, remaining, reset = policy(refused)["voting-3600s"]
     assert (quota, window, remaining) == (2, 3600, 0)
     assert 3500 < reset <= 3600
-    assert abs(int(refused.headers["Retry-After"]) - reset) <= 1
+    wait = int(refused.headers["Retry-After"])
+    assert abs(wait - reset) <= 1
+    assert refused.json["detail"] == f"Too many requests. Try again in {wait} seconds."
 
 
 def test_a_longer_limit_that_is_not_used_up_keeps_nobody_waiting(limited):
@@ -149,7 +154,57 @@ def test_a_longer_limit_that_is_not_used_up_keeps_nobody_waiting(limited):
 def test_signing_in_and_registering_count_by_address_also_of_who_is_signed_in(limited):
     world = World(app := limited(RATELIMIT_AUTH="2 per hour"))
     callers = [Api(app), world.caller(world.user()), world.caller(world.user())]
-    assert statuses([lambda each=each: each.post("/api/auth/register", {}) for each in callers]) == [422, 422, 429]
+    bodies = [
+        {"username": f"new{n}", "email": f"new{n}@example.org", "password": "analytical engine"} for n in range(3)
+    ]
+    calls = [lambda c=c, b=b: c.post("/api/auth/register", b) for c, b in zip(callers, bodies, strict=True)]
+    assert statuses(calls) == [201, 201, 429]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/auth/register", {}),
+        ("/api/auth/register", []),
+        ("/api/auth/register", {**NEW, "password": "short"}),
+        ("/api/auth/register", {**NEW, "password": "password1"}),
+        ("/api/auth/register", {**NEW, "email": "\ud800"}),
+        ("/api/auth/register?unknown=1", NEW),
+        ("/api/auth/login", {"login": "ada"}),
+        ("/api/auth/login", {**WRONG, "unknown": 1}),
+    ],
+)
+def test_a_body_that_is_refused_with_422_spends_nothing_of_the_auth_tier(limited, path, body):
+    api = Api(limited(RATELIMIT_AUTH="2 per hour"))
+    answers = [api.post(path, body) for _ in range(5)]
+    assert [(answer.status_code, policy(answer)["auth-3600s"][2]) for answer in answers] == [(422, 2)] * 5
+    assert policy(api.post("/api/auth/register", NEW))["auth-3600s"][2] == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "options"),
+    [(400, {"data": b"{"}), (415, {"data": b"{}", "content_type": "text/plain"}), (413, {"data": b"x" * 70_000})],
+)
+@pytest.mark.parametrize("path", ["/api/auth/register", "/api/auth/login"])
+def test_a_body_that_is_no_json_spends_the_auth_tier(limited, path, status, options):
+    api = Api(limited(RATELIMIT_AUTH="2 per hour"))
+    calls = [lambda: api.post(path, **{"content_type": "application/json", **options})] * 3
+    assert statuses(calls) == [status, status, 429]
+
+
+def test_closed_registration_spends_the_auth_tier(limited):
+    api = Api(limited(RATELIMIT_AUTH="2 per hour", REGISTRATION_OPEN="false"))
+    assert statuses([lambda: api.post("/api/auth/register", NEW)] * 3) == [403, 403, 429]
+
+
+def test_writes_of_an_administrator_count_apart_under_the_admin_routes(limited):
+    world = World(limited(RATELIMIT_ADMIN="3 per hour", RATELIMIT_WRITE="1 per hour"))
+    admin, project = world.caller(world.admin()), world.project()
+    approve = f"/api/admin/projects/{project}/approve"
+    assert statuses([lambda: admin.put(approve)] * 4) == [200, 200, 200, 429]
+    assert statuses([lambda: admin.put("/api/auth/me", {})] * 2) == [200, 429]
+    member = world.caller(world.user())
+    assert statuses([lambda: member.put(approve)] * 5) == [403] * 5
 
 
 def test_a_refused_request_is_refused_before_its_body_is_read(limited):
@@ -176,12 +231,37 @@ def in_parallel(count, call):
     return sorted(found)
 
 
-def test_of_sixty_guesses_at_once_at_one_account_exactly_five_are_judged(limited):
+def test_of_sixty_guesses_at_once_at_one_account_exactly_five_are_judged(limited, monkeypatch):
     world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
     world.user("ada")
     names = ["ada", "ADA", " ada ", "ada@example.org"]
+    verified = []
+    verify = accounts.verify_password
+    monkeypatch.setattr(accounts, "verify_password", lambda *given: verified.append(given[0]) or verify(*given))
     found = in_parallel(60, lambda n: Api(app).post("/api/auth/login", WRONG | {"login": names[n % 4]}))
-    assert found == [401] * 5 + [429] * 55
+    # The address has ten tries, five at most under each of the two names of the account.
+    assert found in [[401] * tried + [429] * (60 - tried) for tried in range(5, 11)]
+    assert sum(stored is not None for stored in verified) == 5
+
+
+def test_the_names_of_an_account_share_its_five_guesses_and_no_answer_tells_so(limited):
+    world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
+    world.user("ada")
+    world.user("bob")
+
+    def answer(login, password="not the password"):
+        given = Api(app).post("/api/auth/login", {"login": login, "password": password}, **at("8.8.8.8"))
+        limits = [(name, each[:3]) for name, each in policy(given).items() if name != "auth-300s"]
+        return given.status_code, {**given.json, "request_id": None}, limits
+
+    assert [answer("ada")[0] for _ in range(5)] == [401] * 5
+    # The e-mail addresses of this account, of another account, and of none.
+    found = [answer(f"{name}@example.org") for name in ("ada", "bob", "nobody")]
+    assert found == [found[0]] * 3
+    assert found[0][0] == 401
+    assert answer("ada@example.org", PASSWORD) == found[0], "a further guess is not judged, by whichever name"
+    assert answer("ada")[0] == 429
+    assert Api(app).post("/api/auth/login", {"login": "ada", "password": PASSWORD}).status_code == 200
 
 
 WINDOW = 2.0  # seconds
@@ -248,6 +328,25 @@ def test_guesses_at_the_present_password_are_counted_with_those_at_the_login(lim
     calls = [lambda: caller.put("/api/auth/me", guess), lambda: Api(app).post("/api/auth/login", WRONG)]
     assert statuses(calls * 2) == [422, 401, 429, 429]
     assert caller.put("/api/auth/me", {"email": "new@example.org"}).status_code == 200
+
+
+def test_a_wrong_current_password_spends_what_a_wrong_login_spends(limited):
+    world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
+    caller = world.caller(world.user("ada"))
+    guess = {"password": "a new and longer one", "current_password": "not the password"}
+    for body in ({**guess, "password": "short"}, {**guess, "email": "none"}, {"password": "a new and longer one"}):
+        assert "auth-300s" not in policy(caller.put("/api/auth/me", body))
+    wrong = policy(caller.put("/api/auth/me", guess))
+    assert {name: wrong[name][:3] for name in ("auth-300s", "account-300s", "password-300s")} == {
+        "auth-300s": (10, 300, 9),
+        "account-300s": (5, 300, 4),
+        "password-300s": (5, 300, 4),
+    }
+    assert policy(Api(app).post("/api/auth/login", WRONG))["auth-300s"][2] == 8
+    for _ in range(4):
+        Api(app).post("/api/auth/login", WRONG | {"login": "ada@example.org"})
+    over = caller.put("/api/auth/me", guess)
+    assert (over.status_code, policy(over)["password-300s"][2]) == (429, 0)
 
 
 def test_reads_are_counted_where_a_limit_for_them_is_set(limited):

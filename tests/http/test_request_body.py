@@ -19,8 +19,8 @@ def app():
     app = Flask(__name__)
     # What is refused reaches the test as it was raised.
     app.config["PROPAGATE_EXCEPTIONS"] = True
-    app.post("/needs", endpoint="needs")(lambda: {"read": read_json(required=True)})
-    app.post("/may", endpoint="may")(lambda: {"read": read_json(required=False)})
+    app.post("/needs", endpoint="needs")(lambda: {"read": read_json(required=True)[0]})
+    app.post("/may", endpoint="may")(lambda: {"read": read_json(required=False)[0]})
     app.post("/plain", endpoint="plain")(lambda: {"size": len(request.get_data())})
     return app
 

@@ -1,20 +1,25 @@
 """Votes counted together are what they would be one after the other, and callers looked up together themselves."""
 
 import random
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from flask import Flask
+from psycopg import errors
 from sqlalchemy import func, select, text, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import deadline
 from directory.db.transactions import transaction
-from directory.errors import NotFound
+from directory.errors import NotFound, Unavailable
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Session, Token, Upvote, User, now
 from directory.services import voting
@@ -147,6 +152,132 @@ def test_a_batch_locks_its_projects_in_the_order_of_their_ids_and_waits_for_none
         finally:
             other.execute(text("ALTER FUNCTION votes SET lock_timeout = '50'"))
         assert votes() == {(user.id, first), (user.id, second)}
+
+
+@contextmanager
+def held(app: Flask, query: str, **values: int) -> Iterator[None]:
+    """Another transaction holds the lock that a statement takes."""
+    with app.app_context(), db.engine.connect() as connection:
+        holder = connection.execution_options(isolation_level="READ COMMITTED")
+        with holder.begin():
+            holder.execute(text(query).bindparams(**values))
+            yield
+
+
+PROJECT, VOTER = "SELECT 1 FROM projects WHERE id = :id FOR UPDATE", "SELECT 1 FROM users WHERE id = :id FOR UPDATE"
+
+
+@on_postgresql
+@pytest.mark.parametrize("query", [PROJECT, VOTER])
+def test_of_votes_together_only_those_are_left_out_that_would_wait_for_a_lock(
+    app: Flask, world: World, query: str
+) -> None:
+    projects, users = [world.project() for _ in range(3)], [world.user() for _ in range(3)]
+    locked = projects[1] if query == PROJECT else users[1].id
+    ballots = [Ballot(project, user.id, "cast") for project, user in zip(projects, users, strict=True)]
+    with held(app, query, id=locked), app.app_context():
+        first, second, third, missing = voting._together([*ballots, Ballot(10**9, users[0].id, "cast")])
+    assert (first and first[2:], third and third[2:], missing) == ((True, 1), (True, 1), None)
+    assert isinstance(second, Unavailable)
+    with app.app_context():
+        assert votes() == {(users[0].id, projects[0]), (users[2].id, projects[2])}
+
+
+@on_postgresql
+def test_while_a_project_is_known_to_be_locked_one_vote_waits_and_the_next_are_refused_at_once(
+    app: Flask, world: World, statements: Any
+) -> None:
+    project, users = world.project(), [world.user() for _ in range(4)]
+
+    def cast(by: Caller) -> Any:
+        with app.app_context():
+            return voting.cast(project, by=by)
+
+    with ThreadPoolExecutor(1) as pool:
+        with held(app, PROJECT, id=project), app.app_context():
+            waiting = pool.submit(cast, users[0])
+            until(lambda: voting._locked()._waited_for == {project})
+            statements.clear()
+            for user in users[1:]:
+                with pytest.raises(Unavailable, match="being changed"):
+                    voting.cast(project, by=user)
+            assert statements == []
+        assert waiting.result(20)["upvotes"] == 1
+    assert cast(users[1])["upvotes"] == 2
+    with app.app_context():
+        assert voting._locked()._found == {}
+
+
+@on_postgresql
+def test_a_vote_that_was_held_up_meanwhile_does_not_wait_as_well(app: Flask, world: World, statements: Any) -> None:
+    """As where it comes to its thread when another has found the project locked."""
+    project, user = world.project(), world.user()
+    with app.app_context():
+        voting._locked()._found[project] = time.monotonic()
+        statements.clear()
+        with pytest.raises(Unavailable):
+            voting._alone(Ballot(project, user.id, "cast", time.monotonic() - 1))
+        assert statements == []
+        assert voting._alone(Ballot(project, user.id, "cast", time.monotonic())) is not None
+
+
+@on_postgresql
+@pytest.mark.parametrize("query", [VOTER, "LOCK TABLE projects IN ACCESS EXCLUSIVE MODE"])
+def test_another_lock_than_that_of_the_project_stands_in_the_way_of_no_other_vote(
+    app: Flask, world: World, query: str
+) -> None:
+    project, user, other = world.project(), world.user(), world.user()
+
+    def cast(by: Caller) -> Any:
+        with app.app_context():
+            return voting.cast(project, by=by)
+
+    waits = text(
+        "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND query LIKE :vote"
+    )
+    with ThreadPoolExecutor(1) as pool:
+        with held(app, query, **({"id": user.id} if query == VOTER else {})), app.app_context():
+            waiting = pool.submit(cast, user)
+            with db.engine.connect() as watcher:
+                until(lambda: watcher.scalar(waits, {"vote": "%FROM vote(%"}))
+            assert voting._locked()._found == {}
+            if query == VOTER:
+                assert cast(other)["upvotes"] == 1
+        assert waiting.result(20)["upvoted"] is True
+
+
+@on_postgresql
+def test_a_lock_that_ends_at_the_second_look_is_waited_for_no_longer(app: Flask, world: World) -> None:
+    project, user = world.project(), world.user()
+    refused = DBAPIError("x", None, errors.LockNotAvailable("x"))
+    with app.app_context(), patch.object(voting, "_VOTE_SOON") as soon, patch.object(voting, "_VOTE") as vote:
+        soon.first.side_effect = refused
+        assert voting.cast(project, by=user)["upvotes"] == 1
+        assert not vote.first.called
+
+
+@on_postgresql
+def test_a_database_without_the_newer_function_counts_votes_by_the_older_one(app: Flask, world: World) -> None:
+    project, user = world.project(), world.user()
+    missing = DBAPIError("x", None, errors.UndefinedFunction("x"))
+    with app.app_context(), patch.object(voting, "_VOTE_SOON") as soon:
+        soon.first.side_effect = missing
+        assert voting.cast(project, by=user)["upvotes"] == 1
+
+
+@on_postgresql
+@pytest.mark.parametrize("statement", ["_VOTE_SOON", "_VOTES", "_VOTES_IF_FREE"])
+def test_what_is_no_lock_is_no_locked_project(app: Flask, world: World, statement: str) -> None:
+    project, user = world.project(), world.user()
+    failed, refused = DBAPIError("x", None, errors.DiskFull("x")), DBAPIError("x", None, errors.LockNotAvailable("x"))
+    with app.app_context(), patch.object(voting, "_VOTE_SOON") as soon, patch.object(voting, statement) as failing:
+        soon.first.side_effect = refused
+        failing.first.side_effect = failing.all.side_effect = failed
+        with pytest.raises(DBAPIError, match="DiskFull"):
+            (voting._together if statement == "_VOTES" else voting._on_postgresql)(
+                [Ballot(project, user.id, "cast")] if statement == "_VOTES" else Ballot(project, user.id, "cast")
+            )
+        assert voting._locked()._found == {}
 
 
 @on_postgresql

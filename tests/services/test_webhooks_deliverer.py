@@ -1,7 +1,9 @@
 """The deliverer in this process: its turns, its lanes, its end, and a database that goes away. On both databases."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from directory.cli import deliverer as module
 from directory.cli.deliverer import Deliverer
+from directory.db import transactions
 from directory.db.transactions import transaction
 from directory.models import now
 from directory.services import moderation
@@ -20,6 +23,7 @@ from directory.services.webhooks.schedule import DELAYS, HOUR, Policy
 from tests.support.factories import World
 from tests.support.outbox import Clock, attempts, drain, endpoint, lane, put, quick, row, states
 from tests.support.receiver import Receiver, after, hang, status
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -162,6 +166,32 @@ def test_what_was_sent_is_written_down_when_the_database_is_back(app: Flask, mon
         deliverer.stop()
 
     assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_a_locked_sqlite_is_one_line_of_the_log_and_the_deliverer_goes_on(
+    app: Flask, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of two lanes one waits for the database's lock and the other for this process's; either gives up."""
+    monkeypatch.setattr(transactions, "SQLITE_BUSY_MILLISECONDS", 100)
+    caplog.set_level("WARNING", "directory.cli.deliverer")
+    with Receiver() as receiver:
+        to = endpoint(receiver.url)
+        with app.app_context():
+            put(to)
+        deliverer = Deliverer(app, [to], quick(), 2)
+        with closing(sqlite3.connect(database.path, isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            deliverer.start()
+            until(lambda: len({record.getMessage() for record in caplog.records}) == 2)
+            holder.execute("ROLLBACK")
+        receiver.wait(lambda _: states(app) == {"delivered": 1})
+        deliverer.stop()
+    assert {record.getMessage() for record in caplog.records} == {
+        "no look at the outbox: OperationalError",
+        "no look at the outbox: Unavailable",
+    }
+    assert [record.exc_info for record in caplog.records if record.exc_info] == []
 
 
 def test_what_was_sent_is_dropped_once_its_lease_is_over(app: Flask) -> None:

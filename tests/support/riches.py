@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Column, Float, Integer, String, Table, insert
 from directory.extensions import db
 from directory.models import Project, Upvote, now
 from directory.models.base import UtcDateTime
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.catalog.ranking import hot
 
 FIRST_ID = 2**52  # beyond what fits into a float or into 32 bits
@@ -80,4 +80,4 @@ def write(tables: dict[str, list[dict[str, Any]]]) -> None:
             db.session.execute(insert(table), tables[table.name])
     voters = [row["id"] for row in tables["users"]]
     db.session.execute(insert(Upvote), [{"user_id": v, "project_id": FIRST_ID, "created_at": now()} for v in voters])
-    search.index(db.session.query(Project).all())
+    search_index.index(db.session.query(Project).all())

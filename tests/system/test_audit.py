@@ -21,7 +21,7 @@ NOT_DONE = "Known vulnerabilities were not looked up: "
 
 
 class Service(ThreadingHTTPServer):
-    """Stands for pypi.org, which is read from, and for a service that is asked about one package after the other."""
+    """Stands for the package index, and for a service that is asked about one package after the other."""
 
     daemon_threads = True
     status, page, bad = 200, b'{"vulnerabilities": []}', ""
@@ -93,6 +93,26 @@ def test_a_mirror_that_knows_no_vulnerabilities_fails_nothing_and_is_told(
     ended, said = audit(service.url)
     assert (ended, said.count("\n")) == (0, 1)
     assert said.startswith(f"{NOT_DONE}{service.url}/pypi/")
+
+
+def test_the_index_is_the_one_that_pip_is_configured_with(service: Service) -> None:
+    service.status = 404
+    command = [sys.executable, str(ROOT / ".ci" / "audit.py")]
+    environ = {
+        **os.environ,
+        "PIP_INDEX_URL": f"{service.url}/simple/",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+    ran = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith(f"{NOT_DONE}{service.url}/pypi/")
+
+
+def test_no_registry_is_named_in_the_repository() -> None:
+    hosts = "|".join([r"pypi\.[o]rg", r"registry\.[n]pmjs", r"deb\.[d]ebian"])  # which do not match themselves
+    found = subprocess.run(["git", "grep", "-nE", hosts], cwd=ROOT, capture_output=True, text=True)
+    assert (found.returncode, found.stdout) == (1, "")
 
 
 def test_without_a_network_nothing_fails_and_that_is_told() -> None:

@@ -9,19 +9,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
+from flask import Flask
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from directory.extensions import db
-from tests.conftest import build, migrate
+from tests.conftest import Database, build, migrate
 from tests.support import servers
 from tests.support.factories import Api, World
 from tests.support.processes import Named
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY, OPERATIONS = ((ROOT / "docs" / name).read_text() for name in ("deploy.md", "operations.md"))
+
+
+FLASK = f"{shlex.quote(sys.executable)} -m flask --app {shlex.quote(str(ROOT / 'wsgi.py'))}"
 
 
 def section(page: str, title: str) -> str:
@@ -131,7 +137,7 @@ def test_sqlite_is_backed_up_while_it_is_written_to_and_restored_as_the_page_say
             world.project(status="pending")
         before = everything(url)
         assert live.with_name("directory.db-wal").stat().st_size > 0
-        run(replaced(script, (".venv/bin/python", shlex.quote(sys.executable))), tmp_path)
+        run(replaced(script, (".venv/bin/flask", FLASK)), tmp_path, DATABASE_URL=url)
         lose(url)
     assert everything(url) != before
 
@@ -181,3 +187,81 @@ def test_postgresql_is_backed_up_and_restored_as_the_page_says(server: Named, tm
     assert "all is right" in run(recount(script), ROOT, **environment)
     assert everything(url) == before
     in_use(url)
+
+
+def back_up(app: Flask, file: Path) -> Any:
+    return app.test_cli_runner().invoke(args=["backup", str(file)])
+
+
+def test_a_back_up_is_whole_private_and_alone(app: Flask, world: World, database: Database, tmp_path: Path) -> None:
+    project, file = world.project(votes=2), tmp_path / "backup.db"
+    result = back_up(app, file)
+    if database.backend == "postgresql":
+        assert (result.exit_code, result.output) == (1, "Error: The database is PostgreSQL: use pg_dump -Fc.\n")
+        assert list(tmp_path.iterdir()) == []
+        return
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith(f"Wrote {file}, ")
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.stat().st_mode & 0o077 == 0
+    with closing(sqlite3.connect(file)) as copy:
+        assert copy.execute("SELECT upvotes FROM projects WHERE id = ?", [project]).fetchone() == (2,)
+
+
+on_sqlite = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+
+
+@on_sqlite
+def test_a_file_that_exists_is_not_overwritten(app: Flask, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    file.write_text("precious")
+    result = back_up(app, file)
+    assert (result.exit_code, result.output) == (1, f"Error: {file} exists already.\n")
+    assert (file.read_text(), list(tmp_path.iterdir())) == ("precious", [file])
+
+
+@on_sqlite
+def test_a_damaged_copy_gets_no_name(app: Flask, world: World, database: Any, tmp_path: Path) -> None:
+    world.project()
+    with closing(sqlite3.connect(database.path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET rootpage = 2 WHERE name = 'ix_upvotes_project_id'")
+        connection.commit()
+    result = back_up(app, tmp_path / "backup.db")
+    assert result.exit_code == 1
+    assert "damaged" in result.output or "malformed" in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+@on_sqlite
+def test_where_no_copy_can_be_made_that_is_one_line(app: Flask, database: Any, tmp_path: Path) -> None:
+    result = back_up(app, tmp_path / "missing" / "backup.db")
+    assert (result.exit_code, result.output.count("\n")) == (1, 1)
+    database.path.unlink()
+    result = back_up(app, tmp_path / "backup.db")
+    assert (result.exit_code, result.output) == (1, f"Error: There is no database {database.path}.\n")
+
+
+@on_sqlite
+def test_a_writer_neither_waits_for_a_back_up_nor_begins_it_anew(app: Flask, world: World, tmp_path: Path) -> None:
+    """The copy is of the moment when it was begun, though a write comes between any two portions of it."""
+    for _ in range(3):
+        world.project()
+    written: list[int] = []
+
+    class Source(sqlite3.Connection):
+        def backup(self, target: Any, **options: Any) -> None:
+            options.pop("pages")
+
+            def between(*_: int) -> None:
+                if len(written) < 3:
+                    written.append(world.project())
+
+            super().backup(target, pages=1, progress=between)
+
+    connect = sqlite3.connect
+    with patch.object(sqlite3, "connect", lambda name: connect(name, factory=Source)):
+        assert back_up(app, tmp_path / "backup.db").exit_code == 0
+    with closing(connect(tmp_path / "backup.db")) as copy:
+        assert copy.execute("SELECT count(*) FROM projects").fetchone() == (3,)
+    assert len(written) == 3

@@ -22,6 +22,7 @@ from tests.system.chaos.stage import ended
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
 def test_what_is_promised_holds(scenario: Scenario) -> None:
     with or_skip():

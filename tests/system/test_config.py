@@ -11,7 +11,14 @@ import config
 from config import ConfigError
 
 KEY = "k" * 40
-RATELIMITS = ("RATELIMIT_VOTING", "RATELIMIT_SUBMISSION", "RATELIMIT_AUTH", "RATELIMIT_WRITE", "RATELIMIT_READ")
+RATELIMITS = (
+    "RATELIMIT_VOTING",
+    "RATELIMIT_SUBMISSION",
+    "RATELIMIT_AUTH",
+    "RATELIMIT_WRITE",
+    "RATELIMIT_ADMIN",
+    "RATELIMIT_READ",
+)
 
 
 @pytest.fixture
@@ -51,6 +58,7 @@ def test_everything_has_a_default_that_works(instance):
         "RATELIMIT_SUBMISSION": "5 per hour; 20 per day",
         "RATELIMIT_AUTH": "10 per 5 minutes",
         "RATELIMIT_WRITE": "60 per minute",
+        "RATELIMIT_ADMIN": "600 per minute",
         "RATELIMIT_READ": "",
         "CORS_ORIGINS": (),
         "TRUSTED_PROXIES": 0,

@@ -66,6 +66,7 @@ def test_any_two_settings_are_there_in_all_four_ways() -> None:
             assert sorted({row[one] + row[other] for row in DESIGN}) == ["++", "+-", "-+", "--"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", DESIGN)
 def test_every_route_answers_as_ever_or_as_a_setting_has_it(
     app: Flask, make_app: Any, world: World, monkeypatch: pytest.MonkeyPatch, row: str

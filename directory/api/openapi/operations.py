@@ -13,8 +13,9 @@ from directory.api.docs import ASSETS
 from directory.api.openapi import prose
 from directory.errors import PreconditionFailed
 from directory.http.converters import HIGHEST_ID
-from directory.http.endpoint import NOTHING, READS, Operation
+from directory.http.endpoint import READS, Operation
 from directory.http.problem_details import KINDS
+from directory.http.validation import NOTHING
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG
 
 EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")

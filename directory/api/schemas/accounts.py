@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from marshmallow import fields
+from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.projects import USERNAME
 from directory.http.fields import Checked, Line, Matching, Strict, Timestamp, Word, document
@@ -81,6 +81,12 @@ class AccountChanges(Strict):
     email = Email()
     password = Secret(metadata={"minLength": 8, "maxLength": 128})
     current_password = Secret()
+
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
+        for name, other in (("password", "current_password"), ("current_password", "password")):
+            if other in given and name not in given:
+                raise ValidationError("password and current_password go together.", name)
 
 
 class UserOutput(Strict):

@@ -16,14 +16,19 @@ from directory.http.fields import (
     document,
 )
 from directory.models import Status
-from directory.services.catalog.search import MAX_WORD_LENGTH, MAX_WORDS
+from directory.services.catalog.search import MOST
+from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 STATUSES = tuple(Status)
 USERNAME = r"[a-z0-9_-]{3,32}"
 SEARCH = (
     "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
-    f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters."
+    f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
+    "that begin with it, an English plural its singular. The best match is a title that equals the query; then all "
+    "words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; at last what "
+    f"matches by the description alone. Equal ones stand by votes. Of more than {MOST:,} matches the best are found "
+    f"among the {MOST:,} with the most votes; the other orders are complete."
 )
 
 
@@ -118,6 +123,10 @@ class Pagination(Strict):
     page = fields.Integer(required=True, allow_none=True)
     limit = fields.Integer(required=True)
     total = fields.Integer(required=True)
+    total_capped = fields.Boolean(
+        required=True,
+        metadata={"description": f"Whether more than `total` match: of a search no more than {MOST:,} are counted."},
+    )
     pages = fields.Integer(required=True)
     next_cursor = fields.String(required=True, allow_none=True)
     prev_cursor = fields.String(required=True, allow_none=True)

@@ -25,20 +25,43 @@ from directory.services.accounts.passwords import check_password_rules, hash_pas
 TAKEN = "This username or e-mail address is taken."
 
 
-def prepare_password(password: str, *, username: str, email: str, field: str = "password") -> str:
+def password_refusals(password: str | None, *, username: str | None, email: str | None) -> list[dict[str, str]]:
+    """What the rules refuse of a new password, as the errors of an answer; nothing where there is none to check."""
+    refusal = None
+    if password is not None:
+        refusal = check_password_rules(password, username=username or "", email=email or "")
+    return [{"pointer": "#/password", "detail": refusal}] if refusal else []
+
+
+def prepare_password(password: str, *, username: str, email: str) -> str:
     """The hash of a new password, made outside any transaction because it takes its time. Raises Invalid."""
-    if refusal := check_password_rules(password, username=username, email=email):
-        raise Invalid.field(field, refusal)
+    if refusals := password_refusals(password, username=username, email=email):
+        raise Invalid(refusals)
     return hash_password(password)
 
 
 def register(username: str, email: str, password_hash: str, *, role: str = Role.MEMBER) -> User:
-    """Add an account. Raises Duplicate, without telling which of the two is taken."""
+    """Add an account. Raises Duplicate, which names the username, the address, or both."""
     user = User(username=username, email=email, password_hash=password_hash, role=role)
     db.session.add(user)
-    with refusing(uq_users_username=Duplicate(TAKEN), uq_users_email=Duplicate(TAKEN)):
+    with refusing(
+        uq_users_username=lambda: _taken("username", username=username, email=email),
+        uq_users_email=lambda: _taken("email", username=username, email=email),
+    ):
         db.session.flush()
     return user
+
+
+def _taken(violated: str, *, username: str, email: str) -> Duplicate:
+    """The refusal for all values that are taken; `violated` is the one that the database has named."""
+    rows = db.session.execute(
+        select(User.username, User.email).where(or_(User.username == username, User.email == email))
+    ).all()
+    taken = {
+        "username": violated == "username" or any(row.username == username for row in rows),
+        "email": violated == "email" or any(row.email == email for row in rows),
+    }
+    return Duplicate([name for name, is_taken in taken.items() if is_taken], TAKEN)
 
 
 def find(login: str) -> User | None:
@@ -115,7 +138,7 @@ def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str 
         if user.password_hash != known_hash:
             raise WrongPassword
         user.password_hash = new_hash
-    with refusing(uq_users_email=Duplicate(TAKEN)):
+    with refusing(uq_users_email=Duplicate(["email"], TAKEN)):
         db.session.flush()  # before any other statement, which would flush it unguarded
     if new_hash is not None:
         sessions.end_others(caller.id, keep=caller.session_id)

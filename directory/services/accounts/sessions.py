@@ -143,13 +143,21 @@ def end_everything(user_id: int) -> None:
     db.session.execute(delete(Token).where(Token.user_id == user_id), execution_options=UNSYNCHRONISED)
 
 
+def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
+    """What the rules refuse of the valid fields of a new token, as the errors of an answer."""
+    expires_at = fields.get("expires_at")
+    if expires_at is None or expires_at > now():
+        return []
+    return [{"pointer": "#/expires_at", "detail": "This is in the past."}]
+
+
 def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[str, Any]:
     """Make an API token; the answer holds its text, this once. Raises Invalid, Unauthenticated.
 
     The account is looked at under its lock: a token made while it is being suspended would outlive the suspension.
     """
-    if expires_at is not None and expires_at <= now():
-        raise Invalid.field("expires_at", "This is in the past.")
+    if refusals := token_refusals({"expires_at": expires_at}):
+        raise Invalid(refusals)
     locked = select(User.status).where(User.id == by.id).with_for_update(key_share=True)
     if db.session.scalar(locked) != AccountStatus.ACTIVE:
         raise Unauthenticated

@@ -1,8 +1,8 @@
 """Reading projects: who may see which, one project, and the lists (the hot path).
 
 A page is one statement over columns, the viewer's votes for it included, and its total too wherever the counters in
-`categories` tell it; where they do not, that is a second one. For a search it may be the first: how many match tells
-how to go about the page.
+`categories` tell it; where they do not, that is a second one. A search begins with another: how many projects match
+decides how the page is found.
 """
 
 from dataclasses import dataclass, fields
@@ -17,9 +17,8 @@ from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import queries, search
+from directory.services.catalog.columns import NAMES, QUEUE_POSITION, TOTAL
 from directory.services.catalog.paging import Slice, Window, cut
-
-FEW = 10_000  # matches of a query, which are gathered faster than a long list is looked through for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +95,18 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     """A slice of the projects that match `filters`. Who may ask for them is `public_scope`'s to say."""
     given = _parameters(filters)
     if given is None:
-        return Slice([], None, None)
+        return Slice([], None, None, total=0)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
-    known, few = None, False
-    if filters.q is not None and sort != "best":  # the best are found among all, but for others it matters how many
-        counted = queries.count(names, filters.status, dialect, FEW + 1).first(given) or (0, 0)
-        known, few = int(counted[0]), counted[1] <= FEW
+    # How many match a query tells how to go about the page: few are gathered, else the list is looked through.
+    few = filters.q is not None and _number(queries.matches(dialect).first(given)) <= search.MOST
     statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, few)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = statement.all({**given, **window.parameters(), **viewed})
-    found = cut(rows, queries.order(sort, dialect), window)
-    told = rows[0][queries.TOTAL] if rows else None
-    found.total = known if told is None else int(told)
+    found = cut(rows, queries.order(sort), window)
+    told = rows[0][TOTAL] if rows else None
+    number = _total(filters, given) if told is None else int(told)
+    found.total_capped = filters.q is not None and number > search.MOST
+    found.total = search.MOST if found.total_capped else number
     found.items = [_view(row, viewer) for row in found.items]
     return found
 
@@ -128,11 +127,16 @@ def basis(items: list[dict[str, Any]], order: str, *, by_number: bool) -> Basis 
 
 
 def total(filters: Filters) -> int:
-    """How many projects match `filters`: a sum of counters unless tag, owner or q make it a count."""
-    given = _parameters(filters)
-    if given is None:
-        return 0
-    row = queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given)
+    """How many projects match `filters` without a query: a sum of counters unless tag or owner make it a count."""
+    return _total(filters, filters.given())
+
+
+def _total(filters: Filters, given: dict[str, Any]) -> int:
+    """How many projects match; of the matches of a query no more than one beyond `search.MOST` are counted."""
+    return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given))
+
+
+def _number(row: Row | None) -> int:
     return int(row[0]) if row else 0
 
 
@@ -150,19 +154,19 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     if filters.q is None:
         return given
     expressions = search.expressions(given.pop("q"), db.engine.dialect.name)
-    return None if expressions is None else {**given, **expressions}
+    return None if expressions is None else {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1}
 
 
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
     project = _view(row, viewer)
     if "rejection_reason" in project:
-        project["queue_position"] = row[queries.QUEUE_POSITION]
+        project["queue_position"] = row[QUEUE_POSITION]
     return project
 
 
 def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     """A row as the project that answers show; what only owner and administrators may see is left out for others."""
-    project = dict(zip(queries.NAMES, row, strict=False))
+    project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}

@@ -68,12 +68,16 @@ class Window:
 
 @dataclass(slots=True)
 class Slice:
-    """The rows wanted, the positions from which the list goes on and back (None at its ends), the total if known."""
+    """The rows wanted, the positions from which the list goes on and back (None at its ends), the total if known.
+
+    `total_capped` says that there are more than `total`, which were not counted.
+    """
 
     items: list[Any]
     next: Position | None
     previous: Position | None
     total: int | None = None
+    total_capped: bool = False
 
 
 def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:

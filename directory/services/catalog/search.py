@@ -1,169 +1,162 @@
-"""Full-text search by the database's own engine: FTS5 on SQLite, tsvector with GIN on PostgreSQL.
+"""Full-text search: a query in the engines' languages, which projects match it, and how well.
 
-Both engines index the words that `words` makes, written as plain ASCII, so they need no language, collation or
-extension, find the same projects, and no text of a user can be a syntax error. The best match has all words in its
-title; then come those that have them as beginnings of words, in title, tagline and tags, and anywhere. Equal ones go
-by votes. Unlike bm25 or ts_rank none of it depends on other projects, so a cursor stays valid while they change.
+The rank of a match has six steps, see TIERS; equal ones go by votes. Unlike bm25 or ts_rank none of it depends on other
+projects, so a cursor stays valid while they change.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import CTE, BigInteger, ColumnElement, Integer, Select, column, select, text
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Select,
+    String,
+    UnaryExpression,
+    bindparam,
+    case,
+    cast,
+    column,
+    literal_column,
+    select,
+)
+from sqlalchemy import table as named
+from sqlalchemy.dialects.postgresql import TSQUERY
+from sqlalchemy.sql.operators import custom_op
 
-from directory.db.transactions import on_postgresql
-from directory.extensions import db
-from directory.models import Project
+from directory.services.catalog.search_words import (
+    MAX_WORDS,
+    Unit,
+    ascii_form,
+    is_beginning,
+    singulars,
+    units,
+    whole,
+)
 
-MAX_WORDS = 16  # of a query; more narrow nothing down
-MAX_WORD_LENGTH = 64
-MIN_PREFIX_LENGTH = 3  # "go" means go, "dat" may become database
+# More matches than these are not counted, and best match looks at as many: those with the most votes.
+MOST = 10_000
 
-_WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: each character is a word.
-_UNSPACED = re.compile(r"[\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-
-_UPSERT = {
-    True: text(
-        "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
-        "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
-    ),
-    False: text(
-        "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) "
-        "VALUES (:id, :title, :brief, :description)"
-    ),
-}
-
-
-def words(value: str) -> list[str]:
-    """The words of a text as ASCII: case, accents and width folded; other scripts as x and their UTF-8 in hex."""
-    if not value.isascii():
-        spread = _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKD", value.casefold()))
-        value = "".join(c for c in spread if not unicodedata.combining(c))
-    return [_ascii(word[:MAX_WORD_LENGTH]) for word in _WORD.findall(value.lower())]
-
-
-def _ascii(word: str) -> str:
-    return word if word.isascii() else "x" + word.encode().hex()
-
-
-def index(projects: Iterable[Any]) -> None:
-    """Make projects (anything with their text fields) findable by their present text, in this transaction."""
-    fill(db.session, projects, postgresql=on_postgresql())
-
-
-def fill(by: Any, projects: Iterable[Any], *, postgresql: bool) -> None:
-    """The same by any session or connection; the migrations have one of their own."""
-    rows = [{"id": p.id, **(_vector(p) if postgresql else _columns(p))} for p in projects]
-    if rows:
-        by.execute(_UPSERT[postgresql], rows)
-
-
-def forget(project_id: int) -> None:
-    """Take a project out of the index. On PostgreSQL the row goes with the project's.
-
-    A trigger could do it on SQLite, but only where the schema is trusted to run virtual tables, which we do not.
-    """
-    if not on_postgresql():
-        db.session.execute(text("DELETE FROM project_search WHERE rowid = :id"), {"id": project_id})
-
-
-def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
-    brief = f"{project.tagline} {' '.join(project.tags)}"
-    return words(project.title), words(brief), words(project.description)
-
-
-def _columns(project: Any) -> dict[str, str]:
-    title, brief, description = (" ".join(part) for part in _parts(project))
-    return {"title": title, "brief": brief, "description": description}
-
-
-def _vector(project: Any) -> dict[str, str]:
-    """A tsvector's text. Positions only carry the weights: 1A the title, 2B tagline and tags, 3 the description."""
-    marks: dict[str, list[str]] = {}
-    for mark, part in zip(("1A", "2B", "3"), _parts(project), strict=True):
-        for word in dict.fromkeys(part):
-            marks.setdefault(word, []).append(mark)
-    return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in marks.items())}
-
-
-# How well a project matches, from best to worst: where all words are, and whether as whole words.
-TIERS = (("title", "words"), ("title", "beginnings"), ("brief", "beginnings"), ("anywhere", "beginnings"))
-_IDS = {
-    "postgresql": "SELECT project_id AS id FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
-    "sqlite": "SELECT rowid AS id FROM project_search WHERE project_search MATCH :{name}",
-}
-_MATCHES = {
-    "postgresql": "SELECT project_id, {rank} AS rank FROM project_search WHERE document @@ CAST(:{name} AS tsquery)",
-    "sqlite": "SELECT rowid AS project_id, {rank} AS rank FROM project_search WHERE project_search MATCH :{name}",
-}
-# Of a row that is at hand PostgreSQL can tell how well it matches; to SQLite each is a search of its own.
-_IS = {
-    "postgresql": "document @@ CAST(:{name} AS tsquery)",
-    "sqlite": "rowid IN (SELECT rowid FROM project_search WHERE project_search MATCH :{name})",
-}
+# Where a project has all words, and how, from the best match to the worst.
+TIERS = (
+    ("title", "whole"),
+    ("title", "words"),
+    ("brief", "words"),
+    ("title", "beginnings"),
+    ("brief", "beginnings"),
+    ("anywhere", "beginnings"),
+)
+Tier = tuple[str, str]
 _WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
 _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
 
+_index = named("project_search", column("project_id", BigInteger), column("rowid", BigInteger), column("document"))
 
-def found(dialect: str) -> ColumnElement[bool]:
+
+def matching(dialect: str) -> Select[tuple[int]]:
+    """The ids of the projects that match; its values are `expressions`."""
+    query: Any = select(_key(dialect).label("id")).where(_holds(TIERS[-1], dialect))
+    return query.correlate(None)  # type: ignore[no-any-return]
+
+
+def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
     """The condition that a project matches; its values are `expressions`.
 
     The database may look at any number of projects in another order until it has found enough that do: right for
     words that many have, and fatal for those that few do, which it cannot always tell.
     """
-    project_id: ColumnElement[int] = Project.__table__.c.id
-    return project_id.in_(ids(dialect))
+    # The plus keeps SQLite from starting with the matches, all of which it would have to sort.
+    looked_at = UnaryExpression(project_id, operator=custom_op("+")) if dialect == "sqlite" else project_id
+    return looked_at.in_(matching(dialect))
 
 
-def ids(dialect: str) -> Select[tuple[int]]:
-    """The ids of the projects that match; its values are `expressions`."""
-    rows = text(_IDS[dialect].format(name=_name(TIERS[-1]))).columns(column("id", BigInteger))
-    return select(rows.subquery("matching").c.id)
-
-
-def matches(dialect: str) -> CTE:
-    """All projects that match, as `project_id` and `rank`, higher for better; its values are `expressions`."""
-    return _ALL[dialect]
-
-
-def _gathered(dialect: str) -> CTE:
-    better = (
-        f"WHEN {_IS[dialect].format(name=_name(tier))} THEN {len(TIERS) - n}" for n, tier in enumerate(TIERS[:-1])
-    )
-    rank = f"CASE {' '.join(better)} ELSE 1 END"
-    found = text(_MATCHES[dialect].format(rank=rank, name=_name(TIERS[-1])))
-    rows = found.columns(column("project_id", BigInteger), column("rank", Integer)).cte("matches")
-    # Else PostgreSQL may make of it what `found` is, and SQLite one search for each project of the list.
-    return rows.prefix_with("MATERIALIZED")
+def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]:
+    """Of candidates (`id`, `upvotes`) that all match also the `rank`, higher for better."""
+    better = [(_reaches(candidates.c.id, tier, dialect), len(TIERS) - n) for n, tier in enumerate(TIERS[:-1], 1)]
+    rank = case(*better, else_=0).label("rank")
+    query: Any = select(candidates.c.id, candidates.c.upvotes, rank)
+    if dialect == "postgresql":
+        query = query.join(_index, _index.c.project_id == candidates.c.id)
+    return query  # type: ignore[no-any-return]
 
 
 def expressions(query: str, dialect: str) -> dict[str, str] | None:
     """The query in the engine's own language, once for each tier; None where it has no word."""
-    asked = list(dict.fromkeys(words(query)))[:MAX_WORDS]
-    write = {"postgresql": _tsquery, "sqlite": _match}[dialect]
-    return {_name(tier): write(asked, *tier) for tier in TIERS} if asked else None
+    asked = list(dict.fromkeys(units(query)))
+    sizes = accumulate(len(unit.parts) for unit in asked)
+    asked = [unit for unit, size in zip(asked, sizes, strict=True) if size <= MAX_WORDS] or asked[:1]
+    key = whole(query)
+    if not asked or key is None:
+        return None
+    language = _LANGUAGES[dialect]
+    written = {_name(tier): language.all_of(asked, tier) for tier in TIERS[1:]}
+    return {_name(TIERS[0]): language.word(key, TIERS[0], as_beginning=False), **written}
 
 
-def _name(tier: tuple[str, str]) -> str:
+class _Language:
+    """How an engine writes a query."""
+
+    AND = " & "
+    OR = " | "
+
+    def all_of(self, asked: Iterable[Unit], tier: Tier) -> str:
+        """All units of a query."""
+        return self.AND.join(self._unit(unit, tier) for unit in asked)
+
+    def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
+        """One word, whole or as a beginning, where the tier looks for it."""
+        weights = ("*" if as_beginning else "") + _WEIGHTS[tier[0]]
+        return f"'{ascii_form(word)}'" + (f":{weights}" if weights else "")
+
+    def _unit(self, unit: Unit, tier: Tier) -> str:
+        """A unit: as one word or as its parts, whichever a project spells."""
+        parts = self.AND.join(self._forms(part, tier) for part in unit.parts)
+        return f"({self._forms(unit.joined, tier)}{self.OR}({parts}))" if unit.is_joined else parts
+
+    def _forms(self, word: str, tier: Tier) -> str:
+        """A word or what it is the plural of."""
+        forms = [word, *singulars(word)]
+        starts = tier[1] == "beginnings" and is_beginning(word)
+        if starts:  # what begins with `games` begins with `game` too
+            forms = [form for form in forms if not any(form != other and form.startswith(other) for other in forms)]
+        return f"({self.OR.join(self.word(form, tier, as_beginning=starts) for form in forms)})"
+
+
+class _Fts5(_Language):
+    AND = " AND "
+    OR = " OR "
+
+    def all_of(self, asked: Iterable[Unit], tier: Tier) -> str:
+        return f"{_SCOPES[tier[0]]}({super().all_of(asked, tier)})"
+
+    def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
+        return f'"{ascii_form(word)}"' + ("*" if as_beginning else "")
+
+
+_LANGUAGES = {"postgresql": _Language(), "sqlite": _Fts5()}
+
+
+def _key(dialect: str) -> ColumnElement[int]:
+    return _index.c.project_id if dialect == "postgresql" else _index.c.rowid
+
+
+def _holds(tier: Tier, dialect: str) -> ColumnElement[bool]:
+    """The condition that a row of the index matches as well as `tier` says."""
+    asked: ColumnElement[Any] = bindparam(_name(tier), type_=String)
+    if dialect == "postgresql":
+        return _index.c.document.op("@@", is_comparison=True)(cast(asked, TSQUERY))
+    return literal_column("project_search").op("MATCH", is_comparison=True)(asked)
+
+
+def _reaches(project_id: ColumnElement[int], tier: Tier, dialect: str) -> ColumnElement[bool]:
+    """The condition that a candidate does: PostgreSQL looks at its row, for SQLite that is a search for each row."""
+    holds = _holds(tier, dialect)
+    if dialect == "postgresql":
+        return holds
+    return project_id.in_(select(_index.c.rowid).where(holds).correlate(None))
+
+
+def _name(tier: Tier) -> str:
     return "q_" + "_".join(tier)
-
-
-def _starts(word: str, how: str) -> bool:
-    return how == "beginnings" and len(word) >= MIN_PREFIX_LENGTH
-
-
-def _tsquery(asked: list[str], where: str, how: str) -> str:
-    marks = (("*" if _starts(word, how) else "") + _WEIGHTS[where] for word in asked)
-    return " & ".join(f"'{word}'" + (f":{mark}" if mark else "") for word, mark in zip(asked, marks, strict=True))
-
-
-def _match(asked: list[str], where: str, how: str) -> str:
-    terms = (f'"{word}"' + ("*" if _starts(word, how) else "") for word in asked)
-    return f"{_SCOPES[where]}({' AND '.join(terms)})"
-
-
-# One for each: a statement that names two of them is none.
-_ALL = {dialect: _gathered(dialect) for dialect in _MATCHES}

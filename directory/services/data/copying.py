@@ -23,7 +23,7 @@ from directory.errors import Conflict
 from directory.extensions import db
 from directory.models import Project, ProjectTag, Session, Standing, UserCount
 from directory.services import health
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.data import bulk, recount
@@ -107,7 +107,7 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
         try:
             bulk.load(each, names, rows)
             if each is Project.__table__:
-                search.index(rows)
+                search_index.index(rows)
         except DBAPIError as error:
             if is_unavailable(error):
                 raise

@@ -21,6 +21,7 @@ READ_ONLY = (
     "id",
     "slug",
     "status",
+    "rejection_reason",
     "upvotes",
     "owner",
     "created_at",
@@ -63,11 +64,12 @@ def default_owner() -> Caller | None:
 
 
 def take(
-    rows: Sequence[dict[str, Any]], *, owner: Caller, live: bool = False, create_categories: bool = False
+    rows: Sequence[dict[str, Any]], *, owner: Caller, status: str | None = None, create_categories: bool = False
 ) -> list[Outcome]:
-    """Submit validated rows for `owner`, live ones approved by nobody: for each True, or the refusal.
+    """Submit validated rows for `owner`: for each True, or the refusal.
 
-    A row whose URL the owner has submitted already is False: a second run adds nothing. Nobody is notified.
+    All get `status`; without it each has its own, else it is pending. No decision has an actor. A row whose URL the
+    owner has submitted already is False: a second run adds nothing. Nobody is notified.
     Raises Duplicate where another transaction took such a URL in between; then the rows are to be taken again.
     """
     keys = [url_key(row["url"]) for row in rows]
@@ -82,7 +84,7 @@ def take(
         elif row["category"] not in category_ids:
             outcomes.append(Invalid.field("category", f"There is no category {row['category']!r}."))
         else:
-            drafts.append(_draft(row, owner, category_ids, live=live))
+            drafts.append(_draft(row, owner, category_ids, status))
             outcomes.append(True)
             seen.add(key)
     wholesale.write(drafts, decided_by=None)
@@ -94,8 +96,8 @@ def _held(owner: Caller, keys: list[str]) -> set[str]:
     return set(db.session.scalars(query))
 
 
-def _draft(row: dict[str, Any], owner: Caller, category_ids: dict[str, int], *, live: bool) -> Draft:
-    at = now()
+def _draft(row: dict[str, Any], owner: Caller, category_ids: dict[str, int], status: str | None) -> Draft:
+    at, stands = now(), Status(status or row.get("status") or Status.PENDING)
     return Draft(
         owner_id=owner.id,
         category_id=category_ids[row["category"]],
@@ -106,9 +108,10 @@ def _draft(row: dict[str, Any], owner: Caller, category_ids: dict[str, int], *, 
         repository_url=row.get("repository_url"),
         logo_url=row.get("logo_url"),
         tags=row.get("tags", []),
-        status=Status.LIVE if live else Status.PENDING,
+        status=stands,
         submitted_at=at,
-        decided_at=at if live else None,
+        decided_at=None if stands is Status.PENDING else at,
+        rejection_reason=row.get("rejection_reason") if stands is Status.REJECTED else None,
     )
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select
 from directory.db.transactions import on_postgresql, unbounded
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category, Project, ProjectTag, Standing, Upvote, User, UserCount
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
 
@@ -218,9 +218,9 @@ def _retag(fault: Fault) -> None:
 def _reindex(fault: Fault) -> None:
     assert fault.project_id is not None  # noqa: S101 (of a category there are other faults)
     if fault.right:
-        search.index([db.session.get_one(Project, fault.project_id)])
+        search_index.index([db.session.get_one(Project, fault.project_id)])
     else:
-        search.forget(fault.project_id)
+        search_index.forget(fault.project_id)
 
 
 _REPAIRS = {"upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex}

@@ -77,7 +77,7 @@ def _add_people(people: list[Person]) -> list[Person]:
         for person in new
     ]
     db.session.add_all(users)
-    with refusing(uq_users_username=Duplicate(TAKEN), uq_users_email=Duplicate(TAKEN)):
+    with refusing(uq_users_username=Duplicate((), TAKEN), uq_users_email=Duplicate((), TAKEN)):
         db.session.flush()  # for their ids
     ids = there | {user.username: user.id for user in users}
     for person in people:

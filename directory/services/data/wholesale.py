@@ -14,7 +14,7 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Status, Upvote
-from directory.services.catalog import search
+from directory.services.catalog import search_index
 from directory.services.catalog.ranking import hot
 from directory.services.data import bulk
 from directory.services.links import url_key
@@ -89,10 +89,10 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None) -> None:
     numbered = drafts[0].id is not None
     keys = [url_key(draft.url) for draft in drafts]
     names = PROJECT if numbered else PROJECT[:-1]
-    with refusing(uq_projects_owner_id_url_key=Duplicate("A URL of these has been submitted already.")):
+    with refusing(uq_projects_owner_id_url_key=Duplicate((), "A URL of these has been submitted already.")):
         bulk.load(Project, names, (_columns(*pair)[: len(names)] for pair in zip(drafts, keys, strict=True)))
     written = drafts if numbered else _numbered(drafts, keys)
-    search.index(written)
+    search_index.index(written)
     entries = [entry for pair in zip(written, keys, strict=True) for entry in _entries(*pair, decided_by)]
     entries.sort(key=lambda entry: entry[1])  # the log is read by its ids: they follow time
     bulk.load(AuditEntry, ENTRY, entries)

@@ -1,0 +1,71 @@
+"""A circuit breaker for locked rows: what needs a row that is known to be locked fails at once, and one caller tries.
+
+Without it the callers that need one locked row occupy all threads of the process, and those that need other rows wait
+for a thread.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from directory.errors import Unavailable
+
+PAUSE = 1.0  # seconds for which a row that was found locked counts as locked; what Retry-After tells the callers
+WAITING = 2  # callers that may wait for locked rows at a time, of a process; each occupies a thread
+REMEMBERED = 1_000  # rows that were found locked, before those of long ago are forgotten
+
+_LOCKED = "This is being changed at the moment. Try again in a second."
+
+
+class LockedRows:
+    """The rows of one kind that were found locked, by their ids. All instants are by time.monotonic()."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._found: dict[int, float] = {}  # when each was last found locked, or was last tried
+        self._waited_for: set[int] = set()
+
+    def enter(self, row: int) -> None:
+        """Let a caller try; while the row is known to be locked one caller in each PAUSE. Raises Unavailable."""
+        if row not in self._found:
+            return
+        with self._lock:
+            found = self._found.get(row)
+            if found is None:
+                return
+            if row in self._waited_for or time.monotonic() < found + PAUSE:
+                raise Unavailable(_LOCKED)
+            self._found[row] = time.monotonic()  # so that the next callers do not try as well
+
+    def require_free(self, row: int, since: float) -> None:
+        """Raise Unavailable where the row was found locked after `since`, when this caller entered."""
+        if self._found.get(row, since) > since:
+            raise Unavailable(_LOCKED)
+
+    @contextmanager
+    def waiting(self, row: int) -> Iterator[None]:
+        """Wait for a row that was found locked, as its only caller. Raises Unavailable where enough callers wait."""
+        with self._lock:
+            self._note(row)
+            if row in self._waited_for or len(self._waited_for) >= WAITING:
+                raise Unavailable(_LOCKED)
+            self._waited_for.add(row)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waited_for.discard(row)
+                self._note(row)
+
+    def freed(self, row: int) -> None:
+        """Note that the row is not locked any more."""
+        if row in self._found:
+            with self._lock:
+                self._found.pop(row, None)
+
+    def _note(self, row: int) -> None:
+        now = time.monotonic()
+        if len(self._found) >= REMEMBERED:
+            self._found = {each: found for each, found in self._found.items() if now < found + PAUSE}
+        self._found[row] = now

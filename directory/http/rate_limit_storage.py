@@ -1,0 +1,48 @@
+"""Where rate limits are counted: the memory of the process, or Redis. The library finds both by their schemes."""
+
+import time
+from threading import Lock
+from typing import Any
+
+from limits.storage import MemoryStorage, RedisStorage
+
+
+class ProcessMemory(MemoryStorage):
+    """The library's storage in memory, made safe for threads: two that start its timer at once fail in one of them."""
+
+    STORAGE_SCHEME = ["process"]  # noqa: RUF012 (as the library has it)
+
+    def __init__(self, uri: str | None = None, **options: Any) -> None:
+        self._turn = Lock()
+        super().__init__(uri, **options)
+
+    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        """Whether one more fits under the limit; if so it is counted."""
+        with self._turn:
+            self._follow_the_clock(key)
+            return super().acquire_entry(key, limit, expiry, amount)
+
+    def _follow_the_clock(self, key: str) -> None:
+        """Count what is from the future as of now: else a clock that is put back an hour bars callers for that hour."""
+        now = time.time()
+        for entry in self.events.get(key, []):  # the newest first
+            if entry.atime <= now:
+                return
+            entry.expiry += now - entry.atime
+            entry.atime = now
+
+
+class Redis(RedisStorage):
+    """The library's storage in Redis, whose place it takes, asked whether it counts and not just whether it answers."""
+
+    STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012 (as the library has it)
+
+    def check(self) -> bool:
+        """Whether it takes a write.
+
+        One that is full, or a replica, answers a ping; taken for well, it would be tried and given up every second.
+        """
+        try:
+            return bool(self.storage.set(self.prefixed_key("check"), 1, ex=1))
+        except self.base_exceptions:
+            return False

@@ -1,0 +1,75 @@
+"""Checks a request's query parameters and body, and reports all that is wrong with them in one answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import g
+from marshmallow import Schema, ValidationError
+
+from directory.errors import Invalid
+from directory.http.fields import Strict
+from directory.http.request_body import pointer, read_json, read_query
+
+Errors = list[dict[str, str]]
+Check = Callable[[dict[str, Any]], Errors]
+
+
+class Nothing(Strict):
+    """No parameters, or an empty object."""
+
+
+NOTHING = Nothing()
+
+
+def checked_query(schema: Schema, path: str, query_string: bytes) -> dict[str, Any]:
+    """The parameters as the view's `query`; every route refuses unknown ones. Raises Invalid."""
+    given = read_query(query_string)
+    g.path, g.parameters = path, given
+    if schema is NOTHING and not given:
+        return {}
+    try:
+        loaded = schema.load(given)
+    except ValidationError as error:
+        raise Invalid([{"parameter": pointer(place)[2:], "detail": d} for place, d in _flat(error.messages)]) from None
+    return {} if schema is NOTHING else {"query": loaded}
+
+
+def checked_body(schema: Schema, *, required: bool, check: Check | None) -> dict[str, Any]:
+    """The body as the view's `body`; a route that takes none accepts an empty object.
+
+    `check` gives what the rules refuse of those members that the schema accepts. The answer reports it beside the
+    refusals of the schema, so that one answer is enough to correct a form. Raises Invalid, MalformedJson, TooLarge,
+    UnsupportedMediaType.
+    """
+    given, refused = read_json(required=required)
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
+    try:
+        loaded: dict[str, Any] = schema.load(given)
+    except ValidationError as error:
+        loaded = error.valid_data  # type: ignore[assignment]
+        _add(refused, [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)])
+    if check is not None:
+        _add(refused, check(loaded))
+    if refused:
+        raise Invalid(refused)
+    return {} if schema is NOTHING else {"body": loaded}
+
+
+def _add(refused: Errors, found: Errors) -> None:
+    """Add what is found, but for the places that are refused already."""
+    known = {each["pointer"] for each in refused}
+    refused += [each for each in found if each["pointer"] not in known]
+
+
+def _flat(messages: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], str]]:
+    """Marshmallow's tree of messages as a list of places and details."""
+    if isinstance(messages, dict):
+        return [
+            found
+            for step, below in messages.items()
+            for found in _flat(below, (*path, step) if step != "_schema" else path)
+        ]
+    return [(path, str(message)) for message in messages]

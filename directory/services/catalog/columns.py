@@ -1,0 +1,69 @@
+"""The columns of a project as answers show them."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, bindparam, func, literal, or_, select
+
+from directory.models import Category, Project, Upvote, User
+from directory.services.catalog.paging import AnySelect
+
+projects, categories, users = Project.__table__, Category.__table__, User.__table__
+upvotes = Upvote.__table__
+P = projects.c
+
+COLUMNS = (
+    P.id,
+    P.slug,
+    P.title,
+    P.tagline,
+    P.description,
+    P.url,
+    P.repository_url,
+    P.logo_url,
+    P.tags,
+    P.status,
+    P.upvotes,
+    P.created_at,
+    P.updated_at,
+    P.submitted_at,
+    P.published_at,
+    P.rejection_reason,
+    P.version,
+    categories.c.slug.label("category_slug"),
+    categories.c.name.label("category_name"),
+    P.owner_id,
+    users.c.username.label("owner_username"),
+)
+NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
+TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
+
+
+def viewed(signed_in: bool) -> AnySelect:
+    """The columns of a project, with the viewer's vote."""
+    voted: ColumnElement[Any] = literal(None)
+    if signed_in:
+        # Not EXISTS: for that PostgreSQL may gather all votes of the viewer, of whom there may be many.
+        vote = select(upvotes.c.project_id).where(
+            upvotes.c.user_id == bindparam("viewer_id"), upvotes.c.project_id == P.id
+        )
+        voted = vote.scalar_subquery().is_not(None)
+    columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
+    return columns.join_from(projects, categories, categories.c.id == P.category_id).join(
+        users, users.c.id == P.owner_id
+    )
+
+
+def queue_position() -> ColumnElement[Any]:
+    """How many pending projects stand no later in the queue, itself included; null where it is not pending."""
+    queued = projects.alias("queued")
+    ahead = or_(
+        queued.c.submitted_at < P.submitted_at,
+        and_(queued.c.submitted_at == P.submitted_at, queued.c.id <= P.id),
+    )
+    return (
+        select(func.nullif(func.count(), 0))
+        .select_from(queued)
+        .where(queued.c.status == literal("pending"), P.status == literal("pending"), ahead)
+        .correlate(projects)
+        .scalar_subquery()
+    )

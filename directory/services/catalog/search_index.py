@@ -1,0 +1,63 @@
+"""The search index: what of a project the databases' engines hold, FTS5 on SQLite and tsvector with GIN on PostgreSQL.
+
+Both hold the words of `search_words` in three parts: the title (with one word more, for the title as a whole), tagline
+and tags, and the description.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import text
+
+from directory.db.transactions import on_postgresql
+from directory.extensions import db
+from directory.services.catalog.search_words import whole, words
+
+_UPSERT = {
+    True: text(
+        "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
+        "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
+    ),
+    False: text(
+        "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) "
+        "VALUES (:id, :title, :brief, :description)"
+    ),
+}
+
+
+def index(projects: Iterable[Any]) -> None:
+    """Make projects (anything with their text fields) findable by their present text, in this transaction."""
+    postgresql = on_postgresql()
+    rows = [{"id": p.id, **(vector(p) if postgresql else columns(p))} for p in projects]
+    if rows:
+        db.session.execute(_UPSERT[postgresql], rows)
+
+
+def forget(project_id: int) -> None:
+    """Take a project out of the index. On PostgreSQL the row goes with the project's.
+
+    A trigger could do it on SQLite, but only where the schema is trusted to run virtual tables, which we do not.
+    """
+    if not on_postgresql():
+        db.session.execute(text("DELETE FROM project_search WHERE rowid = :id"), {"id": project_id})
+
+
+def columns(project: Any) -> dict[str, str]:
+    """A project as the columns of the FTS5 table."""
+    title, brief, description = (" ".join(part) for part in _parts(project))
+    return {"title": title, "brief": brief, "description": description}
+
+
+def vector(project: Any) -> dict[str, str]:
+    """A project as the text of a tsvector, whose positions only carry weights: 1A title, 2B brief, 3 description."""
+    weights: dict[str, list[str]] = {}
+    for weight, part in zip(("1A", "2B", "3"), _parts(project), strict=True):
+        for word in dict.fromkeys(part):
+            weights.setdefault(word, []).append(weight)
+    return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in weights.items())}
+
+
+def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
+    key = whole(project.title)
+    title = [*words(project.title), *([key] if key else ())]
+    return title, words(f"{project.tagline} {' '.join(project.tags)}"), words(project.description)

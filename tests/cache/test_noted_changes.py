@@ -1,0 +1,270 @@
+"""Every change of a table that a public answer reads changes the snapshot; and a look at it reads little, always."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import Connection, inspect, text
+
+from directory.cache.snapshots import PostgresqlProbe, probe
+from directory.cache.validator import Basis, Guard
+from directory.extensions import db
+from tests.conftest import Database
+from tests.support.factories import Api, World
+
+on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+# No public answer shows these; the last is computed from others.
+HIDDEN = {"users": {"email", "password_hash"}, "projects": {"listed_at"}}
+CHANGED = {"categories": "name", "users": "username", "project_tags": "tag", "standings": "upvotes"}
+TOLD = {"status": "live", "category": "tools", "tag": "a", "owner": "someone", "q": "project", "limit": "1"}
+
+
+def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:
+    """Every public answer that is cached, the list under every parameter that it takes."""
+    index = app.view_functions["projects.index"].operation.query
+    assert {*index.fields} == {*TOLD, "sort", "page", "cursor"}, "a new parameter is missing from this walk"
+    for sort in ("newest", "upvotes", "popular"):
+        for name, value in TOLD.items():
+            yield f"/api/projects?sort={sort}&{name}={value}"
+        yield f"/api/projects?sort={sort}&category=tools&tag=a&q=project"
+        yield f"/api/projects?sort={sort}&limit=1&page=2"
+        yield f"/api/projects?sort={sort}&limit=1&cursor={cursors[sort]}"
+    yield "/api/projects?q=project"
+    for rule in app.url_map.iter_rules():
+        view: Any = app.view_functions[rule.endpoint]
+        if "GET" in (rule.methods or ()) and view.access == "public" and view.operation.etag:
+            yield re.sub("<id:.*>", str(project), rule.rule).replace("<code>", "not_found")
+
+
+@pytest.fixture
+def tables(app: Flask, world: World, api: Api, statements: Any) -> set[str]:
+    """The tables in the statements that public answers run."""
+    project = world.project(owner=world.user("someone"), tags=["a"], votes=2)
+    world.project(tags=["a"])
+    found = {sort: api.get(f"/api/projects?limit=1&sort={sort}") for sort in ("newest", "upvotes", "popular")}
+    cursors = {sort: answer.json["pagination"]["next_cursor"] for sort, answer in found.items()}
+    statements.clear()
+    for path in paths(app, project, cursors):
+        assert api.get(path).status_code == 200, path
+    with app.app_context():
+        names = inspect(db.engine).get_table_names()
+    return {name for name in names if any(re.search(rf"(?i)(from|join) {name}\b", one) for one in statements)}
+
+
+def test_public_answers_read_these_tables(tables: set[str]) -> None:
+    assert tables == {"projects", "categories", "users", "project_tags", "project_search", "standings"}
+
+
+@contextmanager
+def unhindered(app: Flask) -> Iterator[Connection]:
+    """A transaction in which no foreign key stands in the way, and no table's trigger writes to another by chance."""
+    with app.app_context(), db.engine.connect() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.connection.execute("PRAGMA foreign_keys=OFF")  # type: ignore[attr-defined]
+            with connection.execution_options(patience=4_000).begin():
+                yield connection
+            connection.connection.execute("PRAGMA foreign_keys=ON")  # type: ignore[attr-defined]
+            return
+        with connection.execution_options(isolation_level="READ COMMITTED").begin():
+            connection.execute(text("SET LOCAL session_replication_role = replica"))
+            yield connection
+
+
+def put(connection: Connection) -> str:
+    """To insert; on SQLite, where triggers cannot be switched off, also beside what they have inserted already."""
+    return "INSERT OR IGNORE" if connection.dialect.name == "sqlite" else "INSERT"
+
+
+def columns(app: Flask, table: str) -> list[str]:
+    with app.app_context():
+        found = inspect(db.engine).get_columns(table)
+    return [column["name"] for column in found if "computed" not in column]
+
+
+def is_seen(app: Flask, change: Callable[[], None]) -> bool:
+    """Whether an answer from before the change, with any project on it, is no longer valid after it."""
+    guard: Guard = app.extensions["guard"]
+    before = guard.moment()
+    change()
+    after = guard.moment()
+    assert before is not None
+    assert after is not None
+    return not after.changes.spared(Basis((1, 2), 0, 10**6), before.number)
+
+
+def test_every_insertion_and_deletion_is_seen(app: Flask, tables: set[str]) -> None:
+    for table in tables:
+        names = ", ".join(columns(app, table))
+        with app.app_context(), db.engine.connect() as connection:
+            rows = [row._mapping for row in connection.execute(text(f"SELECT {names} FROM {table}"))]
+        assert rows, table
+        given = [{k: json.dumps(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows]
+
+        def delete(table: str = table) -> None:
+            with unhindered(app) as connection:
+                connection.execute(text(f"DELETE FROM {table}"))
+
+        def insert(table: str = table, names: str = names, given: list[dict[str, Any]] = given) -> None:
+            values = ", ".join(f":{name}" for name in given[0])
+            with unhindered(app) as connection:
+                connection.execute(text(f"{put(connection)} INTO {table} ({names}) VALUES ({values})"), given)
+
+        assert is_seen(app, delete), f"a deletion from {table}"
+        assert is_seen(app, insert), f"an insertion into {table}"
+
+
+def test_every_update_is_seen(app: Flask, tables: set[str], database: Database) -> None:
+    """By a statement that names the column, on PostgreSQL; SQLite sees whether a byte of its file has changed."""
+    if database.backend == "sqlite":
+        updates = [
+            f"UPDATE {table} SET {CHANGED.get(table, 'title')} = {CHANGED.get(table, 'title')} || '1'"
+            for table in tables
+        ]
+    else:
+        seen = {table: {*columns(app, table)} - HIDDEN.get(table, set()) for table in tables}
+        updates = [f"UPDATE {table} SET {column} = {column}" for table in tables for column in seen[table]]
+    for update in updates:
+
+        def change(update: str = update) -> None:
+            with unhindered(app) as connection:
+                connection.execute(text(update))
+
+        assert is_seen(app, change), update
+
+
+@on_postgresql
+def test_every_truncation_is_seen(app: Flask, tables: set[str]) -> None:
+    """By each table's own trigger: a truncation that cascades would be seen by those of the others."""
+    noting = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgtype & 32 <> 0 AND tgenabled = 'A'"
+    with app.app_context(), db.engine.connect() as connection:
+        assert {*connection.scalars(text(noting))} == tables
+    for table in tables:
+
+        def truncate(table: str = table) -> None:
+            with unhindered(app) as connection:
+                connection.execute(text(f"TRUNCATE {table} CASCADE"))
+
+        assert is_seen(app, truncate), table
+
+
+def test_a_repaired_standing_is_seen(app: Flask, world: World, api: Api) -> None:
+    low, high = world.project(votes=1), world.project(votes=3)
+    wrong = "UPDATE standings SET upvotes = 9 WHERE project_id = :id"
+    with unhindered(app) as connection:
+        connection.execute(text(wrong), {"id": low})
+    path = "/api/projects?sort=upvotes"
+    assert [item["id"] for item in api.get(path).json["items"]] == [low, high]
+    assert app.test_cli_runner().invoke(args=["recount"]).exit_code == 1
+    assert [item["id"] for item in api.get(path).json["items"]] == [high, low]
+
+
+@on_postgresql
+def test_a_vote_notes_itself_once_and_nothing_else(app: Flask, world: World) -> None:
+    project = world.project()
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(text("DELETE FROM changes"))
+        connection.execute(text("SELECT setseed(0)"))
+    guard: Guard = app.extensions["guard"]
+    before = guard.moment()
+    world.user()
+    with app.app_context(), db.engine.connect() as connection:
+        connection.execute(text("DELETE FROM changes"))
+        explained = connection.scalar(
+            text("EXPLAIN (ANALYZE, FORMAT JSON) UPDATE projects SET upvotes = 1, hot = hot + 1 WHERE id = :id"),
+            {"id": project},
+        )
+        assert {trigger["Trigger Name"] for trigger in explained[0]["Triggers"]} == {"projects_ranked_over"}
+        noted = connection.execute(text("SELECT project_id, low, high FROM changes")).all()
+    assert before is not None
+    assert noted in ([(project, 0, 1)], [(None, None, None)])  # the latter once in a thousand
+
+
+@on_postgresql
+def test_a_vote_for_a_project_without_a_standing_is_seen_and_makes_it(app: Flask, world: World, api: Api) -> None:
+    project, voter = world.project(), world.user()
+    with unhindered(app) as connection:
+        connection.execute(text("DELETE FROM standings"))
+    assert api.get(f"/api/projects/{project}").json["upvotes"] == 0
+    world.vote(project, voter)
+    assert api.get(f"/api/projects/{project}").json["upvotes"] == 1
+    assert [item["upvotes"] for item in api.get("/api/projects?sort=upvotes").json["items"]] == [1]
+
+
+NOTES = 5_000
+
+
+@on_postgresql
+def test_a_transaction_that_is_forgotten_makes_no_look_dearer(app: Flask, world: World) -> None:
+    """Its age decides what is in progress; a look reads what has changed since the last one, and no more."""
+    world.project()
+    with app.app_context(), in_transaction() as forgotten, db.engine.connect() as others:
+        forgotten.execute(text("SELECT pg_current_xact_id()"))
+        note = f"INSERT INTO changes (project_id, low, high) SELECT 1, 1, 2 FROM generate_series(1, {NOTES})"
+        others.execute(text(note))
+        others.execute(text("DELETE FROM changes WHERE ctid IN (SELECT ctid FROM changes LIMIT 2000)"))
+        looks = probe(db.engine)
+        mark, _ = looks.read(None, 1.0)
+        assert read_by_a_look(looks, mark) == (1, [])
+        others.execute(text("INSERT INTO changes (project_id, low, high) VALUES (7, 1, 2)"))
+        rows, [moved] = read_by_a_look(looks, mark)
+        assert (rows, moved.project_id) == (1, 7)
+        looks.close()
+
+
+@contextmanager
+def in_transaction() -> Iterator[Connection]:
+    with db.engine.connect() as connection, connection.execution_options(isolation_level="READ COMMITTED").begin():
+        yield connection
+
+
+@on_postgresql
+def test_of_a_transaction_that_was_in_progress_the_changes_are_seen_when_it_ends(app: Flask) -> None:
+    with app.app_context(), db.engine.connect() as slow, db.engine.connect() as others:
+        looks = probe(db.engine)
+        with slow.execution_options(isolation_level="READ COMMITTED").begin():
+            slow.execute(text("INSERT INTO changes (project_id, low, high) VALUES (5, 1, 2)"))
+            others.execute(text("INSERT INTO changes (project_id, low, high) VALUES (6, 1, 2)"))
+            mark, _ = looks.read(None, 1.0)
+            again, moved = looks.read(mark, 1.0)
+            assert (again, moved) == (mark, [])
+        mark, moved = looks.read(mark, 1.0)
+        assert [each.project_id for each in moved or ()] == [5]
+        assert looks.read(mark, 1.0)[1] == []
+        looks.close()
+
+
+@on_postgresql
+def test_where_very_much_has_changed_a_look_reads_a_bounded_part_of_it(app: Flask) -> None:
+    with app.app_context(), db.engine.connect() as others:
+        looks = probe(db.engine)
+        mark, _ = looks.read(None, 1.0)
+        note = f"INSERT INTO changes (project_id, low, high) SELECT 1, 1, 2 FROM generate_series(1, {NOTES})"
+        others.execute(text(note))
+        rows, moved = read_by_a_look(looks, mark)
+        assert (rows, moved) == (PostgresqlProbe.MOST + 1, None)
+        looks.close()
+
+
+def read_by_a_look(looks: Any, mark: Any) -> tuple[int, Any]:
+    """How many rows a look at the snapshot returned, after a check of what it read for them, and what it told."""
+    connection = looks.connection.dbapi_connection
+    arguments = mark.decode().join("''")
+    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {looks.NAME.decode()} ({arguments})"
+    [[plan]] = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in connection.execute(explain)]
+    blocks = plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
+    rows = plan["Plan"]["Actual Rows"]
+    scans = [each for each in nodes(plan["Plan"]) if each.get("Relation Name") == "changes"]
+    assert {each["Node Type"] for each in scans} <= {"Index Scan", "Bitmap Heap Scan"}
+    assert not any(each[key] for each in scans for key in each if "Removed" in key)
+    assert blocks < 15 + rows
+    return int(rows), looks.read(mark, 1.0)[1]
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for each in plan.get("Plans", ()):
+        yield from nodes(each)

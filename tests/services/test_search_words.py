@@ -1,0 +1,70 @@
+"""Words: how texts are cut into them, and which words a query's word stands for."""
+
+import pytest
+
+from directory.services.catalog.search import TIERS, expressions
+from directory.services.catalog.search_words import MAX_WORDS, is_beginning, singulars, units, whole, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C++, C# and F#", ["c++", "c#", "and", "f#"]),
+        ("C++11 Ｃ＋＋", ["c++", "11", "c++"]),
+        ("lv2-c++-tools", ["lv2", "c++", "tools", "lv2c++tools"]),
+        (".NET (.net) .Net's", [".net", ".net", ".net", "s"]),
+        ("a.netrc .network", ["a", "netrc", "anetrc", "network"]),
+        ("Node.js e-mail", ["node", "js", "nodejs", "e", "mail", "email"]),
+        ("python3-foo", ["python3", "foo", "python3foo"]),
+        ("1.2.3 of 2020-01-02", ["1", "2", "3", "of", "2020", "01", "02"]),
+        ("The end. Then.", ["the", "end", "then"]),
+        ("snake_case", ["snake", "case"]),
+        ("+++ ## -.-", []),
+    ],
+)
+def test_a_text_is_cut_into_words_and_what_joins_them_makes_one_more(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("plural", "expected"),
+    [
+        ("games", ["game"]), ("libraries", ["library", "librarie"]), ("movies", ["movy", "movie"]), ("boxes", ["box"]),
+        ("classes", ["class"]), ("patches", ["patch"]), ("caches", ["cache", "cach"]), ("heroes", ["heroe", "hero"]),
+        ("databases", ["database"]), ("viruses", ["viruse", "virus"]), ("uses", ["use"]), ("indices", ["index"]),
+        ("class", []), ("status", []), ("redis", []), ("css", []), ("gas", []), ("game", []), ("c++", []), ("игры", []),
+    ],
+)  # fmt: skip
+def test_an_english_plural_stands_for_its_singular(plural: str, expected: list[str]) -> None:
+    assert singulars(plural) == expected
+
+
+def test_two_letters_begin_a_word_and_so_does_one_of_a_dense_script() -> None:
+    assert [word for word in ("c", "go", "я", "管", "プ", "프", "c#") if is_beginning(word)] == [
+        "go",
+        "管",
+        "プ",
+        "프",
+        "c#",
+    ]
+
+
+def test_titles_equal_where_their_words_do() -> None:
+    assert whole("E-Mail  Client!") == whole("email client")
+    assert whole("C++") != whole("C")
+    assert whole("!!!") is None
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_a_query_asks_for_no_more_than_its_first_words(dialect: str) -> None:
+    many = [f"w{n}" for n in range(2 * MAX_WORDS)]
+    for asked in (expressions(" ".join(many), dialect), expressions("a b-c " * 3 + " ".join(many), dialect)):
+        assert asked is not None
+        assert sum(asked["q_anywhere_beginnings"].count(f"w{n}") for n in range(MAX_WORDS, 2 * MAX_WORDS)) == 0
+        assert len(asked) == len(TIERS)
+    assert expressions("-".join(many), dialect) is not None
+    assert expressions("?!", dialect) is None
+
+
+def test_a_syllable_of_hangul_stays_whole() -> None:
+    assert [unit.parts for unit in units("프로젝트")] == [("프로젝트",)]

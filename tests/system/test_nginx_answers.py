@@ -1,0 +1,113 @@
+"""nginx as it is configured in deploy/, before the application itself: what it stores, and what it compresses."""
+
+import gzip
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import pytest
+from flask import Flask
+
+from tests.support.factories import World
+from tests.support.proxy import TLS, Nginx, nginx_there
+
+__all__ = ["nginx_there"]
+
+on_sqlite = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+Answer = tuple[int, http.client.HTTPMessage, bytes]
+
+
+class Silent(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+class Threads(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+@pytest.fixture
+def port(nginx_there: None, app: Flask) -> Iterator[int]:
+    """The port of nginx before the application."""
+    with make_server("127.0.0.1", 0, app.wsgi_app, Threads, Silent) as server:  # type: ignore[arg-type]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with closing(Nginx([server.server_port] * 2)) as nginx:
+            yield nginx.port
+        server.shutdown()
+
+
+def ask(port: int, path: str, *, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
+    """One request, and all headers of its answer, repeated ones too."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    with closing(http.client.HTTPSConnection("localhost", port, timeout=30, context=TLS)) as connection:
+        connection.request(method, path, body, given)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+
+
+@on_sqlite
+@pytest.mark.parametrize("path", ["/api/problems/not_found", "/api/problems", "/api/docs", "/api/openapi.json"])
+def test_a_stored_page_has_the_id_of_its_own_request_and_no_other(port: int, path: str) -> None:
+    answers = [ask(port, path, X_Request_ID=given) for given in ("first", "second")]
+    assert [status for status, _, _ in answers] == [200, 200]
+    assert [headers.get_all("X-Request-ID") for _, headers, _ in answers] == [["first"], ["second"]]
+    assert [headers.get_all("RateLimit") for _, headers, _ in answers] == [None, None]
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api/projects", "application/json"),
+        ("/api/projects.atom", "application/atom+xml"),
+        ("/api/openapi.json", "application/json"),
+        ("/api/problems", "text/html"),
+    ],
+)
+def test_what_is_long_is_compressed_for_those_who_take_that(port: int, world: World, path: str, kind: str) -> None:
+    for _ in range(5):
+        world.project(description="words " * 100)
+    _, plain, whole = ask(port, path)
+    _, headers, body = ask(port, path, Accept_Encoding="gzip")
+    assert headers.get_content_type() == plain.get_content_type() == kind
+    assert (plain["Content-Encoding"], headers["Content-Encoding"]) == (None, "gzip")
+    assert gzip.decompress(body) == whole
+    for each in (plain, headers):  # so that no cache gives the one for the other
+        assert "Accept-Encoding" in ", ".join(each.get_all("Vary", []))
+
+
+@on_sqlite
+def test_what_is_short_is_not_compressed(port: int) -> None:
+    status, headers, refusal = ask(port, "/api/projects/4711", Accept_Encoding="gzip")
+    assert (status, headers["Content-Encoding"], json.loads(refusal)["code"]) == (404, None, "not_found")
+
+
+@on_sqlite
+def test_the_weak_tag_of_a_compressed_answer_does_all_that_the_strong_one_does(port: int, world: World) -> None:
+    """nginx makes it weak, for its bytes are not those of the service; it names the same version."""
+    owner = world.user()
+    path = f"/api/projects/{world.project(owner, description='words ' * 300)}"
+    for target in (path, "/api/projects", "/api/openapi.json"):
+        _, plain, _ = ask(port, target)
+        _, headers, _ = ask(port, target, Accept_Encoding="gzip")
+        assert headers["ETag"] == f"W/{plain['ETag']}"
+        for tag in (plain["ETag"], headers["ETag"]):
+            status, unchanged, body = ask(port, target, Accept_Encoding="gzip", If_None_Match=tag)
+            assert (status, body, unchanged["Content-Encoding"]) == (304, b"", None)
+    given = {
+        "Authorization": f"Bearer {world.caller(owner).token}",
+        "Accept_Encoding": "gzip",
+        "Content_Type": "application/json",
+    }
+    _, headers, _ = ask(port, path, **given)
+    tag = headers["ETag"]
+    assert tag.startswith("W/")
+    statuses = [
+        ask(port, path, method="PUT", body=json.dumps({"tagline": tagline}).encode(), If_Match=tag, **given)[0]
+        for tagline in ("A new one", "Another one")
+    ]
+    assert statuses == [200, 412]
