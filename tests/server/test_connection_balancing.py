@@ -17,7 +17,7 @@ from directory.server import connection_balancing
 from directory.server.connection_balancing import Acceptor
 from directory.server.tuning import NO_FILES_SECONDS, YIELD_LOOK_SECONDS
 from tests.conftest import ENVIRONMENT, Database
-from tests.support.serving import Serving, serving
+from tests.support.serving import Serving, ours_alone, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 CALLERS = 24
@@ -54,6 +54,7 @@ def shares(server: Serving) -> list[int]:
     )
 
 
+@ours_alone
 def test_every_process_gets_its_share(server: Serving) -> None:
     got: list[list[int]] = []
     while not got or (got[-1][0] < CALLERS / 6 and len(got) < 5):  # the machine may be doing other things
@@ -200,6 +201,7 @@ def test_a_process_without_files_rests_and_what_else_fails_ends_it(monkeypatch: 
         process.turn()
 
 
+@ours_alone
 def test_nobody_waits_for_a_process_that_hangs_or_has_been_killed(server: Serving) -> None:
     hanging, killed, _ = server.children()
     hanging.suspend()
@@ -212,6 +214,7 @@ def test_nobody_waits_for_a_process_that_hangs_or_has_been_killed(server: Servin
         hanging.resume()
 
 
+@ours_alone
 def test_a_process_that_may_open_no_more_files_lives_on_and_takes_callers_again(
     database: Database, tmp_path: Path
 ) -> None:

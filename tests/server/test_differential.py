@@ -79,7 +79,7 @@ def stock(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_both_workers_answer_the_same(environment: dict[str, str], stock: Serving, tmp_path: Path) -> None:
-    with serving(environment, tmp_path / "log") as ours:
+    with serving({**environment, "SERVER_WORKER": "loop"}, tmp_path / "log") as ours:
         servers = Servers(stock, ours, environment["TOKEN"])
         found = list(islice(servers.differences(EXAMPLES), 5))
     assert found == []
@@ -92,7 +92,7 @@ def test_a_planted_difference_is_found(
     (tmp_path / "planted.py").write_text(PROGRAM.format(planted=PLANTED[planted]))
     paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     with ExitStack() as stack:
-        settings = {**environment, "PYTHONPATH": paths}
+        settings = {**environment, "PYTHONPATH": paths, "SERVER_WORKER": "loop"}
         ours = stack.enter_context(serving(settings, tmp_path / "log", "planted:app"))
         servers = Servers(stock, ours, environment["TOKEN"])
         assert next(servers.differences(5000), None) is not None

@@ -20,7 +20,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from directory.server import TESTED, is_tested, worker_class
 from directory.server.worker import Worker
 from tests.conftest import ENVIRONMENT, migrate
-from tests.support.serving import Serving, serving
+from tests.support.serving import Serving, ours_alone, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LOGIN = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
@@ -63,6 +63,7 @@ def wait_until_refused(server: Serving) -> float:
     raise AssertionError("a server that ends still takes callers")
 
 
+@ours_alone
 def test_one_that_ends_finishes_what_is_in_hand_and_refuses_the_next(server: Serving) -> None:
     kept, slow = called(server, HEALTH), called(server, LOGIN)
     assert kept.recv(15) == b"HTTP/1.1 200 OK"
@@ -75,15 +76,18 @@ def test_one_that_ends_finishes_what_is_in_hand_and_refuses_the_next(server: Ser
     assert server.process.wait(20) == 0
 
 
-def test_callers_who_say_nothing_hold_no_thread(server: Serving) -> None:
+@ours_alone
+def test_clients_that_say_nothing_or_half_of_it_hold_no_thread(server: Serving) -> None:
     with ExitStack() as silent:
         for _ in range(SILENT):
-            silent.enter_context(closing(called(server, b"")))
+            for sent in (b"", HEALTH[:20], LOGIN + b"{"):
+                silent.enter_context(closing(called(server, sent)))
         caller = called(server, LOGIN + b"{}")
         caller.settimeout(10)
         assert status(caller) == b"422"
 
 
+@ours_alone
 def test_who_was_admitted_before_the_end_is_answered(server: Serving) -> None:
     [worker] = server.children()
     worker.suspend()
