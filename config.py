@@ -51,6 +51,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "TRUSTED_PROXIES": _whole(env, "TRUSTED_PROXIES", 0, 0, 10),
         "REGISTRATION_OPEN": _flag(env, "REGISTRATION_OPEN", True),
         "READ_ONLY": _flag(env, "READ_ONLY", False),
+        "RESPONSE_CACHE": _flag(env, "RESPONSE_CACHE", True),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),

@@ -124,7 +124,8 @@ def worker_exit(server, worker):
     with app.app_context():
         if not on_postgresql():
             db.engine.dispose()
-            app.extensions["guard"].close()
+            if "snapshot_validator" in app.extensions:
+                app.extensions["snapshot_validator"].close()
 
 
 def child_exit(server, worker):

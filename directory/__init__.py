@@ -9,8 +9,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from directory import cli, logs
 from directory.api import admin, auth, categories, pages, projects, system
 from directory.cache import middleware
-from directory.cache.validator import Guard
-from directory.db import deadline, transactions
+from directory.db import deadline, engine
 from directory.extensions import db, migrate
 from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
 from directory.services import health
@@ -22,13 +21,13 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     """The application for checked settings, as `config.load` makes them. Opens no connection."""
     app = converters.Synchronous(__name__, static_folder=None)
     app.config.from_mapping(config)
-    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = transactions.engine_options(
+    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine.engine_options(
         config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]
     )
     logs.configure(config["LOG_LEVEL"], config["LOG_FORMAT"], colours=config["LOG_COLOURS"])
     db.init_app(app)
     with app.app_context():
-        transactions.prepare(db.engine)
+        engine.configure(db.engine)
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["site"] = site = Site(config["SITE_NAME"], config["SITE_URL"])
     app.extensions["webhooks"] = [
@@ -36,15 +35,14 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
     converters.init_app(app)
-    for room in (hooks, authentication, rate_limits, problem_details, metrics):
-        room.init_app(app)
-    for room in (projects, categories, auth, admin, system, pages):
-        app.register_blueprint(room.bp)
+    for part in (hooks, authentication, rate_limits, problem_details, metrics):
+        part.init_app(app)
+    for routes in (projects, categories, auth, admin, system, pages):
+        app.register_blueprint(routes.bp)
     converters.require_access(app)
     cli.init_app(app)
-    with app.app_context():
-        middleware.init_app(app, Guard(db.engine))
-    app.wsgi_app = deadline.Bounded(app.wsgi_app)  # type: ignore[method-assign]
+    middleware.init_app(app)
+    app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]

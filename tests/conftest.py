@@ -16,10 +16,13 @@ from directory import create_app
 from directory.extensions import db
 from directory.services.accounts import passwords
 from tests.support import servers
+from tests.support.caching import close_validator
 from tests.support.factories import Api, World
 
 BACKENDS = ("sqlite", "postgresql")
 ENVIRONMENT = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "LOG_LEVEL": "WARNING", "RATELIMIT_ENABLED": "false"}
+# Settings that a whole run of the suite may take from the environment, as `RESPONSE_CACHE=false make test` does.
+OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE",) if name in os.environ}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,10 +35,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     servers.stop_servers()
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marked = item.get_closest_marker("response_cache") is not None
+    if marked and not config.load({**ENVIRONMENT, **OF_THE_RUN})["RESPONSE_CACHE"]:
+        pytest.skip("the response cache is off")
+
+
 def build(url: str, **settings: Any) -> Flask:
     """An application for a database, with settings as the environment would give them."""
-    environment = {**ENVIRONMENT, "DATABASE_URL": url, **{k: str(v) for k, v in settings.items()}}
-    return create_app(config.load(environment))
+    given = {name: str(value) for name, value in settings.items()}
+    return create_app(config.load({**ENVIRONMENT, **OF_THE_RUN, "DATABASE_URL": url, **given}))
 
 
 def migrate(url: str) -> None:
@@ -128,7 +137,7 @@ def make_app(database: Database) -> Iterator[Any]:
         with app.app_context():
             db.session.remove()
             db.engine.dispose()
-        app.extensions["guard"].close()
+        close_validator(app)
 
 
 @pytest.fixture

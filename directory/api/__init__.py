@@ -1,1 +1,5 @@
-"""HTTP: parse, authorise, call one rule, commit, serialise."""
+"""What the service offers over HTTP: one blueprint a file, and the OpenAPI document.
+
+It may import `http`, `services` and whatever these may. A view parses nothing and commits nothing itself: it calls one
+rule, and `http` does the rest.
+"""

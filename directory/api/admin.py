@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import orjson
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response
 
 from directory.api.projects import listing, order, subscribers
 from directory.api.schemas.admin import (
@@ -25,13 +25,12 @@ from directory.api.schemas.admin import (
 )
 from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
 from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail, ProjectPage
-from directory.cache.validator import Moment
-from directory.db import deadline
 from directory.errors import CategoryInUse, Duplicate, InvalidTransition, LastAdmin, PreconditionFailed
 from directory.http import pagination
 from directory.http.access import admin_required, close_admin, require_admin
 from directory.http.authentication import caller
 from directory.http.endpoint import operation, versions_allowed
+from directory.http.memo import remembered
 from directory.http.serialization import compiled
 from directory.services import analytics, audit, categories, moderation
 from directory.services.accounts import accounts
@@ -165,24 +164,9 @@ def change_user(user_id: int, body: dict[str, Any]) -> Any:
 @operation(query=AnalyticsQuery(), answer=DASHBOARD, tier="read")
 def dashboard(query: dict[str, Any]) -> Any:
     """Show the dashboard's figures."""
-    guard, kept = current_app.extensions["guard"], current_app.extensions["dashboards"]
-    key, moment = (query["days"], int(time.time() / DASHBOARD_SECONDS)), guard.moment()
-    body = None if moment is None else kept.get(key, moment)
-    return Response(body or _make_dashboard(key, moment), content_type="application/json")
-
-
-def _make_dashboard(key: tuple[int, int], moment: Moment | None) -> bytes:
-    """Make the figures, unless somebody has while this caller waited: of many who ask, one sums up whole tables."""
-    guard, kept = current_app.extensions["guard"], current_app.extensions["dashboards"]
-    with kept.turn(deadline.left(deadline.SECONDS) / 2):
-        body: bytes | None = None if moment is None else kept.get(key, moment)
-        if body is not None:
-            return body
-        since = guard.moment()  # good for all who wait by now
-        body = orjson.dumps(compiled(DASHBOARD)(analytics.dashboard(key[0])))
-        if since is not None:
-            kept.put(key, since, body, len(body))
-        return body
+    days, minute = query["days"], int(time.time() / DASHBOARD_SECONDS)
+    body = remembered((days, minute), lambda: orjson.dumps(compiled(DASHBOARD)(analytics.dashboard(days))))
+    return Response(body, content_type="application/json")
 
 
 @bp.post("/categories")

@@ -68,7 +68,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
 def _let_in() -> bool:
     with given_back():
-        return _door.acquire(timeout=deadline.left(deadline.SECONDS))
+        return _door.acquire(timeout=deadline.remaining(deadline.SECONDS))
 
 
 def _weak_password(body: dict[str, Any]) -> Errors:

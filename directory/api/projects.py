@@ -5,14 +5,15 @@ from typing import Any
 from flask import Blueprint, current_app
 
 from directory.api.schemas.projects import ProjectDetail, ProjectInput, ProjectPage, ProjectQuery, VoteOutput
-from directory.cache.validator import Basis
 from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
+from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation, versions_allowed
 from directory.services import submissions, voting
 from directory.services.catalog import catalog
+from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.webhooks.outbox import Endpoint
 
 bp = Blueprint("projects", __name__, url_prefix="/api/projects")
@@ -28,15 +29,27 @@ def order(query: dict[str, Any]) -> str:
     return query.get("sort") or ("newest" if query.get("q") is None else "best")
 
 
-def _shown(page: dict[str, Any], query: dict[str, Any]) -> Basis | None:
-    return catalog.basis(page["items"], order(query), by_number=page["pagination"]["page"] is not None)
+def _page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
+    """The cache tags of a page; None where it depends on everything.
+
+    The place that a cursor names lies outside of the page. So the votes that such a page shows do not say which
+    projects may get onto it, not even where the page is empty.
+    """
+    items, is_numbered, sort = page["items"], page["pagination"]["page"] is not None, order(query)
+    ids = tuple(item["id"] for item in items)
+    if sort in WITHOUT_VOTES or (is_numbered and not items):
+        return CacheTags(ids)
+    if sort != "upvotes" or not is_numbered:
+        return None
+    votes = [item["upvotes"] for item in items]
+    return CacheTags(ids, min(votes), max(votes))
 
 
 @bp.get("")
 @public
 @operation(
     query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
-    raises=(Unauthenticated,), basis=_shown,
+    raises=(Unauthenticated,), cache_tags=_page_tags,
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
@@ -61,8 +74,8 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
 @bp.get("/<id:project_id>")
 @public
 @operation(
-    answer=ProjectDetail(), tier="read", etag=True, personal=True, basis=lambda one, _: Basis((one["id"],)),
-    together=catalog.public,
+    answer=ProjectDetail(), tier="read", etag=True, personal=True,
+    cache_tags=lambda project, _: CacheTags((project["id"],)), read_many=catalog.public,
 )  # fmt: skip
 def show(project_id: int) -> Any:
     """Show a project.

@@ -1,18 +1,26 @@
-"""What a cached response is found by: an anonymous read, reduced to what its answer depends on."""
+"""The requests that the cache can answer, and the key under which it stores the response.
+
+A cacheable request is a GET of the API that says nothing about its caller. Whatever is doubtful is not cacheable: the
+application answers it.
+"""
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-# A request with any of these headers may get another answer than the next one, so none is answered from the cache.
-PERSONAL = ("Authorization", "Cookie", "Origin", "If-Match", "Range")
-# What If-None-Match may contain, RFC 9110 section 13.1.2. Servers disagree about what else it contains.
-_TAG = r'(?:W/)?"[!#-~]*"'
-TAGS = re.compile(rf"\*|{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
-OPAQUE = re.compile(r'"[!#-~]*"')
+from directory.http.cache_tags import CREDENTIALS
+from directory.http.hooks import request_id
+
+# The request headers that make an answer personal: with any of these the next caller may have to get another answer.
+PERSONAL = (*CREDENTIALS, "Origin", "If-Match", "Range")
+_ENVIRON_PERSONAL = tuple(f"HTTP_{name.upper().replace('-', '_')}" for name in PERSONAL)
+# The grammar of If-None-Match, RFC 9110 section 13.1.2. Implementations differ in how they read anything else.
+_ETAG = r'(?:W/)?"[!#-~]*"'
+_ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
+_OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
 class CacheableRequest(NamedTuple):
-    """An anonymous read: where it goes, its id, and which versions the caller already has, if it says so."""
+    """An anonymous read: its address, its id, and the ETags that the caller has, if it sent any."""
 
     scheme: str
     path: str
@@ -21,11 +29,29 @@ class CacheableRequest(NamedTuple):
     if_none_match: str | None
 
     @property
-    def address(self) -> tuple[str, str, str]:
-        """The cache key."""
+    def key(self) -> tuple[str, str, str]:
+        """The key of its answer."""
         return self.scheme, self.path, self.query
 
+    def matches(self, etag: str) -> bool:
+        """Whether the caller has the answer with this ETag: weak comparison, RFC 9110 section 13.1.2."""
+        if self.if_none_match is None:
+            return False
+        return self.if_none_match == "*" or etag in _OPAQUE_TAG.findall(self.if_none_match)
 
-def is_valid(if_none_match: str | None) -> bool:
-    """Whether the header is absent or well formed."""
-    return if_none_match is None or TAGS.fullmatch(if_none_match) is not None
+
+def from_environ(environ: dict[str, Any]) -> CacheableRequest | None:
+    """The cacheable request in a WSGI environment; None where the application has to answer it."""
+    if environ["REQUEST_METHOD"] != "GET" or not environ["PATH_INFO"].startswith("/api/"):
+        return None
+    if_none_match = environ.get("HTTP_IF_NONE_MATCH")
+    if any(name in environ for name in _ENVIRON_PERSONAL) or not is_etag_list(if_none_match):
+        return None
+    path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
+    identity = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+    return CacheableRequest(environ["wsgi.url_scheme"], path, query, identity, if_none_match)
+
+
+def is_etag_list(if_none_match: str | None) -> bool:
+    """Whether the header is absent or follows its grammar."""
+    return if_none_match is None or _ETAG_LIST.fullmatch(if_none_match) is not None

@@ -1,58 +1,54 @@
-"""Public answers, as they are kept and given again."""
+"""Public responses as the cache stores them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from directory.cache.key import OPAQUE, CacheableRequest
+from directory.cache.key import CacheableRequest
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
+_PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
 
 
-class Answer(NamedTuple):
-    """A public answer. Of its headers, all but the request's id, it holds what others have too only by reference."""
+class CachedResponse(NamedTuple):
+    """A public response. `shared_headers` is one tuple that all responses of a scheme refer to, to save memory."""
 
     media_type: str
-    own: Headers
-    shared: tuple[tuple[str, str], ...]
+    headers: Headers
+    shared_headers: tuple[tuple[str, str], ...]
     etag: str
     body: bytes
     route: str
 
-    def to(self, plain: CacheableRequest) -> tuple[int, Headers, bytes]:
-        """The status, the headers that it does not share, and the body, as a caller is to get them.
+    def render(self, request: CacheableRequest) -> tuple[int, Headers, bytes]:
+        """The status, the headers without the shared ones, and the body for a request.
 
-        Who has it gets 304, without the headers of the content; and each gets the id of the request.
+        A caller that has the response already gets 304, without the headers that describe the content.
         """
-        own = [*self.own, ("X-Request-ID", plain.request_id)]
-        if self._is_had(plain):
-            return 304, own, b""
-        return 200, [("Content-Type", self.media_type), ("Content-Length", str(len(self.body))), *own], self.body
-
-    def _is_had(self, plain: CacheableRequest) -> bool:
-        """Whether the caller has the answer: weak comparison, RFC 9110 section 13.1.2."""
-        if plain.if_none_match is None:
-            return False
-        return plain.if_none_match == "*" or self.etag in OPAQUE.findall(plain.if_none_match)
+        headers = [*self.headers, ("X-Request-ID", request.request_id)]
+        if request.matches(self.etag):
+            return 304, headers, b""
+        content = [("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
+        return 200, [*content, *headers], self.body
 
 
-def public_answer(status: str, headers: Headers, body: bytes, route: str) -> Answer | None:
-    """The answer that an application gave; None unless everybody would get it.
+def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -> CachedResponse | None:
+    """The response of an application, if every caller would get it; else None.
 
-    That is a 200 that says that it is public, with an ETag and no cookie.
+    That is a 200 whose Cache-Control begins with `public`, with an ETag and without a cookie.
     """
     named = {name.lower(): value for name, value in headers}
     if not status.startswith("200 ") or "set-cookie" in named or "etag" not in named:
         return None
     if not named.get("cache-control", "").startswith("public"):
         return None
-    own = [each for each in headers if each[0].lower() not in {"content-type", "content-length", "x-request-id"}]
-    return Answer(named["content-type"], own, (), named["etag"], body, route)
+    own = [each for each in headers if each[0].lower() not in _PER_REQUEST]
+    return CachedResponse(named["content-type"], own, (), named["etag"], body, route)
 
 
-def joined(parts: Iterable[bytes]) -> bytes:
-    """The whole of a body that an application gives in parts, which are closed."""
+def read_body(parts: Iterable[bytes]) -> bytes:
+    """The whole body of a WSGI response, which is closed."""
     try:
         return b"".join(parts)
     finally:

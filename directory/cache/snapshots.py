@@ -1,70 +1,70 @@
-"""The mark of the database, which tells one moment from another: read over a connection that is kept for it.
+"""Reads the database's snapshot, over a connection of its own.
 
 PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so an
-answer made after one was taken still holds while the next is equal. Where they differ, the table `changes` tells by
-what: its triggers note which projects' votes moved, and that anything else which the public sees was written. SQLite
-has `PRAGMA data_version`, which changes on a connection whenever another commits, and tells no more than that.
+answer that was made after one of them is valid at the other. Where they differ, the table `changes` says by what: its
+triggers record which projects' votes changed, and that anything else was written that the public sees. SQLite has
+`PRAGMA data_version`, which changes on a connection whenever another one commits, and says no more than that.
 """
 
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Engine
 
-from directory.db.statements import unprepare
+from directory.db.statements import deallocate_all
 
-TIMEOUT = 1.0  # seconds; a database that is mute for longer is the application's to report
-AT_ONCE = 0.05  # seconds at most that the server's event loop waits, in which other clients wait
+TIMEOUT = 1.0  # seconds for a read; where the database takes longer, the application answers
+LOOP_TIMEOUT = 0.05  # seconds for a read by the event loop, which holds up all connections
 
 
-class Moved(NamedTuple):
-    """A project whose votes moved, between two numbers."""
+class VoteChange(NamedTuple):
+    """A project whose number of votes changed, and the two numbers that it changed between."""
 
     project_id: int
-    low: int
-    high: int
+    lowest: int
+    highest: int
 
 
-class Probe(Protocol):
-    """A connection of the pool's making that is asked for the mark."""
+class SnapshotReader(Protocol):
+    """A connection, made by the pool, that reads the snapshot."""
 
     connection: Any
 
-    def read(self, since: Any, seconds: float) -> tuple[Any, list[Moved] | None]:
-        """The present mark, and the votes that moved since another; None for them where anything may have changed."""
+    def read(self, since: Any, seconds: float) -> tuple[Any, list[VoteChange] | None]:
+        """The current snapshot, and the votes that changed since another; None for these where anything may have."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
-def probe(engine: Engine) -> Probe:
-    """A new probe. Raises what the driver raises."""
+def open_reader(engine: Engine) -> SnapshotReader:
+    """A reader over a new connection. Raises what the driver raises."""
     connection = engine.raw_connection()
-    connection.detach()  # it is never given back to the pool
-    kind = PostgresqlProbe if engine.dialect.name == "postgresql" else SqliteProbe
+    connection.detach()  # it never returns to the pool
+    kind = PostgresqlSnapshotReader if engine.dialect.name == "postgresql" else SqliteSnapshotReader
     return kind(connection)
 
 
-class SqliteProbe:
-    """Asks for the version that other connections' commits change."""
+class SqliteSnapshotReader:
+    """Reads the version number that the commits of other connections change."""
 
     def __init__(self, connection: Any) -> None:
-        self.connection, self._connection = connection, connection.dbapi_connection
-        self._connection.execute(f"PRAGMA busy_timeout={int(AT_ONCE * 1000)}")
+        self.connection, self._driver = connection, connection.dbapi_connection
+        self._driver.execute(f"PRAGMA busy_timeout={int(LOOP_TIMEOUT * 1000)}")
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._driver.close()
 
-    def read(self, since: Any, seconds: float) -> tuple[Any, list[Moved] | None]:
-        """The version."""
-        return self._connection.execute("PRAGMA data_version").fetchone()[0], None
+    def read(self, since: Any, seconds: float) -> tuple[Any, list[VoteChange] | None]:
+        """The version number."""
+        return self._driver.execute("PRAGMA data_version").fetchone()[0], None
 
 
-class PostgresqlProbe:
-    """Asks for the snapshot, below the driver's cursors: it is the one query that every cached answer pays."""
+class PostgresqlSnapshotReader:
+    """Reads the snapshot below the driver's cursors, because every answer from the cache waits for this query."""
 
-    NAME = b"directory_moment"
-    MOST = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
+    NAME = b"directory_snapshot"
+    MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
     # One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
     # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are
     # looked up: so a transaction that stays open for long makes no read dearer, whatever is written meanwhile.
@@ -79,35 +79,35 @@ class PostgresqlProbe:
             )))
             LIMIT %d
         ) AS c ON true
-    """ % (MOST + 1)
+    """ % (MAX_CHANGES + 1)
 
     def __init__(self, connection: Any) -> None:
-        self.connection, self._connection = connection, connection.dbapi_connection
-        self._connection.autocommit = True
-        unprepare(connection)  # else those of its time in the pool might come to take the moment's along
-        # Any plan but the index's would read the rows of long ago as well.
+        self.connection, self._driver = connection, connection.dbapi_connection
+        self._driver.autocommit = True
+        deallocate_all(connection)  # a later DEALLOCATE ALL, for statements from its time in the pool, would drop ours
+        # Any plan but the one by the index would also read old rows.
         for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
-            self._connection.pgconn.send_query(setting)
-            self._connection.result(TIMEOUT)
-        self._connection.pgconn.send_prepare(self.NAME, self.QUERY)
-        self._connection.result(TIMEOUT)
+            self._driver.pgconn.send_query(setting)
+            self._driver.result(TIMEOUT)
+        self._driver.pgconn.send_prepare(self.NAME, self.QUERY)
+        self._driver.result(TIMEOUT)
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._driver.close()
 
-    def read(self, since: Any, seconds: float) -> tuple[Any, list[Moved] | None]:
-        """The snapshot and what has changed. Raises psycopg.Error, also where the server is mute for too long."""
-        self._connection.pgconn.send_query_prepared(self.NAME, [since])
-        told = self._connection.result(seconds)
-        if told.ntuples > self.MOST:
-            return told.get_value(0, 0), None
-        moved = []
-        for row in range(told.ntuples):
-            if told.get_value(row, 1) is None:  # nothing has
+    def read(self, since: Any, seconds: float) -> tuple[Any, list[VoteChange] | None]:
+        """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`."""
+        self._driver.pgconn.send_query_prepared(self.NAME, [since])
+        result = self._driver.result(seconds)
+        if result.ntuples > self.MAX_CHANGES:
+            return result.get_value(0, 0), None
+        changes = []
+        for row in range(result.ntuples):
+            if result.get_value(row, 1) is None:  # the one row of a snapshot without changes
                 break
-            values = [told.get_value(row, column) for column in (2, 3, 4)]
+            values = [result.get_value(row, column) for column in (2, 3, 4)]
             if values[0] is None:
-                return told.get_value(0, 0), None
-            moved.append(Moved(*map(int, values)))
-        return told.get_value(0, 0), moved
+                return result.get_value(0, 0), None
+            changes.append(VoteChange(*map(int, values)))
+        return result.get_value(0, 0), changes

@@ -1,4 +1,4 @@
-"""The flask command's own commands."""
+"""The commands of `flask`. It may import `api`, `services` and whatever these may."""
 
 from copy import copy as duplicate
 

@@ -13,7 +13,7 @@ from flask import current_app
 from flask.cli import AppGroup
 
 from directory.cli.console import count, names_database, refusals, table
-from directory.db.transactions import transaction, unbounded
+from directory.db.transactions import lift_time_limits, transaction
 from directory.extensions import db
 from directory.models import DeliveryState, now
 from directory.services.catalog.paging import Window
@@ -108,7 +108,7 @@ def send_test(endpoint: str | None) -> None:
 
 
 def _redeliver_all(dead: bool, since: datetime | None) -> int:
-    unbounded()
+    lift_time_limits()
     return deliveries.redeliver_all(dead_only=dead, since=since)
 
 

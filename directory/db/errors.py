@@ -1,4 +1,4 @@
-"""What the errors of a database mean: a rule that was broken, or a database that is out of reach or out of room."""
+"""What a database's error means: a broken rule, or a database that is unavailable or out of space."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,13 +21,13 @@ Refusal = DirectoryError | Callable[[], DirectoryError]
 
 @contextmanager
 def refusing(**errors: Refusal) -> Iterator[None]:
-    """Turn the violation of a named constraint into a domain error; the transaction is lost either way.
+    """Raise a domain error in place of the violation of the constraint of that name. The transaction has failed anyway.
 
-    A function makes the error after the transaction is rolled back: it reads what stands in the way. A read before
-    the write would cost every writer a statement, and miss what another transaction commits in between.
+    A function makes the error after the transaction is rolled back: it reads the row that the write conflicts with. A
+    read before the write would cost every writer a statement, and miss what another transaction commits in between.
 
-    SQLite names the columns of a broken unique constraint instead of the constraint: for `uq_t_a_b` it says
-    "t.a, t.b", so the keyword's columns are compared by that text too.
+    For a unique constraint SQLite names the columns and not the constraint: "t.a, t.b" for `uq_t_a_b`. So the
+    constraint's columns are compared with that text.
     """
     try:
         yield
@@ -58,14 +58,14 @@ def _violates(error: IntegrityError, name: str) -> bool:
 
 
 def state_of(error: BaseException) -> str | None:
-    """The database's own code of an error: an SQLSTATE, or SQLite's name of it."""
+    """The database's own code for an error: an SQLSTATE, or SQLite's name of it. None where the error has none."""
     original = getattr(error, "orig", None)
     state = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
     return None if state is None else str(state)
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether a database error means out of reach, over a bound or out of room, rather than a fault of ours."""
+    """Whether the database is out of reach, over a limit or out of space, which is no fault of our code."""
     if isinstance(error, PoolTimeout | Unavailable):
         return True
     if not isinstance(error, DBAPIError):

@@ -72,7 +72,7 @@ class Combined(Generic[Item, Result]):
     def _settle(self, pieces: list["_Piece"]) -> None:
         """Do the work of all of them, in the time that all of them have."""
         try:
-            with deadline.until(min(piece.ends for piece in pieces)):
+            with deadline.expiring_at(min(piece.ends for piece in pieces)):
                 results = self._together([piece.item for piece in pieces])
             for piece, result in zip(pieces, results, strict=True):
                 if isinstance(result, Unavailable):
@@ -98,6 +98,6 @@ class _Piece:
     __slots__ = ("ends", "error", "item", "result")
 
     def __init__(self, item: Any) -> None:
-        self.item, self.ends = item, deadline.end()
+        self.item, self.ends = item, deadline.expires_at()
         self.result: Any = None
         self.error: BaseException | None = None

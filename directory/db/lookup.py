@@ -1,4 +1,4 @@
-"""Looking up rows by their keys, several at once."""
+"""Look up rows by their keys, several in one statement."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,9 @@ from directory.db.transactions import on_postgresql
 
 
 class LookUp:
-    """The rows of `query`, each by its `key`: for several callers in one statement, where one costs a round trip.
+    """The rows of `query`, each by its `key`: one statement for several callers, because a statement is a round trip.
 
-    `parameters` makes the values of whatever else the query asks for, when it is asked.
+    `parameters` returns the values of the query's other parameters, and is called for each run.
     """
 
     def __init__(
@@ -21,19 +21,19 @@ class LookUp:
         keyed = query.add_columns(key.label("key"))
         keys = func.unnest(cast(bindparam("keys", type_=String()), ARRAY(key.type)))
         given = keys.table_valued("key", name="given").render_derived()
-        # One at a time, and no more than one: a join of all was planned as a walk through the whole table.
+        # One lookup for each key: PostgreSQL planned a join with all keys at once as a scan of the whole table.
         each = keyed.where(key == given.c.key).limit(literal_column("1")).lateral("each")
-        self._alone = Prepared(keyed.where(key == bindparam("key")))
-        self._together = Prepared(select(*each.c).select_from(given.join(each, true())))
+        self._one = Prepared(keyed.where(key == bindparam("key")))
+        self._several = Prepared(select(*each.c).select_from(given.join(each, true())))
         self._parameters = parameters
 
     def find(self, key: Any) -> Row | None:
-        """The row, with its key for the last of its values; None where there is none."""
-        return self._alone.first({"key": key, **self._parameters()})
+        """The row, with the key as its last value; None where there is none."""
+        return self._one.first({"key": key, **self._parameters()})
 
     def all(self, keys: list[Any]) -> list[Row | None]:
         """The row for each key."""
-        if len(keys) == 1 or not on_postgresql():  # one takes the server less so; SQLite has no lateral joins
+        if len(keys) == 1 or not on_postgresql():  # one key costs the server less so; SQLite has no lateral joins
             return [self.find(key) for key in keys]
-        found = {row[-1]: row for row in self._together.all({"keys": keys, **self._parameters()})}
+        found = {row[-1]: row for row in self._several.all({"keys": keys, **self._parameters()})}
         return [found.get(key) for key in keys]

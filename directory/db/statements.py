@@ -1,17 +1,17 @@
-"""Statements of the hot path: compiled once for a database, then run below what costs more than they do.
+"""Prepared statements for the hot path: compiled once for a database, and run below SQLAlchemy and the driver's cursor.
 
-What SQLAlchemy does around a statement each time takes 150 to 230 µs, and a driver's cursor 40 to 100; the server takes
-20 to look up a token. So the few that a vote, a list, a project and a caller's credentials need go this way, and
-nothing else does: on PostgreSQL by libpq's prepared statements, on SQLite by the driver's cursor.
+SQLAlchemy adds 150 to 230 µs to each statement and a driver's cursor 40 to 100 µs, while the server looks up a token
+in 20 µs. So the few statements behind a vote, a list, a project and a caller's credentials run this way, and no others:
+on PostgreSQL as prepared statements of libpq, on SQLite by the driver's cursor.
 """
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.adapt import Transformer
@@ -19,76 +19,77 @@ from sqlalchemy import Dialect, Engine, Select, TextClause
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import deadline
-from directory.db.transactions import within_transaction
+from directory.db.transactions import in_transaction
 from directory.extensions import db
 
 Row = tuple[Any, ...]
-# Where a connection's notes hold what turns its results into values, and the names of its statements by their texts.
+# Keys of a pooled connection's `info`: what turns results into values, and the names of prepared statements by text.
 _LOADER, _NAMES = "directory.loader", "directory.names"
-MOST = 100  # statements prepared on a connection: filters, orders and page sizes make thousands, which take memory
+MAX_PREPARED = 100  # on one connection: filters, orders and page sizes make thousands of statements, which take memory
 
 
-class _Hand(threading.local):
-    """The connection that this thread's statements run over, where it is given one, and until when they may take."""
+class _Borrowed(NamedTuple):
+    """A connection that statements run over, and the instant by time.monotonic() at which they give up."""
 
-    connection: Any = None
-    ends: float | None = None  # by time.monotonic()
-
-    @property
-    def seconds(self) -> float | None:
-        """What is left of the time, where there is an end to it."""
-        return None if self.ends is None else max(0.0, self.ends - time.monotonic())
+    connection: Any
+    give_up_at: float
 
 
-_hand = _Hand()
+_borrowed: ContextVar[_Borrowed | None] = ContextVar("directory.connection", default=None)
 
 
 @contextmanager
-def over(connection: Any, seconds: float) -> Iterator[None]:
-    """Have this thread's statements run over a connection of the pool's making that it has to itself, here and now.
+def use_connection(connection: Any, seconds: float) -> Iterator[None]:
+    """Run the prepared statements of the block over this pooled connection, which no other thread uses.
 
-    They all are waited for no longer than `seconds` on PostgreSQL, and the connection is closed where it takes longer.
+    On PostgreSQL all of them together take at most `seconds`; a statement that takes longer closes the connection.
     """
-    _hand.connection, _hand.ends = connection, time.monotonic() + seconds
+    token = _borrowed.set(_Borrowed(connection, time.monotonic() + seconds))
     try:
         yield
     finally:
-        _hand.connection = _hand.ends = None
+        _borrowed.reset(token)
 
 
-def unprepare(connection: Any) -> None:
-    """Have a PostgreSQL connection forget whatever was prepared on it. Raises psycopg.Error."""
+def deallocate_all(connection: Any) -> None:
+    """Remove all prepared statements from a PostgreSQL connection. Raises psycopg.Error."""
     connection.dbapi_connection.pgconn.send_query(b"DEALLOCATE ALL")
-    connection.dbapi_connection.result(_hand.seconds)
+    connection.dbapi_connection.result(_seconds_left())
     connection.info.pop(_NAMES, None)
 
 
-class Prepared:
-    """A statement that is run with nothing but parameters ever after, and gives plain tuples.
+def _seconds_left() -> float | None:
+    """The seconds that a borrowed connection may still be used for; None for any other connection."""
+    borrowed = _borrowed.get()
+    return None if borrowed is None else max(0.0, borrowed.give_up_at - time.monotonic())
 
-    Within a transaction of the session it runs in that; else by itself, which commits it, `over` what its thread has
-    been given or a connection of the pool. PostgreSQL plans it `anew` each time where the best way depends on the
-    values: on how many rows have a word, or a tag.
+
+class Prepared:
+    """A statement that is run with parameters alone, and returns tuples.
+
+    In a transaction of the session it belongs to that transaction. Otherwise it is a transaction by itself, over the
+    connection of `use_connection` or one of the pool. With `replan` PostgreSQL plans it for each run: for statements
+    whose best plan depends on the values, on how many rows have a word or a tag.
     """
 
-    def __init__(self, statement: Select[Any] | TextClause, *, anew: bool = False) -> None:
-        self.statement, self._anew = statement, anew
-        self._plans: dict[str, _Plan] = {}
+    def __init__(self, statement: Select[Any] | TextClause, *, replan: bool = False) -> None:
+        self.statement, self._replan = statement, replan
+        self._compiled: dict[str, _Compiled] = {}
 
     def all(self, parameters: dict[str, Any]) -> list[Row]:
         """All rows. Raises what SQLAlchemy raises."""
-        engine = db.engine
-        plan = self._plans.get(engine.dialect.name) or self._plan(engine.dialect)
-        if _hand.connection is not None:
-            return plan.run(engine, _hand.connection, parameters)
-        if within_transaction():
-            return plan.run(engine, db.session.connection().connection, parameters)
+        engine, borrowed = db.engine, _borrowed.get()
+        compiled = self._compiled.get(engine.dialect.name) or self._compile(engine.dialect)
+        if borrowed is not None:
+            return compiled.run(engine, borrowed.connection, parameters)
+        if in_transaction():
+            return compiled.run(engine, db.session.connection().connection, parameters)
         try:
             connection = engine.raw_connection()
         except _errors(engine) as error:
-            raise _as_sqlalchemy(error, engine, gone=False) from error
+            raise _as_sqlalchemy(error, engine, is_lost=False) from error
         try:
-            return plan.run(engine, connection, parameters)
+            return compiled.run(engine, connection, parameters)
         finally:
             connection.close()
 
@@ -97,17 +98,17 @@ class Prepared:
         rows = self.all(parameters)
         return rows[0] if rows else None
 
-    def _plan(self, dialect: Dialect) -> "_Plan":
+    def _compile(self, dialect: Dialect) -> "_Compiled":
         if dialect.name == "postgresql":
-            plan: _Plan = _PostgresqlPlan(self.statement, dialect, anew=self._anew)
+            compiled: _Compiled = _CompiledForPostgresql(self.statement, dialect, replan=self._replan)
         else:
-            plan = _SqlitePlan(self.statement, dialect)
-        self._plans[dialect.name] = plan
-        return plan
+            compiled = _CompiledForSqlite(self.statement, dialect)
+        self._compiled[dialect.name] = compiled
+        return compiled
 
 
-class _Plan:
-    """The text of a statement for a dialect, and what its values go through on their way in and out."""
+class _Compiled:
+    """The text of a statement for one dialect, with the conversions of its parameters and of its results."""
 
     def __init__(self, statement: Select[Any] | TextClause, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -118,10 +119,10 @@ class _Plan:
         writers = {name: b.type.dialect_impl(dialect).bind_processor(dialect) for name, b in compiled.binds.items()}
         self._writers = [(name, write) for name, write in writers.items() if write is not None]
         self._columns = list(statement.selected_columns) if isinstance(statement, Select) else []
-        self._readers: list[tuple[int, Any]] | None = None  # known when the database was asked once
+        self._readers: list[tuple[int, Any]] | None = None  # known after the first run
 
     def run(self, engine: Engine, connection: Any, parameters: dict[str, Any]) -> list[Row]:
-        """Run it. An error is what SQLAlchemy would have made of it, and a connection that is gone goes."""
+        """Run it. Errors are raised as SQLAlchemy's, and a connection that is lost is invalidated."""
         given = {**self._constants, **parameters}
         for name, write in self._writers:
             given[name] = write(given[name])
@@ -130,16 +131,16 @@ class _Plan:
             listener(None, None, self._text, values, None, False)
         dialect: Any = engine.dialect
         try:
-            rows = self._ask(connection, values)
+            rows = self._fetch(connection, values)
         except _errors(engine) as error:
-            gone = dialect.is_disconnect(error, connection.dbapi_connection, None)
-            if gone:
+            is_lost = dialect.is_disconnect(error, connection.dbapi_connection, None)
+            if is_lost:
                 connection.invalidate(error)
-            raise _as_sqlalchemy(error, engine, gone=gone) from error
-        return [_read(row, self._readers) for row in rows] if self._readers else rows
+            raise _as_sqlalchemy(error, engine, is_lost=is_lost) from error
+        return [_converted(row, self._readers) for row in rows] if self._readers else rows
 
-    def _ask(self, connection: Any, values: Row) -> list[Row]:
-        """The rows as the driver gives them. The first time, tells `_learn` their types."""
+    def _fetch(self, connection: Any, values: Row) -> list[Row]:
+        """The rows as the driver returns them. The first time it passes their types to `_learn`."""
         raise NotImplementedError
 
     def _learn(self, types: list[Any]) -> None:
@@ -150,8 +151,8 @@ class _Plan:
         self._readers = [(place, read) for place, read in made if read is not None]
 
 
-class _SqlitePlan(_Plan):
-    def _ask(self, connection: Any, values: Row) -> list[Row]:
+class _CompiledForSqlite(_Compiled):
+    def _fetch(self, connection: Any, values: Row) -> list[Row]:
         cursor = connection.cursor()
         try:
             rows: list[Row] = cursor.execute(self._text, values).fetchall()
@@ -162,37 +163,37 @@ class _SqlitePlan(_Plan):
             cursor.close()
 
 
-class _PostgresqlPlan(_Plan):
-    """Prepared under a name of its own on each connection that it meets, unless it is planned anew."""
+class _CompiledForPostgresql(_Compiled):
+    """Prepared under a name of its own on each connection that runs it, unless it is planned for each run."""
 
-    def __init__(self, statement: Select[Any] | TextClause, dialect: Any, *, anew: bool) -> None:
+    def __init__(self, statement: Select[Any] | TextClause, dialect: Any, *, replan: bool) -> None:
         super().__init__(statement, type(dialect)(paramstyle="numeric_dollar"))
-        self._anew = anew
+        self._replan = replan
 
-    def _ask(self, connection: Any, values: Row) -> list[Row]:
-        driver, notes = connection.dbapi_connection, connection.info
-        given = [_written(value) for value in values]
-        deadline.require_time()
-        if self._anew:
+    def _fetch(self, connection: Any, values: Row) -> list[Row]:
+        driver, info = connection.dbapi_connection, connection.info
+        given = [_encoded(value) for value in values]
+        deadline.check()
+        if self._replan:
             driver.pgconn.send_query_params(self._text.encode(), given)
         else:
-            name = notes.get(_NAMES, {}).get(self._text) or self._prepare(connection)
+            name = info.get(_NAMES, {}).get(self._text) or self._prepare(connection)
             driver.pgconn.send_query_prepared(name, given)
-        result = driver.result(_hand.seconds)
-        loader = notes.get(_LOADER) or notes.setdefault(_LOADER, Transformer(driver))
+        result = driver.result(_seconds_left())
+        loader = info.get(_LOADER) or info.setdefault(_LOADER, Transformer(driver))
         loader.set_pgresult(result)
         if self._readers is None:
             self._learn([result.ftype(n) for n in range(result.nfields)])
         return loader.load_rows(0, result.ntuples, tuple)  # type: ignore[no-any-return]
 
     def _prepare(self, connection: Any) -> bytes:
-        """The name under which the connection has the statement now; where it has too many, it forgets them all."""
-        if len(connection.info.get(_NAMES, {})) >= MOST:
-            unprepare(connection)
+        """Prepare the statement on the connection and return its name. A connection that is full is emptied first."""
+        if len(connection.info.get(_NAMES, {})) >= MAX_PREPARED:
+            deallocate_all(connection)
         names = connection.info.setdefault(_NAMES, {})
         name = b"directory_%d" % len(names)
         connection.dbapi_connection.pgconn.send_prepare(name, self._text.encode())
-        connection.dbapi_connection.result(_hand.seconds)
+        connection.dbapi_connection.result(_seconds_left())
         names[self._text] = name
         return name
 
@@ -202,21 +203,21 @@ def _errors(engine: Engine) -> Any:
     return dialect.loaded_dbapi.Error
 
 
-def _as_sqlalchemy(error: Exception, engine: Engine, *, gone: bool) -> Exception:
-    """What SQLAlchemy makes of a driver's error; without the statement and its values, which may be secrets' hashes."""
+def _as_sqlalchemy(error: Exception, engine: Engine, *, is_lost: bool) -> Exception:
+    """SQLAlchemy's exception for a driver's error. It leaves out the values, which may be hashes of secrets."""
     return DBAPIError.instance(
         "prepared",
         None,
         error,
         _errors(engine),
         hide_parameters=True,
-        connection_invalidated=gone,
+        connection_invalidated=is_lost,
         dialect=engine.dialect,
     )
 
 
-def _written(value: Any) -> bytes | None:
-    """A value in PostgreSQL's text format. Raises psycopg.DataError for a NUL, which libpq would end it at."""
+def _encoded(value: Any) -> bytes | None:
+    """A value in PostgreSQL's text format. Raises psycopg.DataError for a NUL, where libpq would end the text."""
     if value is None:
         return None
     if isinstance(value, list | tuple):
@@ -234,7 +235,7 @@ def _quoted(element: object) -> str:
     return f'"{text}"'
 
 
-def _read(row: Row, readers: list[tuple[int, Any]]) -> Row:
+def _converted(row: Row, readers: list[tuple[int, Any]]) -> Row:
     values = list(row)
     for place, read in readers:
         values[place] = read(values[place])

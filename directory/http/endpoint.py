@@ -1,7 +1,7 @@
-"""The one way for a request to go: limit, query, body, rule in a transaction, answer.
+"""The pipeline of every request: rate limit, query, body, the rule in a transaction, the answer.
 
-`operation` wraps a view; what it is told also makes the OpenAPI document. Who may call stands outside of it, in
-`decorators`, and has been decided when it begins.
+`operation` wraps a view, and its arguments also make the OpenAPI document. The decorators of `access`, outside of it,
+have checked the caller before it begins.
 """
 
 import hashlib
@@ -15,17 +15,16 @@ from flask import Response, request
 from marshmallow import Schema
 from werkzeug.datastructures import ETags
 
-from directory.cache.validator import Basis
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.authentication import viewer
+from directory.http.cache_tags import CREDENTIALS, CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NOTHING, Check, checked_body, checked_query
 
 View = Callable[..., Any]
 READS = {"GET", "HEAD", "OPTIONS"}
-PERSONAL = ("Cookie", "Authorization")  # the headers that an answer with an ETag varies by
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +32,18 @@ class Operation:
     """What a view takes and gives.
 
     `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
-    transaction: because they hash a password first, or do several callers' votes in one. `basis` tells, of the data and
-    the query, what a public answer rests on; without it, on all that is in the database. `together` gives what the view
-    would give several anonymous callers, by the ids that their paths end with: by one short look, and None to whom it
-    would raise. A server may answer several requests for a `batched` route in one thread, so that their rules commit
-    together, and one for a `constant` route, whose answer never changes, without a thread. `check` gives what the rules
-    refuse of a body beside its schema. For the OpenAPI document alone: `raises`, what the rule may refuse beyond what
-    every route may; `headers`, what the answer carries beyond what every answer does, and `optional_headers`, what it
-    may carry; `personal`, whether a public answer depends on who asks; `media_types`, of what is no JSON. A `page` is
-    for people: it passes over query parameters and is not in the document.
+    transaction: because they hash a password first, or count several callers' votes in one. `cache_tags` is a function
+    of the data and the query, and returns what a public answer depends on; without it, or where it returns None, the
+    answer depends on all that is in the database. `read_many` is a function of ids, for a route whose path ends with
+    one: by one short statement it returns for each id what the view would return to an anonymous caller, and None where
+    the view would raise. `check` returns what the rules refuse of a body beside its schema. A server may answer several
+    requests for a `batched` route in one thread, so that their rules commit together, and one for a `constant` route,
+    whose answer never changes, without a thread.
+
+    For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
+    answer carries beyond what every answer does, and `optional_headers`, what it may carry; `personal`, whether a
+    public answer depends on the caller; `media_types`, of an answer that is not JSON. A `page` is for people: it
+    ignores unknown query parameters and is not in the document.
     """
 
     answer: Schema | None = None
@@ -53,8 +55,8 @@ class Operation:
     tier: str | None = "write"
     etag: bool = False
     transactional: bool = True
-    basis: Callable[[Any, dict[str, Any]], Basis | None] | None = None
-    together: Callable[[list[int]], list[Any]] | None = None
+    cache_tags: Callable[[Any, dict[str, Any]], CacheTags | None] | None = None
+    read_many: Callable[[list[int]], list[Any]] | None = None
     batched: bool = False
     constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
@@ -94,47 +96,47 @@ def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
     return query if reads else query | checked_body(spec.body, required=spec.body_required, check=spec.check)
 
 
-def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Made":
-    """What a read gives an anonymous caller, asked of an application context alone."""
+def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Rendered":
+    """The answer to a read by an anonymous caller. It needs an application context, and no request."""
     query = checked_query(spec.query, path, query_string)
     result = view(**arguments, **query)
-    answer = made(result, spec)
-    if spec.basis is not None:
+    rendered = render(result, spec)
+    if spec.cache_tags is not None:
         shown = result[0] if isinstance(result, tuple) else result
-        answer.basis = spec.basis(shown, query.get("query", {}))
-    return answer
+        rendered.cache_tags = spec.cache_tags(shown, query.get("query", {}))
+    return rendered
 
 
-def read_together(spec: Operation, ids: list[int]) -> list["Made | None"]:
-    """What a read of one thing gives several anonymous callers, by their ids; None to whom it would raise."""
-    results = [] if spec.together is None else spec.together(ids)
-    return [None if result is None else made(result, spec) for result in results]
+def read_many(spec: Operation, ids: list[int]) -> list["Rendered | None"]:
+    """The answers to several anonymous reads of one object each, by its id; None where the view would raise."""
+    results = [] if spec.read_many is None else spec.read_many(ids)
+    return [None if result is None else render(result, spec) for result in results]
 
 
 def respond(result: Any, spec: Operation) -> Response:
     """The response to what a view returned: data, data with headers, or a response of its own."""
     if isinstance(result, Response):
         return result
-    answer = made(result, spec)
-    response = Response(answer.body, spec.status, answer.headers, content_type="application/json")
+    rendered = render(result, spec)
+    response = Response(rendered.body, spec.status, rendered.headers, content_type="application/json")
     if spec.answer is None:
         del response.headers["Content-Type"]
-    if answer.etag is not None:
-        tag(response, answer.etag)
+    if rendered.etag is not None:
+        tag(response, rendered.etag)
     return response
 
 
 @dataclass(slots=True)
-class Made:
-    """An answer that is no response yet: its body, the headers that its view gave it, its ETag, and its basis."""
+class Rendered:
+    """The content of an answer: its body, the headers from its view, its ETag, and its cache tags."""
 
     body: bytes
     headers: dict[str, str]
     etag: str | None
-    basis: Basis | None = None
+    cache_tags: CacheTags | None = None
 
 
-def made(result: Any, spec: Operation) -> Made:
+def render(result: Any, spec: Operation) -> Rendered:
     """The answer for what a view returned: data, or data with headers.
 
     The tag of a project begins with its version, which is what If-Match is compared by: a vote changes the answer
@@ -143,9 +145,9 @@ def made(result: Any, spec: Operation) -> Made:
     data, headers = result if isinstance(result, tuple) else (result, {})
     body = b"" if spec.answer is None else orjson.dumps(compiled(spec.answer)(data))
     if not spec.etag:
-        return Made(body, headers, None)
+        return Rendered(body, headers, None)
     version = data.get("version") if isinstance(data, dict) else None
-    return Made(body, headers, digest(body) if version is None else f"{version}-{digest(body)}")
+    return Rendered(body, headers, digest(body) if version is None else f"{version}-{digest(body)}")
 
 
 def digest(body: bytes) -> str:
@@ -157,7 +159,7 @@ def tag(response: Response, etag: str | None = None) -> None:
     """Give an answer its ETag, and make a read 304 where the caller has it already."""
     etag = etag or digest(response.get_data())
     response.set_etag(etag)
-    response.vary.update(PERSONAL)
+    response.vary.update(CREDENTIALS)
     # Not by make_conditional, which would answer a read with If-Match by a 412 with the whole answer for its body.
     if request.method in READS and request.if_none_match.contains_weak(etag):
         response.status_code = 304

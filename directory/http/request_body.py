@@ -1,11 +1,10 @@
-"""What a request carries, its JSON body and its query string, read so that nothing is dropped in silence."""
+"""The JSON body of a request, read so that nothing is dropped in silence."""
 
 import json
 import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
-from urllib.parse import unquote_to_bytes
 
 from flask import g, request
 
@@ -14,13 +13,11 @@ from directory.errors import DirectoryError, Invalid, MalformedJson, TooLarge, U
 BODY_MAX = 65_536
 DEPTH_MAX = 32
 DIGITS_MAX = 4_300
-PARAMETERS_MAX = 30
 _NAME_MAX = 64
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A whole string, so that brackets inside it do not count, or one bracket outside of any.
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
-_BAD_PERCENT = re.compile(b"%(?![0-9A-Fa-f]{2})")
 
 
 def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
@@ -65,24 +62,7 @@ def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
 
 def pointer(path: Sequence[str | int]) -> str:
     """The JSON Pointer (RFC 6901) to a place in the body, `#` being the whole; safe to send back."""
-    return "#" + "".join(f"/{_shown(str(step)).replace('~', '~0').replace('/', '~1')}" for step in path)
-
-
-def read_query(query_string: bytes) -> dict[str, str]:
-    """The query parameters by name; Invalid where one is repeated, has no name or is not UTF-8."""
-    parameters: dict[str, str] = {}
-    for pair in filter(None, query_string.split(b"&")):
-        raw_name, _, raw_value = pair.partition(b"=")
-        name = _parameter_name(raw_name)
-        if name in parameters:
-            raise Invalid.parameter(name, "Must be given once.")
-        if len(parameters) == PARAMETERS_MAX:
-            raise Invalid.parameter(name, f"There must be at most {PARAMETERS_MAX} parameters.")
-        try:
-            parameters[name] = _unquote(raw_value)
-        except ValueError as error:
-            raise Invalid.parameter(name, str(error)) from None
-    return parameters
+    return "#" + "".join(f"/{printable(str(step)).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
 def receive() -> None:
@@ -168,7 +148,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
         if name in members:
-            raise MalformedJson(f'The body names "{_shown(name)}" twice in one object.')
+            raise MalformedJson(f'The body names "{printable(name)}" twice in one object.')
         members[name] = value
     return members
 
@@ -207,30 +187,7 @@ def _lone_surrogates(value: Any, path: list[str | int]) -> Iterator[dict[str, st
             yield from _lone_surrogates(item, [*path, name])
 
 
-def _parameter_name(raw: bytes) -> str:
-    """A parameter's name, which is safe to send back; Invalid for one that no route could have."""
-    try:
-        name = _unquote(raw)
-    except ValueError as error:
-        raise Invalid.parameter(_shown(raw.decode("utf-8", "replace")), str(error)) from None
-    if not name:
-        raise Invalid.parameter("", "Must have a name.")
-    if name != _shown(name):
-        raise Invalid.parameter(_shown(name), "There is no such parameter.")
-    return name
-
-
-def _unquote(raw: bytes) -> str:
-    """The text of a name or a value in a query string; ValueError where it has none."""
-    if _BAD_PERCENT.search(raw):
-        raise ValueError("Must write % as %25.")
-    try:
-        return unquote_to_bytes(raw.replace(b"+", b" ")).decode("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError("Must be UTF-8.") from None
-
-
-def _shown(name: str) -> str:
+def printable(name: str) -> str:
     """A name that a client made up, fit to be sent back and logged: short and printable."""
     short = name if len(name) <= _NAME_MAX else name[:_NAME_MAX] + "…"
     return "".join(char if char.isprintable() else "?" for char in short)

@@ -8,7 +8,8 @@ from marshmallow import Schema, ValidationError
 
 from directory.errors import Invalid
 from directory.http.fields import Strict
-from directory.http.request_body import pointer, read_json, read_query
+from directory.http.query import read_query
+from directory.http.request_body import pointer, read_json
 
 Errors = list[dict[str, str]]
 Check = Callable[[dict[str, Any]], Errors]

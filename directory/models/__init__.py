@@ -1,4 +1,7 @@
-"""The tables, their constraints, and each index with the query that it serves."""
+"""The tables, their constraints, and each index with the query that it serves.
+
+It may import `db`, `extensions`, `errors` and `logs`.
+"""
 
 from directory.models.accounts import Session, Token, User, UserCount
 from directory.models.base import AccountStatus, DeliveryState, Role, Status, now

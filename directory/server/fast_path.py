@@ -15,8 +15,8 @@ from flask import Flask
 from gunicorn.http.wsgi import base_environ
 
 from directory.cache.key import CacheableRequest
-from directory.cache.middleware import Lane
-from directory.cache.response import STATUSES, joined
+from directory.cache.middleware import CacheMiddleware
+from directory.cache.response import STATUSES, read_body
 from directory.http import authentication, endpoint, hooks
 from directory.server.connections import Connection
 from directory.server.request_reader import ParsedRequest
@@ -60,7 +60,7 @@ class Application:
         def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             given[:] = status, headers
 
-        body = joined(self._app(self._environ_of(asked, known), start))
+        body = read_body(self._app(self._environ_of(asked, known), start))
         status, headers = given
         if not status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
             headers = [*headers, ("Content-Length", str(len(body)))]
@@ -86,8 +86,8 @@ class FastPath:
 
     def __init__(self, app: Flask, submit: Callable[[Callable[[], object]], object]) -> None:
         self.constant = ConstantResponses(app)
-        lane = app.extensions.get("lane")
-        self._reads = None if lane is None else CachedReads(lane, submit)
+        cache = app.extensions.get("response_cache")
+        self._reads = None if cache is None else CachedReads(cache, submit)
 
     def may_answer(self, request: ParsedRequest) -> bool:
         """Whether the loop may answer: an answer is cached (and may be stale), or takes one row."""
@@ -101,21 +101,21 @@ class FastPath:
 class CachedReads:
     """The response cache, asked by the loop: the one place of the server that knows it."""
 
-    def __init__(self, lane: Lane, submit: Callable[[Callable[[], object]], object]) -> None:
-        self._lane, self._submit = lane, submit
+    def __init__(self, cache: CacheMiddleware, submit: Callable[[Callable[[], object]], object]) -> None:
+        self._cache, self._submit = cache, submit
         self._rests_until = 0.0  # by time.monotonic()
         self._connects = False
 
     def may_answer(self, read: CacheableRequest) -> bool:
         """Whether an answer is cached, or takes one row."""
-        return self._lane.is_quick(read)
+        return self._cache.is_quick(read)
 
     def answer(self, asked: list[Asked]) -> list[Response | None]:
         """The answers that the cache has or one statement gives. All of them share two looks at the database."""
         began = time.monotonic()
         if began < self._rests_until:
             return [None] * len(asked)
-        if not self._lane.guard.is_open:
+        if not self._cache.validator.is_connected:
             self._connect_later()
             return [None] * len(asked)
         answers = self._look([_read(each) for each in asked], began)
@@ -128,13 +128,13 @@ class CachedReads:
         ]
 
     def _look(self, reads: list[CacheableRequest], began: float) -> list[Any]:
-        cache = self._lane.kept
-        snapshot = self._lane.guard.at_once() if any(read.address in cache for read in reads) else None
-        answers = [None if snapshot is None else cache.get(read.address, snapshot) for read in reads]
+        store = self._cache.store
+        snapshot = self._cache.validator.snapshot_for_loop() if any(read.key in store for read in reads) else None
+        answers = [None if snapshot is None else store.get(read.key, snapshot) for read in reads]
         left = [place for place, answer in enumerate(answers) if answer is None]
         if left and time.monotonic() < began + LOOK_SECONDS:
             try:
-                made = self._lane.find_together([reads[place] for place in left])
+                made = self._cache.find_many([reads[place] for place in left])
             except Exception as error:
                 log.info("not answered in the loop", extra={"reason": type(error).__name__})
                 return answers
@@ -143,9 +143,9 @@ class CachedReads:
         return answers
 
     def _response(self, answer: Any, read: CacheableRequest, began: float) -> Response:
-        status, own, body = answer.to(read)
-        self._lane.note(answer, read, status, began)
-        return Response(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared), body)
+        status, own, body = answer.render(read)
+        self._cache.record(answer, read, status, began)
+        return Response(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared_headers), body)
 
     def _connect_later(self) -> None:
         """Have a thread open the connection that the loop looks over."""
@@ -155,7 +155,7 @@ class CachedReads:
 
     def _connect(self) -> None:
         try:
-            self._lane.guard.moment()
+            self._cache.validator.snapshot()
         finally:
             self._connects = False
 
@@ -166,11 +166,11 @@ class ConstantResponses:
     def __init__(self, app: Flask) -> None:
         self._metrics = app.extensions.get("metrics")
         self._vary = [("Vary", "Origin")] if app.config["CORS_ORIGINS"] else []
-        self._made: dict[str, endpoint.Made] = {}
+        self._made: dict[str, endpoint.Rendered] = {}
         for rule in app.url_map.iter_rules():
             view: Any = app.view_functions[rule.endpoint]
             if getattr(getattr(view, "operation", None), "constant", False):
-                self._made[rule.rule] = endpoint.made(view.view(), view.operation)
+                self._made[rule.rule] = endpoint.render(view.view(), view.operation)
 
     def answer(self, asked: Asked) -> Response | None:
         """The answer; None where it is not constant."""
@@ -180,7 +180,7 @@ class ConstantResponses:
         body = made.body
         headers = [
             *made.headers.items(), ("Content-Type", "application/json"), ("Content-Length", str(len(body))),
-            ("X-Request-ID", read.request_id), *self._vary, *hooks.seals(read.scheme),
+            ("X-Request-ID", read.request_id), *self._vary, *hooks.security_headers(read.scheme),
         ]  # fmt: skip
         hooks.log_request("GET", read.path, 200, asked.began, request_id=read.request_id, user_id=None)
         if self._metrics is not None:

@@ -64,11 +64,11 @@ class GreenletBatch:
     def run_aside(self, work: Callable[[], Any]) -> Any:
         """Have another thread do what may take long, while the others go on. Raises what the work raises."""
         done: Future[Any] = Future()
-        piece, context, ends = getcurrent(), copy_context(), deadline.end()
+        piece, context, ends = getcurrent(), copy_context(), deadline.expires_at()
 
         def do() -> None:
             try:
-                with deadline.until(ends):
+                with deadline.expiring_at(ends):
                     done.set_result(context.run(work))
             except BaseException as error:
                 done.set_exception(error)
@@ -87,5 +87,4 @@ class GreenletBatch:
 
     def _leave(self) -> None:
         """Let the others go on, until this piece is switched to."""
-        with deadline.paused():
-            self._thread.switch()
+        self._thread.switch()

@@ -192,8 +192,8 @@ class VoteBatcher:
     ) -> None:
         outcome: Outcome
         try:
-            deadline.have_waited(time.perf_counter() - asked.began)
-            outcome = self._application.respond(asked, known)
+            with deadline.for_request(time.perf_counter() - asked.began):
+                outcome = self._application.respond(asked, known)
         except BaseException as error:
             outcome = error
         del unanswered[asked]

@@ -216,8 +216,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Ask the application, in a thread."""
         outcome: Outcome
         try:
-            deadline.have_waited(time.perf_counter() - asked.began)
-            outcome = self._application.respond(asked)
+            with deadline.for_request(time.perf_counter() - asked.began):
+                outcome = self._application.respond(asked)
         except BaseException as error:  # a thread that ended would be missing
             outcome = error
         self.method_queue.defer(self._deliver, asked, outcome)
@@ -226,8 +226,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Serve a request in gunicorn's way, in a thread."""
         exchange, keep = Exchange(connection, buffer), False
         try:
-            deadline.have_waited(time.monotonic() - whole)
-            keep = bool(self.handle(exchange))
+            with deadline.for_request(time.monotonic() - whole):
+                keep = bool(self.handle(exchange))
         except BaseException:
             self.log.exception("a connection was given up")
         self.method_queue.defer(self._served, connection, exchange.parts, keep, buffer.take_rest() if keep else b"")

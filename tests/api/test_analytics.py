@@ -10,13 +10,15 @@ from flask import Flask
 from sqlalchemy import update
 
 from directory.api import admin as routes
-from directory.cache.store import Kept
-from directory.cache.validator import Changes, Guard, Moment
+from directory.cache.changes import ChangeFeed
+from directory.cache.store import ResponseStore
+from directory.cache.validator import Snapshot
 from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Upvote, User
 from directory.services import analytics
+from tests.support.caching import validator_of
 from tests.support.factories import Api, World
 from tests.support.waiting import until
 
@@ -110,14 +112,15 @@ def test_days_are_from_one_to_a_year(admin: Api, days: str) -> None:
     assert len(dashboard(admin, "?days=365")["series"]) == 365
 
 
+@pytest.mark.response_cache
 def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    guard: Guard = app.extensions["guard"]
-    moment = Moment(1, Changes())
-    monkeypatch.setattr(guard, "moment", lambda: moment)
+    validator = validator_of(app)
+    snapshot = Snapshot(1, ChangeFeed())
+    monkeypatch.setattr(validator, "snapshot", lambda: snapshot)
     monkeypatch.setattr(routes, "DASHBOARD_SECONDS", 1e12)  # for no minute to end meanwhile
     monkeypatch.setattr(deadline, "SECONDS", 60)  # for nobody to have waited long enough
-    kept: Kept[bytes] = app.extensions["dashboards"]
-    came, turn, make = [], kept.turn, analytics.dashboard
+    kept: ResponseStore[bytes] = app.extensions["memo"].store
+    came, single_flight, make = [], kept.single_flight, analytics.dashboard
     summed: list[int] = []
 
     def slow(days: int) -> Any:
@@ -127,21 +130,22 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
 
     def come(seconds: float) -> Any:
         came.append(seconds)
-        return turn(seconds)
+        return single_flight(seconds)
 
     monkeypatch.setattr(analytics, "dashboard", slow)
-    monkeypatch.setattr(kept, "turn", come)
+    monkeypatch.setattr(kept, "single_flight", come)
     with ThreadPoolExecutor(6) as pool:
         told = list(pool.map(lambda _: dashboard(admin), range(6)))
     assert len(summed) == 1
     assert told.count(told[0]) == 6
-    moment = Moment(2, Changes())
+    snapshot = Snapshot(2, ChangeFeed())
     assert dashboard(admin) != told[0]
     assert len(summed) == 2
 
 
+@pytest.mark.response_cache
 def test_who_has_waited_for_others_long_enough_sums_up_beside_them(app: Flask, admin: Api) -> None:
-    with app.extensions["dashboards"].turn(0):
+    with app.extensions["memo"].store.single_flight(0):
         began = time.monotonic()
         assert dashboard(admin)["totals"]["users"]["total"] == 1
         assert time.monotonic() - began >= deadline.SECONDS / 3

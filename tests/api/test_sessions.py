@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
+from directory.db.engine import BUSY_TIMEOUT
 from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
@@ -15,7 +16,7 @@ from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api
 
 # How each database's write transactions begin.
-WRITING = {"sqlite": {"patience": 1000}, "postgresql": {"isolation_level": "READ COMMITTED"}}
+WRITING = {"sqlite": {BUSY_TIMEOUT: 1000}, "postgresql": {"isolation_level": "READ COMMITTED"}}
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, inspect, text
 
-from directory.cache.snapshots import PostgresqlProbe, probe
-from directory.cache.validator import Basis, Guard
+from directory.cache.snapshots import PostgresqlSnapshotReader, open_reader
+from directory.cache.validator import SnapshotValidator
+from directory.db.engine import BUSY_TIMEOUT
 from directory.extensions import db
+from directory.http.cache_tags import CacheTags
 from tests.conftest import Database
 from tests.support.factories import Api, World
 
@@ -65,7 +67,7 @@ def unhindered(app: Flask) -> Iterator[Connection]:
     with app.app_context(), db.engine.connect() as connection:
         if connection.dialect.name == "sqlite":
             connection.connection.execute("PRAGMA foreign_keys=OFF")  # type: ignore[attr-defined]
-            with connection.execution_options(patience=4_000).begin():
+            with connection.execution_options(**{BUSY_TIMEOUT: 4_000}).begin():
                 yield connection
             connection.connection.execute("PRAGMA foreign_keys=ON")  # type: ignore[attr-defined]
             return
@@ -87,13 +89,15 @@ def columns(app: Flask, table: str) -> list[str]:
 
 def is_seen(app: Flask, change: Callable[[], None]) -> bool:
     """Whether an answer from before the change, with any project on it, is no longer valid after it."""
-    guard: Guard = app.extensions["guard"]
-    before = guard.moment()
+    with app.app_context():
+        validator = SnapshotValidator(db.engine)
+    before = validator.snapshot()
     change()
-    after = guard.moment()
+    after = validator.snapshot()
+    validator.close()
     assert before is not None
     assert after is not None
-    return not after.changes.spared(Basis((1, 2), 0, 10**6), before.number)
+    return not after.changes.is_unaffected(CacheTags((1, 2), 0, 10**6), before.number)
 
 
 def test_every_insertion_and_deletion_is_seen(app: Flask, tables: set[str]) -> None:
@@ -168,8 +172,6 @@ def test_a_vote_notes_itself_once_and_nothing_else(app: Flask, world: World) -> 
     with app.app_context(), db.engine.begin() as connection:
         connection.execute(text("DELETE FROM changes"))
         connection.execute(text("SELECT setseed(0)"))
-    guard: Guard = app.extensions["guard"]
-    before = guard.moment()
     world.user()
     with app.app_context(), db.engine.connect() as connection:
         connection.execute(text("DELETE FROM changes"))
@@ -179,7 +181,6 @@ def test_a_vote_notes_itself_once_and_nothing_else(app: Flask, world: World) -> 
         )
         assert {trigger["Trigger Name"] for trigger in explained[0]["Triggers"]} == {"projects_ranked_over"}
         noted = connection.execute(text("SELECT project_id, low, high FROM changes")).all()
-    assert before is not None
     assert noted in ([(project, 0, 1)], [(None, None, None)])  # the latter once in a thousand
 
 
@@ -206,7 +207,7 @@ def test_a_transaction_that_is_forgotten_makes_no_look_dearer(app: Flask, world:
         note = f"INSERT INTO changes (project_id, low, high) SELECT 1, 1, 2 FROM generate_series(1, {NOTES})"
         others.execute(text(note))
         others.execute(text("DELETE FROM changes WHERE ctid IN (SELECT ctid FROM changes LIMIT 2000)"))
-        looks = probe(db.engine)
+        looks = open_reader(db.engine)
         mark, _ = looks.read(None, 1.0)
         assert read_by_a_look(looks, mark) == (1, [])
         others.execute(text("INSERT INTO changes (project_id, low, high) VALUES (7, 1, 2)"))
@@ -224,7 +225,7 @@ def in_transaction() -> Iterator[Connection]:
 @on_postgresql
 def test_of_a_transaction_that_was_in_progress_the_changes_are_seen_when_it_ends(app: Flask) -> None:
     with app.app_context(), db.engine.connect() as slow, db.engine.connect() as others:
-        looks = probe(db.engine)
+        looks = open_reader(db.engine)
         with slow.execution_options(isolation_level="READ COMMITTED").begin():
             slow.execute(text("INSERT INTO changes (project_id, low, high) VALUES (5, 1, 2)"))
             others.execute(text("INSERT INTO changes (project_id, low, high) VALUES (6, 1, 2)"))
@@ -240,12 +241,12 @@ def test_of_a_transaction_that_was_in_progress_the_changes_are_seen_when_it_ends
 @on_postgresql
 def test_where_very_much_has_changed_a_look_reads_a_bounded_part_of_it(app: Flask) -> None:
     with app.app_context(), db.engine.connect() as others:
-        looks = probe(db.engine)
+        looks = open_reader(db.engine)
         mark, _ = looks.read(None, 1.0)
         note = f"INSERT INTO changes (project_id, low, high) SELECT 1, 1, 2 FROM generate_series(1, {NOTES})"
         others.execute(text(note))
         rows, moved = read_by_a_look(looks, mark)
-        assert (rows, moved) == (PostgresqlProbe.MOST + 1, None)
+        assert (rows, moved) == (PostgresqlSnapshotReader.MAX_CHANGES + 1, None)
         looks.close()
 
 

@@ -1,4 +1,4 @@
-"""Nothing that a request says of itself changes what the lane gives to the next one, nor what it gives to this one."""
+"""Nothing that a request says of itself changes what the cache gives to the next one, nor what it gives to this one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,12 @@ from unittest.mock import patch
 import pytest
 from flask import Flask
 
-from directory.cache.validator import Guard
+from directory.cache.validator import SnapshotValidator
 from tests.support.browsers import COOKIE, Browser
-from tests.support.factories import Api, World, lane_of
+from tests.support.caching import cache_of
+from tests.support.factories import Api, World
 
+pytestmark = pytest.mark.response_cache
 TRUSTED = "https://app.example.com"
 PATHS = (
     "/api/projects", "/api/projects?sort=upvotes&limit=1", "/api/projects?q=thing", "/api/projects/1",
@@ -56,8 +58,8 @@ def app(request: pytest.FixtureRequest, make_app: Any) -> Flask:
 
 @contextmanager
 def closed() -> Iterator[None]:
-    """The lane closed: the application answers everything."""
-    with patch.object(Guard, "moment", lambda _self: None):
+    """The cache closed: the application answers everything."""
+    with patch.object(SnapshotValidator, "snapshot", lambda _self: None):
         yield
 
 
@@ -68,10 +70,9 @@ def told(api: Api, path: str, headers: dict[str, str], method: str = "GET") -> t
 
 
 def forget(app: Flask) -> None:
-    """Have the lane keep nothing."""
-    lane = lane_of(app)
-    assert lane is not None
-    lane.kept._answers.clear()
+    """Have the cache keep nothing."""
+    cache = cache_of(app)
+    cache.store._entries.clear()
 
 
 @pytest.fixture

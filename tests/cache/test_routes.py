@@ -7,15 +7,15 @@ import pytest
 from flask import Flask
 
 from directory.api.schemas.projects import ProjectDetail
-from directory.cache.routes import Reads
+from directory.cache.routes import CacheableRoutes
 from directory.http.access import public
 from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import operation
-from tests.cache.test_middleware import plain_of
+from tests.support.caching import request_for
 
 
 def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(app: Flask) -> None:
-    reads, chance = Reads(app), Random(1)
+    reads, chance = CacheableRoutes(app), Random(1)
     ends = [
         "0",
         "1",
@@ -37,15 +37,15 @@ def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(ap
     found = 0
     for before in befores:
         for end in [*ends, *map(str, numbers)]:
-            plain = plain_of(f"{before}/{end}")
-            by_map, by_id = reads.find(plain), reads.by_id(plain)
-            together = by_map is not None and by_map.view.operation.together is not None
+            plain = request_for(f"{before}/{end}")
+            by_map, by_id = reads.find(plain), reads.find_by_id(plain)
+            together = by_map is not None and by_map.view.operation.read_many is not None
             assert (by_id is not None) == together, plain
             if by_map is not None and by_id is not None:
                 assert (by_map.rule, by_map.view, [*by_map.arguments.values()]) == (by_id.rule, by_id.view, [by_id.id])
                 found += 1
     assert found > 50
-    assert reads.by_id(plain_of("/api/projects/1", "page=1")) is None
+    assert reads.find_by_id(request_for("/api/projects/1", "page=1")) is None
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_what_is_not_one_thing_by_its_id_cannot_be_read_together(make_app: Any, 
     app = make_app()
 
     @public
-    @operation(answer=ProjectDetail(), tier="read", etag=True, together=lambda _ids: [])
+    @operation(answer=ProjectDetail(), tier="read", etag=True, read_many=lambda _ids: [])
     def thing(**_arguments: Any) -> None:
         """Nothing."""
 
     app.add_url_rule(rule, "thing", thing, methods=[method])
-    with pytest.raises(RuntimeError, match="cannot be read together"):
-        Reads(app)
+    with pytest.raises(RuntimeError, match="read_many"):
+        CacheableRoutes(app)

@@ -1,4 +1,4 @@
-"""A PostgreSQL that is mute or slow holds nobody for longer than a request's time, and is used again when it speaks."""
+"""No request waits for a mute or slow PostgreSQL beyond its deadline, and the server is used again once it answers."""
 
 import threading
 import time
@@ -14,10 +14,11 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.cache import validator
-from directory.db import deadline
+from directory.db import circuit_breaker, connection, deadline
+from directory.db.circuit_breaker import CircuitBreaker
 from directory.extensions import db
 from tests.conftest import Database, build
+from tests.support.caching import close_validator
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.waiting import until
@@ -40,17 +41,17 @@ def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
-    app.extensions["guard"].close()
+    close_validator(app)
 
 
 @contextmanager
 def connected(app: Flask) -> Iterator[Any]:
-    with app.app_context(), db.engine.connect() as connection:
-        yield connection
+    with app.app_context(), db.engine.connect() as reached:
+        yield reached
 
 
 @on_postgresql
-def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: World, proxy: ChaosProxy) -> None:
+def test_a_mute_database_means_503_in_time_and_then_at_once(behind: Flask, world: World, proxy: ChaosProxy) -> None:
     voter, project = world.caller(world.user()), world.project()
     asked = [Api(behind), Api(behind, voter.token)]
     path = f"/api/projects/{project}/upvote"
@@ -65,7 +66,7 @@ def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: W
     began = time.monotonic()
     answers = [api.get("/api/projects") for api in asked for _ in range(50)]
     assert {answer.status_code for answer in answers} == {503}
-    assert time.monotonic() - began < 5  # all of them together: no more than one may take that waits by itself
+    assert time.monotonic() - began < 5  # all of them together take less than the deadline of one
     assert Api(behind).get("/healthz").status_code == 200
     assert Api(behind).get("/readyz").status_code == 503
     proxy.set("pass")
@@ -75,7 +76,7 @@ def test_a_mute_database_is_503_in_time_and_then_at_once(behind: Flask, world: W
 
 @on_postgresql
 @pytest.mark.parametrize(("mode", "seconds"), [("delay", 0.4), ("trickle", 0.02)])
-def test_a_request_has_its_time_for_all_that_it_waits_for(
+def test_the_deadline_holds_for_all_waits_of_a_request_together(
     behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch, mode: str, seconds: float
 ) -> None:
     member = Api(behind, world.caller(world.user()).token)
@@ -89,34 +90,34 @@ def test_a_request_has_its_time_for_all_that_it_waits_for(
 
 
 @on_postgresql
-def test_what_takes_long_on_a_server_that_speaks_may_take_its_time(
+def test_a_long_statement_runs_to_its_end_while_the_server_answers_probes(
     behind: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadline, "SILENCE", 0.1)
-    with connected(behind) as connection, deadline.within(20):
-        assert connection.scalar(text("SELECT 7 FROM pg_sleep(0.7)")) == 7
+    monkeypatch.setattr(connection, "SILENCE", 0.1)
+    with connected(behind) as reached, deadline.within(20):
+        assert reached.scalar(text("SELECT 7 FROM pg_sleep(0.7)")) == 7
 
 
 @on_postgresql
-def test_commands_may_wait(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline, "SILENCE", 0.01)
+def test_commands_have_no_deadline(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SILENCE", 0.01)
     monkeypatch.setattr(deadline, "SECONDS", 0.01)
-    with connected(behind) as connection:
+    with connected(behind) as reached:
         proxy.set("mute")
         threading.Timer(0.5, proxy.set, ["pass"]).start()
-        assert connection.scalar(text("SELECT 7")) == 7
+        assert reached.scalar(text("SELECT 7")) == 7
 
 
 @on_postgresql
-def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
+def test_while_the_circuit_breaker_is_open_no_connection_is_made_or_given_out(
     behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadline, "ASK_EVERY", 0.0)
-    with connected(behind) as connection:
-        watch = connection.connection.dbapi_connection.watch
+    monkeypatch.setattr(circuit_breaker, "PROBE_PAUSE", 0.0)
+    with connected(behind) as reached:
+        breaker = reached.connection.dbapi_connection.breaker
     proxy.set("refuse")
-    watch.suspect()
-    until(lambda: watch.away, 20)
+    breaker.probe()
+    until(lambda: breaker.is_open, 20)
     with behind.app_context():
         for empty, raised in ((False, PoolTimeout), (True, OperationalError)):
             if empty:
@@ -124,43 +125,43 @@ def test_while_the_server_is_away_no_connection_is_made_or_handed_out(
             with pytest.raises(raised, match="does not answer"):
                 db.engine.connect()
     proxy.set("pass")
-    until(lambda: not watch.away, 20)
-    with connected(behind) as connection:
-        assert connection.scalar(text("SELECT 7")) == 7
+    until(lambda: not breaker.is_open, 20)
+    with connected(behind) as reached:
+        assert reached.scalar(text("SELECT 7")) == 7
 
 
-def test_a_server_is_asked_by_one_at_a_time() -> None:
-    watch, asked, answered = deadline.Watch(), [], threading.Event()
+def test_one_probe_runs_at_a_time() -> None:
+    breaker, asked, answered = CircuitBreaker(), [], threading.Event()
 
     def connect() -> Any:
         asked.append(1)
         answered.wait()
         raise psycopg.OperationalError
 
-    watch.suspect()
-    assert not watch.away  # nobody knows how to connect yet
-    watch.connect = connect
+    breaker.probe()
+    assert not breaker.is_open  # there was no connection yet
+    breaker.connect = connect
     for _ in range(5):
-        watch.suspect()
+        breaker.probe()
     until(lambda: asked, 20)
     answered.set()
-    until(lambda: watch.away, 20)
+    until(lambda: breaker.is_open, 20)
     assert len(asked) <= 2
 
 
 def test_the_wait_for_a_thread_is_a_part_of_a_requests_time(app: Flask, world: World, database: Database) -> None:
     voter, path = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
     with other_writer(database):
-        deadline.have_waited(deadline.SECONDS - 0.2)
         began = time.monotonic()
-        assert voter.post(path).status_code == 503
+        with deadline.for_request(waited=deadline.SECONDS - 0.2):
+            assert voter.post(path).status_code == 503
         assert time.monotonic() - began < deadline.SECONDS - 1
     assert voter.post(path).json["upvotes"] == 1
 
 
 @contextmanager
 def other_writer(database: Database) -> Iterator[None]:
-    """Somebody who has begun to write and does not end."""
+    """A writer whose transaction stays open for the length of the block."""
     engine = create_engine(database.url, poolclass=NullPool)
     with engine.connect() as connection:
         if database.backend == "sqlite":
@@ -171,21 +172,9 @@ def other_writer(database: Database) -> Iterator[None]:
         connection.rollback()
 
 
-def test_nobody_waits_long_for_the_mark_that_another_reads(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validator, "TIMEOUT", 0.05)
-    guard, answered, marks = app.extensions["guard"], threading.Event(), []
-    monkeypatch.setattr(guard, "_read", lambda _: "mark" if answered.wait(20) else None)
-    reading = threading.Thread(target=lambda: marks.append(guard.moment()))
-    reading.start()
-    until(guard._turn.locked, 20)
-    assert guard.moment() is None
-    answered.set()
-    reading.join()
-    assert marks == [guard.moment()] == ["mark"]
-
-
+@pytest.mark.response_cache
 @on_postgresql
-def test_a_server_that_never_pauses_holds_nobody_for_longer_than_a_request(
+def test_the_deadline_holds_for_an_answer_that_comes_byte_by_byte(
     behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = world.project(description="x" * 4000)
@@ -199,10 +188,28 @@ def test_a_server_that_never_pauses_holds_nobody_for_longer_than_a_request(
     proxy.set("pass")
 
 
-def test_outside_of_a_request_there_is_all_the_time() -> None:
-    assert deadline.left(7.0) == 7.0
+def test_outside_of_a_request_there_is_no_deadline() -> None:
+    assert deadline.remaining(7.0) == 7.0
     with deadline.within(2.0):
-        assert 0 < deadline.left(7.0) <= 2.0
-        assert deadline.left(1.0) == 1.0
+        assert 0 < deadline.remaining(7.0) <= 2.0
+        assert deadline.remaining(1.0) == 1.0
     with deadline.within(-1.0):
-        assert deadline.left(7.0) == 0.0
+        assert deadline.remaining(7.0) == 0.0
+
+
+def test_an_inner_deadline_never_extends_an_outer_one() -> None:
+    with deadline.within(2.0):
+        with deadline.within(60.0), deadline.for_request():
+            assert deadline.remaining(60.0) <= 2.0
+        with deadline.within(1.0):
+            assert deadline.remaining(60.0) <= 1.0
+        assert 1.0 < deadline.remaining(60.0) <= 2.0
+
+
+def test_each_thread_has_a_deadline_of_its_own() -> None:
+    found: list[float] = []
+    with deadline.within(2.0):
+        thread = threading.Thread(target=lambda: found.append(deadline.remaining(60.0)))
+        thread.start()
+        thread.join()
+    assert found == [60.0]

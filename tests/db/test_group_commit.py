@@ -43,7 +43,7 @@ class Work:
 
     def _together(self, items: list[int]) -> list[int]:
         self.batches.append(items)
-        self.left.append(deadline.left(60))
+        self.left.append(deadline.remaining(60))
         self.fails(items)
         return [2 * item for item in items]
 
@@ -187,11 +187,11 @@ def test_together_it_takes_no_longer_than_any_of_them_has(work: Work) -> None:
     assert work.told(0, 1, 2, seconds=[20.0, 7.0, 13.0]) == [0, 2, 4]
     assert 5 < work.left[0] <= 7
     with deadline.within(20):
-        with deadline.until(time.monotonic() + 5):
-            assert deadline.left(60) <= 5
-        with deadline.until(time.monotonic() + 50):
-            assert deadline.left(60) <= 20
-        assert 19 < deadline.left(60) <= 20
-    with deadline.until(time.monotonic() + 5):
-        assert deadline.left(60) <= 5
-    assert deadline.left(60) == 60
+        with deadline.expiring_at(time.monotonic() + 5):
+            assert deadline.remaining(60) <= 5
+        with deadline.expiring_at(time.monotonic() + 50):
+            assert deadline.remaining(60) <= 20
+        assert 19 < deadline.remaining(60) <= 20
+    with deadline.expiring_at(time.monotonic() + 5):
+        assert deadline.remaining(60) <= 5
+    assert deadline.remaining(60) == 60

@@ -1,4 +1,4 @@
-"""Statements prepared on a connection: each gives its own rows, and a connection holds no more of them than agreed."""
+"""Prepared statements: each returns its own rows, and a connection holds a bounded number of them."""
 
 from flask import Flask
 from sqlalchemy import BigInteger, bindparam, literal_column, select, text
@@ -16,35 +16,35 @@ def _times(factor: int) -> Prepared:
     return Prepared(select((literal_column(str(factor), BigInteger()) * given).label("product")))
 
 
-def test_a_connection_holds_no_more_statements_than_agreed(app: Flask) -> None:
+def test_a_connection_holds_a_bounded_number_of_prepared_statements(app: Flask) -> None:
     with app.app_context():
-        connection = db.session.connection()  # what is asked in its transaction is asked of this one
+        connection = db.session.connection()  # statements in the session's transaction run over this one
         for _ in range(2):
-            for factor in range(1, statements.MOST + 20):
+            for factor in range(1, statements.MAX_PREPARED + 20):
                 assert _times(factor).first({"given": 7}) == (7 * factor,)
         if connection.dialect.name == "postgresql":
             held = text("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'directory%'")
-            assert 0 < connection.scalar(held) <= statements.MOST
+            assert 0 < connection.scalar(held) <= statements.MAX_PREPARED
 
 
-def test_statements_that_come_and_go_do_not_take_each_others_place(app: Flask) -> None:
-    """One that is gone leaves its address in memory to the next, which must not be taken for it."""
+def test_a_new_statement_is_never_taken_for_a_deleted_one(app: Flask) -> None:
+    """A deleted statement's address in memory may become that of the next one."""
     with app.app_context():
         db.session.connection()
         for factor in range(1, 60):
             assert _times(factor).first({"given": 3}) == (3 * factor,)
 
 
-def test_lists_of_all_sizes_are_served_though_few_statements_are_kept(app: Flask, world: World) -> None:
+def test_lists_of_more_sizes_than_there_is_room_for_are_all_served(app: Flask, world: World) -> None:
     ids = [world.project() for _ in range(3)]
     with app.app_context():
         db.session.connection()
-        for limit in range(1, statements.MOST + 20):
+        for limit in range(1, statements.MAX_PREPARED + 20):
             found = page(Filters(status="live"), "newest", Window(limit), viewer=None)
             assert [item["id"] for item in found.items] == ids[::-1][:limit]
 
 
-def test_only_what_one_plan_is_right_for_is_planned_once(app: Flask, world: World) -> None:
+def test_only_statements_that_one_plan_suits_are_prepared(app: Flask, world: World) -> None:
     world.project(title="Flask", tags=["web"])
     with app.app_context():
         connection = db.session.connection()

@@ -1,4 +1,4 @@
-"""The write transaction and the connections: retries, patience, and what counts as out of reach."""
+"""The write transaction and the engine: retries, waiting for locks, settings, and which errors mean unavailable."""
 
 import os
 import socket
@@ -11,9 +11,9 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.db import transactions as database
+from directory.db import transactions
 from directory.db.errors import is_unavailable, state_of
-from directory.db.transactions import in_parallel, transaction, unbounded, writing
+from directory.db.transactions import in_parallel, lift_time_limits, transaction, writing
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.models import User
@@ -32,7 +32,7 @@ class Original(Exception):
 
 
 def failing(times: int, state: str) -> Any:
-    """Work that loses `times` times and then succeeds."""
+    """Work that meets `times` conflicts and then succeeds."""
     tries: list[int] = []
 
     def work() -> int:
@@ -45,20 +45,20 @@ def failing(times: int, state: str) -> Any:
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01", "55P03"])
-def test_work_that_lost_is_run_again_three_times_in_all(context: None, state: str) -> None:
+def test_work_runs_three_times_in_all_where_it_meets_conflicts(context: None, state: str) -> None:
     assert transaction(failing(2, state)) == 3
     with pytest.raises(OperationalError):
         transaction(failing(3, state))
 
 
-def test_work_that_failed_otherwise_is_not_run_again(context: None) -> None:
+def test_work_that_fails_for_another_reason_is_not_run_again(context: None) -> None:
     work = failing(1, "57014")
     with pytest.raises(OperationalError):
         transaction(work)
     assert work() == 2
 
 
-def test_what_fails_leaves_nothing_behind(context: None) -> None:
+def test_failed_work_is_rolled_back(context: None) -> None:
     def work() -> None:
         db.session.add(User(username="x", email="x@example.org", password_hash="!"))
         db.session.flush()
@@ -69,7 +69,7 @@ def test_what_fails_leaves_nothing_behind(context: None) -> None:
     assert db.session.scalar(select(User.id)) is None
 
 
-def test_a_connection_that_the_server_closed_is_replaced_unnoticed(app: Flask, database: Database) -> None:
+def test_a_connection_that_the_server_closed_is_replaced(app: Flask, database: Database) -> None:
     if database.backend == "sqlite":
         return  # there is no server
     with app.app_context():
@@ -85,11 +85,11 @@ def test_a_connection_that_the_server_closed_is_replaced_unnoticed(app: Flask, d
                 assert again.scalar(text("SELECT 1")) == 1
 
 
-def test_a_writer_that_may_not_wait_fails_at_once(app: Flask, database: Database) -> None:
+def test_a_writer_that_must_not_wait_fails_at_once(app: Flask, database: Database) -> None:
     with app.app_context():
         if database.backend == "postgresql":
             return  # a row is locked there, which test_sessions holds
-        with writing(), pytest.raises(Unavailable), database_turn(app):
+        with writing(), pytest.raises(Unavailable), transactions._begin_sqlite(wait=False):
             pass
         path = database.url.removeprefix("sqlite:///")
         holder = sqlite3.connect(path, isolation_level=None)
@@ -101,11 +101,6 @@ def test_a_writer_that_may_not_wait_fails_at_once(app: Flask, database: Database
             assert db.session.scalar(select(User.id)) is None
 
 
-def database_turn(app: Flask) -> Any:
-    """The turn of a second writer of this process, who does not wait."""
-    return database._begin_sqlite(wait=False)
-
-
 @pytest.mark.parametrize(
     ("error", "away"),
     [
@@ -115,11 +110,11 @@ def database_turn(app: Flask) -> Any:
         (InterfaceError("", {}, Original(None)), False), (ValueError(), False),
     ],
 )  # fmt: skip
-def test_what_counts_as_out_of_reach(error: Exception, away: bool) -> None:
+def test_which_errors_mean_that_the_database_is_unavailable(error: Exception, away: bool) -> None:
     assert is_unavailable(error) is away
 
 
-def test_a_state_is_the_databases_own_word() -> None:
+def test_the_state_of_an_error_is_the_databases_own_code() -> None:
     assert state_of(OperationalError("", {}, Original("57P01"))) == "57P01"
     assert state_of(ValueError()) is None
     with pytest.raises(sqlite3.OperationalError) as caught:
@@ -133,7 +128,7 @@ def test_a_caller_is_what_flask_login_asks_for(world: World) -> None:
     assert caller.is_authenticated
 
 
-def test_what_may_run_in_parallel_ends_where_it_fails(context: None) -> None:
+def test_parallel_workers_are_off_again_after_a_failure(context: None) -> None:
     if db.engine.dialect.name == "sqlite":
         with in_parallel():  # changes nothing there
             assert db.session.scalar(text("SELECT 1")) == 1
@@ -151,7 +146,7 @@ def test_what_may_run_in_parallel_ends_where_it_fails(context: None) -> None:
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
-def test_a_connection_has_our_settings_whatever_those_of_the_database_are(database: Database, context: None) -> None:
+def test_a_connection_has_our_settings_and_not_those_of_the_database(database: Database, context: None) -> None:
     wanted = {
         "statement_timeout": "4s",
         "lock_timeout": "1400ms",
@@ -172,7 +167,7 @@ def test_a_connection_has_our_settings_whatever_those_of_the_database_are(databa
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
-def test_no_setting_of_ours_loses_against_the_environment(make_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_settings_win_over_the_environment(make_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGTZ", "Pacific/Auckland")
     monkeypatch.setenv("PGDATESTYLE", "SQL, DMY")
     with make_app().app_context(), db.engine.connect() as connection:
@@ -180,7 +175,7 @@ def test_no_setting_of_ours_loses_against_the_environment(make_app: Any, monkeyp
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
-def test_a_connection_finds_out_in_time_that_the_servers_machine_is_gone(context: None) -> None:
+def test_keepalives_detect_that_the_servers_machine_is_gone(context: None) -> None:
     with db.engine.connect() as connection:
         descriptor = connection.connection.dbapi_connection.pgconn.socket  # type: ignore[union-attr]
         with socket.socket(fileno=os.dup(descriptor)) as theirs:
@@ -192,11 +187,11 @@ def test_a_connection_finds_out_in_time_that_the_servers_machine_is_gone(context
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("inside", [True, False])
-def test_bulk_work_has_all_the_time_and_what_follows_has_not(context: None, inside: bool) -> None:
-    """Outside of a transaction each statement is one by itself, and a setting for the transaction none at all."""
+def test_the_time_limits_are_lifted_for_one_transaction_alone(context: None, inside: bool) -> None:
+    """Outside of a transaction each statement is a transaction, and SET LOCAL would end with it."""
 
     def limits() -> list[str]:
-        unbounded()
+        lift_time_limits()
         return [db.session.scalars(text("SHOW statement_timeout")).one() for _ in range(2)]
 
     db.session.execute(select(User.id))

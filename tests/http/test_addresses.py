@@ -8,7 +8,7 @@ import pytest
 from limits.storage import MemoryStorage
 
 from directory.extensions import limiter
-from directory.http.rate_limits import ProcessMemory, Redis
+from directory.http.rate_limit_storage import ProcessMemory, Redis
 from tests.support import servers
 from tests.support.factories import Api, World
 

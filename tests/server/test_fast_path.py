@@ -11,8 +11,7 @@ from flask import Flask
 from sqlalchemy import literal_column, select, text
 from sqlalchemy.engine import make_url
 
-from directory.cache import validator
-from directory.cache.store import Kept
+from directory.cache.store import ResponseStore
 from directory.db.lookup import LookUp
 from directory.db.statements import MOST, Prepared
 from directory.http import endpoint
@@ -21,8 +20,9 @@ from directory.server import fast_path
 from directory.server.fast_path import FastPath
 from directory.services.catalog import queries
 from tests.conftest import Database, build
+from tests.support.caching import cache_of
 from tests.support.chaosproxy import ChaosProxy
-from tests.support.factories import Api, World, lane_of
+from tests.support.factories import Api, World
 from tests.support.reading import asked, by_application, in_loop, parsed
 from tests.support.reading import fast_path as fast_path_of
 
@@ -102,7 +102,7 @@ def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeyp
     request = parsed(f"/api/projects/{world.project()}")
     path = fast_path_of(app)
     assert in_loop(path, request) is not None
-    lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
+    cache_of(app).store = ResponseStore(1000)
     with monkeypatch.context() as broken:
         broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
         assert in_loop(path, request) is None
@@ -122,19 +122,19 @@ def test_a_thread_opens_the_connection_that_the_loop_looks_over(app: Flask, worl
 
 def test_a_connection_that_is_lost_is_opened_again_after_a_rest(app: Flask, world: World, monkeypatch: Any) -> None:
     request = parsed(f"/api/projects/{world.project()}")
-    path, guard = fast_path_of(app), app.extensions["guard"]
-    guard._probe.close()
+    path, validator_of_app = fast_path_of(app), app.extensions["snapshot_validator"]
+    validator_of_app._reader.close()
     for _ in range(2):
         assert in_loop(path, request) is None
         assert Api(app).get(request.path).status_code == 200
-        assert guard.moment() is not None  # for threads there is a new one at once
-    monkeypatch.setattr(guard, "_rests_until", 0.0)
+        assert validator_of_app.snapshot() is not None  # for threads there is a new one at once
+    monkeypatch.setattr(validator_of_app, "_paused_until", 0.0)
     assert in_loop(path, request) is not None
 
 
 def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, world: World, monkeypatch: Any) -> None:
     request = parsed(f"/api/projects/{world.project()}")
-    path, lane = fast_path_of(app), lane_of(app)
+    path, cache = fast_path_of(app), cache_of(app)
     looks: list[int] = []
 
     def slow(reads: list[Any]) -> list[None]:
@@ -143,7 +143,7 @@ def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, worl
         return [None] * len(reads)
 
     with monkeypatch.context() as patched:
-        patched.setattr(lane, "find_together", slow)
+        patched.setattr(cache, "find_many", slow)
         for _ in range(3):
             assert in_loop(path, request) is None
     assert looks == [1]
@@ -154,7 +154,7 @@ def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, worl
 def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, world: World, monkeypatch: Any) -> None:
     project, voter = world.project(), world.caller(world.user())
     request, path = parsed(f"/api/projects/{project}"), fast_path_of(app)
-    read, voted = endpoint.read_together, Event()
+    read, voted = endpoint.read_many, Event()
 
     def late(*given: Any) -> Any:
         made = read(*given)
@@ -171,7 +171,7 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
 
     monkeypatch.setattr(fast_path, "LOOK_SECONDS", 60)
     with monkeypatch.context() as patched:
-        patched.setattr(endpoint, "read_together", late)
+        patched.setattr(endpoint, "read_many", late)
         assert shown() == 0
     assert voted.is_set()
     assert [shown(), shown()] == [1, 1]
@@ -180,16 +180,16 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
 def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_snapshots_along(
     app: Flask, world: World
 ) -> None:
-    request, guard = parsed(f"/api/projects/{world.project()}"), app.extensions["guard"]
+    request, validator_of_app = parsed(f"/api/projects/{world.project()}"), app.extensions["snapshot_validator"]
     with app.app_context():
         for n in range(MOST - 1):
             Prepared(select(literal_column(str(n)))).all({})
     path = fast_path_of(app)
     for _ in range(2):
-        assert guard.moment() is not None
+        assert validator_of_app.snapshot() is not None
         assert in_loop(path, request) is not None
-        lane_of(app).kept = Kept(1000)  # type: ignore[union-attr]
-    assert guard.moment() is not None
+        cache_of(app).store = ResponseStore(1000)
+    assert validator_of_app.snapshot() is not None
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
     app = build(url)
     yield app
     proxy.set("pass")
-    app.extensions["guard"].close()
+    app.extensions["snapshot_validator"].close()
 
 
 @pytest.mark.parametrize(("mode", "pause"), [("mute", 0.0), ("trickle", 0.001), ("delay", 0.15)])
@@ -215,12 +215,12 @@ def test_the_loop_leaves_a_database_alone_that_does_not_answer(
 ) -> None:
     """Whatever the server does, also where it never pauses for long; the first failure costs one short wait."""
     requests = [parsed(f"/api/projects/{world.project(description='x' * 4000)}") for _ in range(5)]
-    path, guard = fast_path_of(behind), behind.extensions["guard"]
+    path, validator_of_app = fast_path_of(behind), behind.extensions["snapshot_validator"]
     proxy.set(mode, pause)
     looks: list[float] = []
     for _ in range(3):
         began = time.monotonic()
         assert path.answer([asked(request) for request in requests]) == [None] * 5
         looks.append(time.monotonic() - began)
-    assert not guard.is_open or time.monotonic() < guard._rests_until
-    assert looks[0] < validator.TIMEOUT
+    assert not validator_of_app.is_connected or time.monotonic() < validator_of_app._paused_until
+    assert looks[0] < 1.0

@@ -97,8 +97,8 @@ def test_each_has_a_context_and_a_deadline_of_its_own() -> None:
         NAME.set(name)
         with deadline.within(seconds):
             share(note, name)
-            assert deadline.left(100) <= seconds
-            seen.append((NAME.get(), deadline.left(100) > seconds - 5))
+            assert deadline.remaining(100) <= seconds
+            seen.append((NAME.get(), deadline.remaining(100) > seconds - 5))
 
     def note(_names: list[str]) -> None:
         seen.append(NAME.get())
@@ -107,7 +107,7 @@ def test_each_has_a_context_and_a_deadline_of_its_own() -> None:
     do(partial(work, "a", 20.0), partial(work, "b", 50.0))
     assert seen == ["a", ("a", True), ("b", True)]
     assert NAME.get() == "outside"
-    assert deadline.left(100) == 100
+    assert deadline.remaining(100) == 100
 
 
 def test_work_aside_delays_none_of_the_others_and_keeps_its_context_and_deadline() -> None:
@@ -116,7 +116,7 @@ def test_work_aside_delays_none_of_the_others_and_keeps_its_context_and_deadline
     def slow() -> None:
         NAME.set("slow")
         with deadline.within(20):
-            seen.append(run_aside(lambda: (let.wait(WITHIN), NAME.get(), 15 < deadline.left(60) <= 20)))
+            seen.append(run_aside(lambda: (let.wait(WITHIN), NAME.get(), 15 < deadline.remaining(60) <= 20)))
 
     def quick() -> None:
         seen.append(run_aside(lambda: "quick"))

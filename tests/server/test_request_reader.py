@@ -103,7 +103,7 @@ def test_what_is_recognised_means_the_same_to_all(
     if found.read is None:
         return
     environ = behind(hops, environ)
-    assert found.read.address == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
+    assert found.read.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
     assert found.read.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
     assert found.read.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
     assert environ["REQUEST_METHOD"] == "GET"

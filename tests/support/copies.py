@@ -11,6 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from tests.conftest import BACKENDS, Database, PostgresqlDatabase, SqliteDatabase, build
 from tests.support import servers
+from tests.support.caching import close_validator
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -35,7 +36,7 @@ def target(emptied: Database) -> Iterator[Flask]:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
-    app.extensions["guard"].close()
+    close_validator(app)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from directory.cache.middleware import Lane
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project, Role, User
@@ -18,14 +17,6 @@ from directory.services.catalog import catalog
 
 PASSWORD = "correct horse battery"
 _numbers = count(1)
-
-
-def lane_of(app: Flask) -> Lane | None:
-    """The fast lane that stands before an application; None where it has none."""
-    front: Any = app.wsgi_app
-    while not isinstance(front, Lane | None):
-        front = getattr(front, "app", None)
-    return front
 
 
 class Api:

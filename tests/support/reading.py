@@ -31,7 +31,7 @@ def asked(request: ParsedRequest, *, waited: float = 0.0) -> Asked:
 
 def fast_path(app: Flask) -> FastPath:
     """What the loop of a server answers of an application whose validator has its connection."""
-    app.extensions["guard"].moment()
+    app.extensions["snapshot_validator"].snapshot()
     return FastPath(app, lambda work: work())
 
 

@@ -8,7 +8,7 @@ import pytest
 from limits import parse
 from limits.strategies import MovingWindowRateLimiter
 
-from directory.http.rate_limits import ProcessMemory, Redis
+from directory.http.rate_limit_storage import ProcessMemory, Redis
 from directory.models import base
 from directory.services.accounts.sessions import IDLE
 from tests.support import servers

@@ -1,6 +1,7 @@
 """Settings in combination: whatever they are, each route answers as it does by the defaults, or as a setting has it.
 
-Twelve combinations of eleven settings have any two of them in all four ways (Plackett and Burman, Biometrika 1946).
+Twelve combinations of eleven settings, one of them a pair, have any two of them in all four ways (Plackett and Burman,
+Biometrika 1946).
 """
 
 from typing import Any
@@ -24,7 +25,7 @@ SETTINGS = (
     {"TRUSTED_PROXIES": "1"},
     {"REVIEW_ON_EDIT": "always"},
     {"WEBHOOK_URL": "https://hooks.example.com/here", "WEBHOOK_SECRET": "whsec_" + "MDEyMzQ1Njc4OWFi" * 2},
-    {"LOG_LEVEL": "ERROR"},
+    {"LOG_LEVEL": "ERROR", "RESPONSE_CACHE": "false"},
 )
 FAR = {f"RATELIMIT_{tier}": "9999 per hour" for tier in ("VOTING", "SUBMISSION", "AUTH", "WRITE")}
 FIRST = "++-+++---+-"

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import select
 
-from directory.cache.validator import Basis
 from directory.db.statements import Row
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
@@ -109,21 +108,6 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     found.total = search.MOST if found.total_capped else number
     found.items = [_view(row, viewer) for row in found.items]
     return found
-
-
-def basis(items: list[dict[str, Any]], order: str, *, by_number: bool) -> Basis | None:
-    """What a public page rests on, of the projects it shows, in the order so named; None for all that there is.
-
-    A place that a cursor names lies outside of the page, so its votes do not tell who may get there; not even where
-    nobody is there yet.
-    """
-    ids = tuple(item["id"] for item in items)
-    if order in queries.WITHOUT_VOTES or (by_number and not items):
-        return Basis(ids)
-    if order != "upvotes" or not by_number:
-        return None
-    votes = [item["upvotes"] for item in items]
-    return Basis(ids, min(votes), max(votes))
 
 
 def total(filters: Filters) -> int:

@@ -81,7 +81,7 @@ def page(
     found = windowed(among, by, start, limit, one_plan=one_plan).subquery("found")
     keys = carried(found, by)
     query = viewed(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
-    return Prepared(query.order_by(*directed(keys, by, start)), anew=not _counted(filters))
+    return Prepared(query.order_by(*directed(keys, by, start)), replan=not _counted(filters))
 
 
 def _listed(
@@ -156,16 +156,16 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepare
     if _counted(filters):
         return Prepared(_counters(filters, status))
     if "q" in filters:
-        return Prepared(_at_most_beyond(filters, status, dialect), anew=True)
+        return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
     matching = conditions(filters, status, dialect).values()
-    return Prepared(select(func.count()).select_from(projects).where(*matching), anew=True)
+    return Prepared(select(func.count()).select_from(projects).where(*matching), replan=True)
 
 
 @lru_cache
 def matches(dialect: str) -> Prepared:
     """How many projects match a query, whatever else they are; no more than `beyond` are counted."""
     query = search.matching(dialect).limit(BEYOND).subquery("looked_at")
-    return Prepared(select(func.count()).select_from(query), anew=True)
+    return Prepared(select(func.count()).select_from(query), replan=True)
 
 
 def _at_most_beyond(filters: tuple[str, ...], status: str | None, dialect: str) -> AnySelect:

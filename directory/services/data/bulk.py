@@ -11,7 +11,7 @@ import psycopg
 from sqlalchemy import Connection, Table, text
 from sqlalchemy.exc import DBAPIError
 
-from directory.db.transactions import on_postgresql, unbounded
+from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db
 from directory.models import AuditEntry, Category, Project, ProjectTag, Upvote, User
 
@@ -26,7 +26,7 @@ LOADED = (User, Category, Project, ProjectTag, Upvote, AuditEntry)
 
 def begin() -> None:
     """Ready the current transaction for bulk work: no time limit, and memory for the indexes on SQLite."""
-    unbounded()
+    lift_time_limits()
     if not on_postgresql():
         db.session.execute(text(f"PRAGMA cache_size = -{SQLITE_CACHE_KIB}"))
 

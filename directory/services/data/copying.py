@@ -17,8 +17,9 @@ from sqlalchemy import Connection, FromClause, Row, Table, create_engine, func, 
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
+from directory.db.engine import configure, engine_options
 from directory.db.errors import is_unavailable
-from directory.db.transactions import engine_options, on_postgresql, prepare
+from directory.db.transactions import on_postgresql
 from directory.errors import Conflict
 from directory.extensions import db
 from directory.models import Project, ProjectTag, Session, Standing, UserCount
@@ -71,7 +72,7 @@ def opened(url: URL) -> Iterator[Connection]:
         raise Conflict(f"There is no file {url.database}.")
     options = engine_options(url.render_as_string(hide_password=False), threads=1)
     engine = create_engine(url, **options | ({"isolation_level": "REPEATABLE READ"} if postgresql else {}))
-    prepare(engine)
+    configure(engine)
     try:
         with engine.connect() as connection:
             if postgresql:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select, table, text, update
 
-from directory.db.transactions import on_postgresql, unbounded
+from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category, Project, ProjectTag, Standing, Upvote, User, UserCount
 from directory.services.catalog import search_index
@@ -77,7 +77,7 @@ def scopes() -> Iterator[Scope]:
 
 def look(scope: Scope) -> Look:
     """Compare the projects of a scope with what is kept beside them."""
-    unbounded()
+    lift_time_limits()
     stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
     columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, stands)
     found = select(*columns).outerjoin(Standing, Standing.project_id == Project.id)
@@ -103,7 +103,7 @@ def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
 
 def look_at_categories() -> list[Fault]:
     """The counters that differ from the projects they count."""
-    unbounded()
+    lift_time_limits()
     columns = (Category.id, Category.slug, *COUNTERS.values())
     kept = list(db.session.execute(select(*columns).order_by(Category.id)))
     groups = select(Project.category_id, Project.status, func.count()).group_by(Project.category_id, Project.status)
@@ -129,7 +129,7 @@ def confirm_categories(*, repair: bool) -> list[Fault]:
 
 def look_at_users() -> list[Fault]:
     """The numbers of users of a role and a status that differ from the users."""
-    unbounded()
+    lift_time_limits()
     kept = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
     counted = {row[:2]: row[2] for row in db.session.execute(_COUNTED)}
     compared = (

@@ -1,0 +1,58 @@
+"""The change feed: what has changed in the database, by the number of the snapshot that first showed it."""
+
+from collections.abc import Iterable
+
+from directory.cache.snapshots import VoteChange
+from directory.http.cache_tags import CacheTags
+
+MAX_PROJECTS = 2_000  # whose last vote is remembered; of the votes themselves at most twice as many are
+
+
+class ChangeFeed:
+    """Says whether anything that was seen after a snapshot affects an answer of that snapshot.
+
+    One thread adds, any thread asks. The number of a snapshot is given out when all its changes have been added here,
+    so a thread that has a snapshot sees all of them.
+    """
+
+    def __init__(self) -> None:
+        self._last_unknown = 0  # the last snapshot that may have changed anything
+        self._last_votes: dict[int, int] = {}  # by project, the last snapshot that changed its votes
+        self._vote_changes: list[tuple[int, int, int]] = []  # snapshot, lowest and highest number of votes
+        self._complete_since = 0  # the snapshot since which no vote change was dropped
+
+    def add(self, number: int, changes: Iterable[VoteChange] | None) -> None:
+        """Add the changes that the snapshot `number` showed; None where anything may have changed."""
+        if changes is None or len(self._last_votes) > MAX_PROJECTS:
+            self._last_unknown = number
+            self._last_votes, self._vote_changes, self._complete_since = {}, [], number
+            return
+        for change in changes:
+            self._last_votes[change.project_id] = number
+            self._vote_changes.append((number, change.lowest, change.highest))
+        if len(self._vote_changes) > 2 * MAX_PROJECTS:
+            self._complete_since = self._vote_changes[MAX_PROJECTS - 1][0]
+            self._vote_changes = self._vote_changes[MAX_PROJECTS:]
+
+    def is_unaffected(self, tags: CacheTags, since: int) -> bool:
+        """Whether an answer with these tags, valid at the snapshot `since`, is still valid."""
+        # Both are read before `_last_unknown`: another thread may empty them meanwhile, and `add` sets that first.
+        last_votes, vote_changes = self._last_votes, self._vote_changes
+        if self._last_unknown > since:
+            return False
+        if any(last_votes.get(project, 0) > since for project in tags.projects):
+            return False
+        if tags.lowest is None or tags.highest is None:
+            return True
+        return self._is_untouched(vote_changes, tags.lowest, tags.highest, since)
+
+    def _is_untouched(self, changes: list[tuple[int, int, int]], lowest: int, highest: int, since: int) -> bool:
+        """Whether no vote since then touched the range; `changes` only grows at its end, or is replaced."""
+        if since < self._complete_since:
+            return False
+        for number, low, high in reversed(changes):
+            if number <= since:
+                return True
+            if low <= highest and high >= lowest:
+                return False
+        return True

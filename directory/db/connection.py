@@ -1,0 +1,135 @@
+"""Connections to PostgreSQL whose waits end at the deadline, or when the circuit breaker opens.
+
+Timeouts that the server keeps do not help where the server is frozen or out of reach, and the driver has none for a
+connection that is open. So the connection itself watches the time while it waits for the socket.
+"""
+
+import math
+import select
+import time
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.abc import RV, PQGen
+from psycopg.pq import ExecStatus
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from directory.db import deadline
+from directory.db.circuit_breaker import CircuitBreaker
+
+CONNECT_SECONDS = 2  # at most for a new connection; the driver accepts no less
+GRACE = 0.4  # seconds beyond the deadline, in which the server may confirm that it has cancelled the statement
+SILENCE = 1.0  # seconds without an answer after which the circuit breaker probes the server
+INTERVAL = 0.1  # seconds between two looks at the time during a silent wait
+SUCCESS = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
+
+
+class DeadlineConnection(psycopg.Connection[Any]):
+    """A connection that cancels what runs at the deadline, and closes itself where the server does not confirm that."""
+
+    breaker: CircuitBreaker
+
+    def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
+        """Wait as the driver does. Raises psycopg.OperationalError where that takes too long."""
+        expires_at = deadline.expires_at()
+        return super().wait(gen if expires_at == math.inf else self._watched(gen, expires_at), *args, **options)
+
+    def _watched(self, gen: PQGen[RV], expires_at: float) -> PQGen[RV]:
+        """The driver's own steps, with a look at the time after each: when the socket is ready, or after a pause."""
+        began, is_cancelled = time.monotonic(), False
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > began + SILENCE:
+                    self.breaker.probe()
+                is_cancelled = self._enforce(expires_at, is_cancelled, is_silent=not ready)
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def result(self, seconds: float | None = None) -> Any:
+        """The result of what was sent through libpq directly, below the driver's cursors.
+
+        With `seconds` the connection is closed where the result takes longer, without an attempt to cancel.
+        Raises psycopg.Error.
+        """
+        libpq, results = self.pgconn, []
+        give_up_at = math.inf if seconds is None else time.monotonic() + seconds
+        while libpq.flush():
+            self._wait_for_socket(select.POLLIN | select.POLLOUT, give_up_at)
+            libpq.consume_input()
+        while True:
+            while libpq.is_busy():
+                self._wait_for_socket(select.POLLIN, give_up_at)
+                libpq.consume_input()
+            if (result := libpq.get_result()) is None:
+                break
+            results.append(result)
+        if not results:
+            raise psycopg.OperationalError("the connection is closed")
+        if results[-1].status not in SUCCESS:
+            raise errors.error_from_result(results[-1])
+        return results[-1]
+
+    def _wait_for_socket(self, wanted: int, give_up_at: float) -> None:
+        """Wait for the socket. Raises psycopg.OperationalError when it is too late.
+
+        The time is checked first, because a server that sends its answer byte by byte never lets the socket wait.
+        """
+        now = time.monotonic()
+        if now > min(give_up_at, deadline.expires_at() + GRACE):
+            self._give_up()
+        poll = select.poll()
+        poll.register(self.pgconn.socket, wanted)
+        if poll.poll(deadline.remaining(min(SILENCE, give_up_at - now)) * 1000):
+            return
+        self.breaker.probe()
+        if give_up_at < math.inf:
+            self._give_up()
+        expires_at, is_cancelled = deadline.expires_at(), False
+        while not poll.poll(INTERVAL * 1000):
+            is_cancelled = self._enforce(expires_at, is_cancelled, is_silent=True)
+            self.breaker.probe()
+
+    def _enforce(self, expires_at: float, is_cancelled: bool, *, is_silent: bool) -> bool:
+        """Cancel the statement at the deadline, and give up where that fails. Returns whether it is cancelled."""
+        now = time.monotonic()
+        if now > expires_at + GRACE or (is_silent and self.breaker.is_open):
+            self._give_up()
+        if now > expires_at and not is_cancelled:
+            self._cancel()
+            return True
+        return is_cancelled
+
+    def _cancel(self) -> None:
+        """Have the server cancel the statement: otherwise it could still execute it after the caller got an error."""
+        try:
+            self.cancel_safe(timeout=GRACE / 2)
+        except psycopg.Error:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self.close()  # a late answer would otherwise be taken for the answer to the next statement
+        raise psycopg.OperationalError("the database did not answer in time")
+
+
+def install(engine: Engine) -> None:
+    """Have a PostgreSQL engine make such connections, and give out none while its circuit breaker is open."""
+    breaker = CircuitBreaker()
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> DeadlineConnection:
+        if breaker.is_open or deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
+            raise psycopg.OperationalError("the database does not answer")
+        connection: Any = DeadlineConnection.connect(*given, **named)
+        connection.breaker = breaker
+        breaker.connect = lambda: psycopg.connect(*given, **named)
+        return connection  # type: ignore[no-any-return]
+
+    @event.listens_for(engine, "checkout")
+    def checkout(*_: Any) -> None:
+        if breaker.is_open:
+            raise PoolTimeout("the database does not answer")

@@ -1,0 +1,102 @@
+"""Engines for SQLite and PostgreSQL: their options, pragmas, settings, and the check of a pooled connection."""
+
+import os
+import select
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import InvalidatePoolError
+
+from directory.db import connection
+
+# The busy timeout and the deadline stay under the 5 s within which an answer is promised.
+SQLITE_BUSY_MILLISECONDS = 4_500
+BUSY_TIMEOUT = "busy_timeout"  # the execution option with the milliseconds for which a writer waits for the write lock
+POSTGRES_SETTINGS = {
+    "statement_timeout": "4000",
+    "lock_timeout": "1400",
+    "idle_in_transaction_session_timeout": "10000",
+    "timezone": "UTC",
+    "datestyle": "ISO",
+    "jit": "off",  # compiling takes 20 ms; with a million projects the planner would compile a search that takes 1 ms
+    "max_parallel_workers_per_gather": "0",  # to start them takes 5 ms, and no search needs them: see in_parallel
+}
+# libpq sends these environment variables after our settings, which they would override.
+OVERRIDING = ("PGTZ", "PGDATESTYLE")
+
+
+def engine_options(url: str, *, threads: int) -> dict[str, Any]:
+    """The engine's options for `url`; the pool has a connection for each of the process's `threads`."""
+    if make_url(url).get_backend_name() == "sqlite":
+        return {"hide_parameters": True, "connect_args": {"timeout": SQLITE_BUSY_MILLISECONDS / 1000}}
+    return {
+        "hide_parameters": True,  # the text of an error goes to the log, and parameters may be hashes of secrets
+        # Reads need no commit: without BEGIN and ROLLBACK they cost one round trip instead of three.
+        "isolation_level": "AUTOCOMMIT",
+        "json_deserializer": orjson.loads,
+        "pool_size": threads,
+        "max_overflow": 2,
+        "pool_timeout": 3,
+        # A rollback by the pool would be a round trip for nothing: each transaction ends before its connection returns.
+        "pool_reset_on_return": None,
+        "connect_args": {
+            "connect_timeout": connection.CONNECT_SECONDS,
+            # Hot statements are prepared by name (statements.py). The driver would drop those too at any rollback.
+            "prepare_threshold": None,
+            "tcp_user_timeout": 10_000,
+            "keepalives_idle": 30,
+            "options": " ".join(f"-c {name}={value}" for name, value in POSTGRES_SETTINGS.items()),
+        },
+    }
+
+
+def configure(engine: Engine) -> None:
+    """Give a SQLite engine its pragmas and explicit transactions, a PostgreSQL engine its deadlines and checks."""
+    if engine.dialect.name == "postgresql":
+        for name in OVERRIDING:
+            os.environ.pop(name, None)
+        connection.install(engine)
+        event.listen(engine, "checkout", _require_open)
+        return
+    event.listen(engine, "connect", _sqlite_connect)
+    event.listen(engine, "begin", _sqlite_begin)
+
+
+def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
+    """Check a pooled connection without a round trip: a server that went away has closed the socket.
+
+    The server sends nothing on an idle connection, so anything to read there is the end of it. Raises
+    InvalidatePoolError, upon which the pool makes new connections.
+    """
+    poll = select.poll()
+    poll.register(driver.pgconn.socket, select.POLLIN)
+    if poll.poll(0):
+        raise InvalidatePoolError
+
+
+def _sqlite_connect(driver: Any, _record: Any) -> None:
+    driver.isolation_level = None  # the driver's own BEGIN comes late, and would make every write begin as a read
+    for pragma in (
+        f"busy_timeout={SQLITE_BUSY_MILLISECONDS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "temp_store=MEMORY",
+        "trusted_schema=OFF",
+    ):
+        driver.execute(f"PRAGMA {pragma}")
+
+
+def _sqlite_begin(begun: Connection) -> None:
+    """Begin a read transaction, or with the option BUSY_TIMEOUT one that has the write lock."""
+    options = begun.get_execution_options()
+    if BUSY_TIMEOUT not in options:
+        begun.exec_driver_sql("BEGIN DEFERRED")
+        return
+    begun.exec_driver_sql(f"PRAGMA busy_timeout={options[BUSY_TIMEOUT]}")
+    try:
+        begun.exec_driver_sql("BEGIN IMMEDIATE")
+    finally:
+        begun.exec_driver_sql(f"PRAGMA busy_timeout={SQLITE_BUSY_MILLISECONDS}")

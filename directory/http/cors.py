@@ -1,0 +1,61 @@
+"""CORS: which other origins' pages may call the API, and what they may read of its answers."""
+
+import logging
+
+from flask import Response, current_app, request
+
+log = logging.getLogger("directory.access")
+
+EXPOSED = "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
+ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, X-Request-ID"
+ANY_METHOD = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"]
+ORIGIN_MAX = 300  # characters of an origin that go to the log
+
+
+def is_trusted(origin: str | None) -> bool:
+    """Whether the setting CORS_ORIGINS names the origin."""
+    return origin in current_app.config["CORS_ORIGINS"]
+
+
+def preflight() -> Response | None:
+    """Answer OPTIONS: a CORS preflight, or the question which methods a path takes.
+
+    A preflight for a path that does not exist passes for a trusted origin. A browser then sends the request itself and
+    hands the page its 404. Otherwise it reports a CORS failure, and the author looks for the fault in the settings.
+    """
+    if request.method != "OPTIONS":
+        return None
+    origin, is_preflight = request.headers.get("Origin"), "Access-Control-Request-Method" in request.headers
+    passes = is_preflight and is_trusted(origin)
+    if is_preflight and origin is not None and not passes:
+        log.info("preflight refused", extra={"origin": origin[:ORIGIN_MAX], "path": request.path})
+    if request.routing_exception is not None and not passes:
+        return None
+    response = Response(status=204, headers={"Allow": ", ".join(_methods())})
+    del response.headers["Content-Type"]
+    if passes:
+        response.headers["Access-Control-Allow-Methods"] = response.headers["Allow"]
+        response.headers["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
+        response.headers["Access-Control-Max-Age"] = "600"
+    return response
+
+
+def _methods() -> list[str]:
+    """The methods that the path takes; for a path that does not exist, those of the whole API."""
+    if request.url_rule is None:
+        return ANY_METHOD
+    adapter = current_app.url_map.bind_to_environ(request.environ)
+    return sorted({*adapter.allowed_methods(), *(request.url_rule.methods or set())})
+
+
+def add_headers(response: Response) -> None:
+    """Add the headers by which a browser lets the page of a trusted origin read the answer."""
+    if not current_app.config["CORS_ORIGINS"]:
+        return
+    response.vary.add("Origin")
+    origin = request.headers.get("Origin")
+    if origin is not None and is_trusted(origin):
+        response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers["Access-Control-Allow-Credentials"] = "true"
+        response.headers["Access-Control-Expose-Headers"] = EXPOSED
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"

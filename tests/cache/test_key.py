@@ -1,0 +1,52 @@
+"""Which requests are cacheable: anonymous reads of the API, and nothing that may be understood in two ways."""
+
+from typing import Any
+
+import pytest
+
+from directory.cache.key import PERSONAL, CacheableRequest, from_environ
+
+
+def environ(**changes: str) -> dict[str, Any]:
+    """The WSGI environment of an anonymous read, with changes."""
+    return {
+        "REQUEST_METHOD": "GET", "wsgi.url_scheme": "https", "PATH_INFO": "/api/projects", "QUERY_STRING": "page=2",
+        "HTTP_X_REQUEST_ID": "mine", **changes,
+    }  # fmt: skip
+
+
+def test_an_anonymous_read_is_cacheable_by_its_address() -> None:
+    request = from_environ(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
+    assert request == CacheableRequest("https", "/api/projects", "page=2", "mine", '"a", W/"b"')
+    assert request is not None
+    assert request.key == ("https", "/api/projects", "page=2")
+
+
+@pytest.mark.parametrize("header", PERSONAL)
+def test_a_request_with_a_personal_header_is_not_cacheable(header: str) -> None:
+    assert from_environ(environ(**{f"HTTP_{header.upper().replace('-', '_')}": ""})) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"REQUEST_METHOD": "HEAD"}, {"REQUEST_METHOD": "POST"}, {"PATH_INFO": "/healthz"}, {"PATH_INFO": "/api"},
+        {"HTTP_IF_NONE_MATCH": "a"}, {"HTTP_IF_NONE_MATCH": '"a" "b"'}, {"HTTP_IF_NONE_MATCH": ""},
+    ],
+)  # fmt: skip
+def test_any_other_method_path_or_doubtful_header_is_left_to_the_application(changes: dict[str, str]) -> None:
+    assert from_environ(environ(**changes)) is None
+
+
+def test_an_invalid_request_id_is_replaced() -> None:
+    request = from_environ(environ(HTTP_X_REQUEST_ID="<script>"))
+    assert request is not None
+    assert len(request.request_id) == 32
+
+
+@pytest.mark.parametrize(
+    ("if_none_match", "matches"),
+    [(None, False), ("*", True), ('"e"', True), ('W/"e"', True), ('"x", "e"', True), ('"x"', False), ('"ee"', False)],
+)
+def test_an_etag_matches_by_weak_comparison(if_none_match: str | None, matches: bool) -> None:
+    assert CacheableRequest("http", "/api/x", "", "id", if_none_match).matches('"e"') is matches
