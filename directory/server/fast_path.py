@@ -119,9 +119,6 @@ class CachedReads:
             self._connect_later()
             return [None] * len(asked)
         answers = self._look([_read(each) for each in asked], began)
-        took = time.monotonic() - began
-        if took > LOOK_SECONDS and not any(answers):
-            self._rests_until = time.monotonic() + REST_SECONDS
         return [
             None if answer is None else self._response(answer, _read(each), each.began)
             for answer, each in zip(answers, asked, strict=True)
@@ -132,7 +129,10 @@ class CachedReads:
         snapshot = self._cache.validator.snapshot_for_loop() if any(read.key in store for read in reads) else None
         answers = [None if snapshot is None else store.get(read.key, snapshot) for read in reads]
         left = [place for place, answer in enumerate(answers) if answer is None]
-        if left and time.monotonic() < began + LOOK_SECONDS:
+        is_late = time.monotonic() > began + LOOK_SECONDS
+        if is_late and snapshot is None:
+            self._rests_until = time.monotonic() + REST_SECONDS
+        if left and not is_late:
             try:
                 made = self._cache.find_many([reads[place] for place in left])
             except Exception as error:

@@ -15,7 +15,7 @@ STOP_SECONDS = 2.0  # for which a stopping process keeps idle connections, on wh
 
 # What the event loop waits for. /healthz is answered between two such waits, within 100 ms.
 LOOK_SECONDS = 0.01  # of one look at the database after which a turn of the loop begins no other
-REST_SECONDS = 0.1  # for which the loop looks no more where a look took so long and gave nothing
+REST_SECONDS = 0.1  # for which the loop looks no more where reading the snapshot took so long and failed
 
 # Batches of votes: measured with 16 connections and two processes over PostgreSQL with fsync, 100,000 projects. One
 # thread for a batch took 1.4 times the votes that a thread for each took (ADR 13).

@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 
 from directory.cache.store import ResponseStore
 from directory.db.lookup import LookUp
-from directory.db.statements import MOST, Prepared
+from directory.db.statements import MAX_PREPARED, Prepared
 from directory.http import endpoint
 from directory.models import Project
 from directory.server import fast_path
@@ -25,6 +25,8 @@ from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.reading import asked, by_application, in_loop, parsed
 from tests.support.reading import fast_path as fast_path_of
+
+pytestmark = pytest.mark.response_cache
 
 
 def lines(response: Any) -> list[bytes]:
@@ -132,22 +134,21 @@ def test_a_connection_that_is_lost_is_opened_again_after_a_rest(app: Flask, worl
     assert in_loop(path, request) is not None
 
 
-def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, world: World, monkeypatch: Any) -> None:
-    request = parsed(f"/api/projects/{world.project()}")
-    path, cache = fast_path_of(app), cache_of(app)
-    looks: list[int] = []
+def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, api: Api, monkeypatch: Any) -> None:
+    api.get("/api/categories")
+    request, path, looks = parsed("/api/categories"), fast_path_of(app), []
 
-    def slow(reads: list[Any]) -> list[None]:
-        looks.append(len(reads))
+    def slow() -> None:
+        looks.append(1)
         time.sleep(fast_path.LOOK_SECONDS * 1.5)
-        return [None] * len(reads)
 
     with monkeypatch.context() as patched:
-        patched.setattr(cache, "find_many", slow)
+        patched.setattr(cache_of(app).validator, "snapshot_for_loop", slow)
         for _ in range(3):
             assert in_loop(path, request) is None
     assert looks == [1]
-    time.sleep(fast_path.REST_SECONDS)
+    monkeypatch.setattr(fast_path, "REST_SECONDS", 0.0)
+    path._reads._rests_until = 0.0  # type: ignore[union-attr]
     assert in_loop(path, request) is not None
 
 
@@ -182,7 +183,7 @@ def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_snapshot
 ) -> None:
     request, validator_of_app = parsed(f"/api/projects/{world.project()}"), app.extensions["snapshot_validator"]
     with app.app_context():
-        for n in range(MOST - 1):
+        for n in range(MAX_PREPARED - 1):
             Prepared(select(literal_column(str(n)))).all({})
     path = fast_path_of(app)
     for _ in range(2):
