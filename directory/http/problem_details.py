@@ -19,7 +19,8 @@ from directory.errors import (
     UnsupportedMediaType,
     WrongPassword,
 )
-from directory.http.rate_limits import address, retry_after
+from directory.http.client_address import client_address
+from directory.http.rate_limits import retry_after
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -135,7 +136,7 @@ def answer(error: DirectoryError) -> Response:
     """The response to a domain error."""
     kind = KINDS[error.code]
     if error.code in REFUSALS or isinstance(error, WrongPassword):
-        who = {"address": address(), "account_id": g.get("account_id")}
+        who = {"address": client_address(), "account_id": g.get("account_id")}
         log.info("refused", extra={"code": error.code, **who})
     body = {
         "type": f"/api/problems/{error.code}",

@@ -6,12 +6,10 @@ The `auth` tier is the exception: `counted` says how and why.
 
 import hmac
 import math
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, current_app, g, request
@@ -22,6 +20,7 @@ from limits.strategies import MovingWindowRateLimiter
 from directory.errors import DirectoryError, Invalid, RateLimited
 from directory.extensions import limiter
 from directory.http.authentication import viewer
+from directory.http.client_address import client_address
 from directory.http.converters import hookless
 from directory.http.rate_limit_storage import ProcessMemory
 
@@ -29,8 +28,6 @@ STRATEGY = "moving-window"  # the only one that holds over any window, not just 
 # Another strategy finds keys of another type under the same name, so the name says which it is.
 PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
-# As some proxies forward it: each connection has another port, and would count for itself.
-WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]*)?|([^:]+):[0-9]*")
 
 
 class Standing(NamedTuple):
@@ -62,23 +59,9 @@ def init_app(app: Flask) -> None:
     app.after_request(_headers)
 
 
-def address() -> str:
-    """The caller's address; of IPv6 its /64, which is what one customer is given."""
-    text = request.remote_addr or "unknown"
-    if with_port := WITH_PORT.fullmatch(text):
-        text = with_port[1] or with_port[2]
-    try:
-        parsed = ip_address(text)
-    except ValueError:
-        return text
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is None:
-        return str(ip_network((parsed, 64), strict=False))
-    return str(getattr(parsed, "ipv4_mapped", None) or parsed)
-
-
 def _caller() -> str:
     user = viewer()
-    return f"user:{user.id}" if user else f"address:{address()}"
+    return f"user:{user.id}" if user else f"address:{client_address()}"
 
 
 # Guesses at a password count three times: `auth` by address, `account` by the login as it was typed, and `password` by
@@ -86,9 +69,9 @@ def _caller() -> str:
 KEYS = {
     "voting": _caller,
     "submission": _caller,
-    "auth": address,
-    "account": lambda: f"{_masked(g.login)}@{address()}",
-    "password": lambda: f"{g.account_id or _masked(g.login)}@{address()}",
+    "auth": client_address,
+    "account": lambda: f"{_masked(g.login)}@{client_address()}",
+    "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
     "write": _caller,
     "admin": _caller,
     "read": _caller,

@@ -25,7 +25,8 @@ def spend(make_app):
         def ask(address, forwarded=None):
             headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
             place = {"REMOTE_ADDR": address}
-            return Api(app).post("/api/auth/register", {}, headers=headers, environ_overrides=place).status_code
+            login = {"login": "nobody", "password": "seven green glass doors"}
+            return Api(app).post("/api/auth/login", login, headers=headers, environ_overrides=place).status_code
 
         return ask
 
@@ -51,7 +52,7 @@ def spend(make_app):
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_an_address_is_one_caller_and_of_ipv6_its_64(spend, first, second, same):
     ask = spend()
-    assert (ask(first), ask(second)) == (422, 429 if same else 422)
+    assert (ask(first), ask(second)) == (401, 429 if same else 401)
 
 
 @pytest.mark.parametrize(
@@ -76,20 +77,21 @@ def test_an_address_is_one_caller_and_of_ipv6_its_64(spend, first, second, same)
 def test_a_forwarded_address_counts_by_the_hops_that_are_trusted_and_no_further(spend, hops, forwarded, same):
     ask = spend(TRUSTED_PROXIES=hops)
     first, second = (ask("10.9.9.9", value) for value in forwarded)
-    assert (first, second) == (422, 429 if same else 422)
+    assert (first, second) == (401, 429 if same else 401)
 
 
 @pytest.mark.parametrize("header", ["X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP", "X-Client-IP"])
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_no_other_header_moves_the_address(make_app, header):
     app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_AUTH="1 per hour", TRUSTED_PROXIES=1)
-    asked = [Api(app).post("/api/auth/register", {}, headers={header: f"for=6.6.6.{n}"}) for n in range(2)]
-    assert [answer.status_code for answer in asked] == [422, 429]
+    login = {"login": "nobody", "password": "seven green glass doors"}
+    asked = [Api(app).post("/api/auth/login", login, headers={header: f"for=6.6.6.{n}"}) for n in range(2)]
+    assert [answer.status_code for answer in asked] == [401, 429]
 
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_without_redis_each_application_counts_in_its_own_memory(spend):
-    assert [spend()("192.0.2.1") for _ in range(2)] == [422, 422]
+    assert [spend()("192.0.2.1") for _ in range(2)] == [401, 401]
     assert type(limiter.storage).__name__ == "ProcessMemory"
 
 
@@ -123,7 +125,7 @@ def redis():
 @pytest.mark.redis
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_with_redis_all_applications_count_together(spend, redis):
-    assert [spend(REDIS_URL=redis.url, WEB_CONCURRENCY=2)("192.0.2.1") for _ in range(2)] == [422, 429]
+    assert [spend(REDIS_URL=redis.url, WEB_CONCURRENCY=2)("192.0.2.1") for _ in range(2)] == [401, 429]
     assert isinstance(limiter.storage, Redis)
 
 
@@ -157,6 +159,6 @@ def test_of_many_requests_that_lose_redis_at_once_none_fails_and_the_limit_holds
 def test_redis_may_be_down_when_the_service_starts_and_go_between_a_count_and_its_headers(spend, redis, monkeypatch):
     redis.stop()
     ask = spend(REDIS_URL=redis.url)
-    assert (ask("192.0.2.1"), ask("192.0.2.1")) == (422, 429)
+    assert (ask("192.0.2.1"), ask("192.0.2.1")) == (401, 429)
     monkeypatch.setattr(type(limiter.limiter), "get_window_stats", lambda *_args: 1 / 0)
-    assert (ask("192.0.2.2"), ask("192.0.2.2")) == (422, 429)
+    assert (ask("192.0.2.2"), ask("192.0.2.2")) == (401, 429)
