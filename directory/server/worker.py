@@ -22,6 +22,7 @@ from directory.db import deadline
 from directory.http import hooks
 from directory.server.connection_balancing import Acceptor
 from directory.server.connections import Connection, Connections
+from directory.server.exchange import Exchange
 from directory.server.fast_path import Application, Asked, FastPath, Response
 from directory.server.request_buffer import RequestBuffer
 from directory.server.request_reader import recognise
@@ -30,37 +31,6 @@ from directory.server.tuning import BODY_SECONDS, HEAD_SECONDS
 from directory.server.vote_batching import Outcome, VoteBatcher
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-class Exchange:
-    """A request that is whole, and its answer: what gunicorn's `handle` takes for a connection and for its socket."""
-
-    initialized = data_ready = True
-    is_http2 = False
-
-    def __init__(self, connection: Connection, parser: Any) -> None:
-        self.client, self.server, self.parser, self.sock = connection.client, connection.server, parser, self
-        self.parts: list[bytes] = []
-
-    def init(self) -> None:
-        """Do nothing: there is a parser already."""
-
-    def send(self, data: bytes) -> int:
-        """Add to the answer."""
-        self.parts.append(data)
-        return len(data)
-
-    sendall = send
-
-    def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> None:
-        """Add a file's content to the answer."""
-        file.seek(offset)
-        self.send(file.read(count))
-
-    def ignore(self, *_: Any) -> None:
-        """Do nothing: the loop keeps and closes the connection itself, which gunicorn believes to do here."""
-
-    setblocking = settimeout = gettimeout = shutdown = recv = close = ignore
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
