@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fuzz bench chaos fmt lint-api lock trial audit servers clean
+.PHONY: help run test check check-worker fuzz bench chaos fmt lint-api lock trial audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -16,7 +16,7 @@ API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py
+FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py tests/server/test_differential.py
 SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
 PROGRESS = $(PYTHON) .ci/progress.py
@@ -50,8 +50,11 @@ check: .venv/.test .venv/.compiled ## Style, types, imports, known faults, and t
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
 
+check-worker: .venv/.test .venv/.compiled ## Compare our worker with gunicorn's own: what a version of gunicorn in directory/server/__init__.py must pass
+	@DIFFERENTIAL_EXAMPLES=2000 $(PYTEST) tests/server
+
 fuzz: .venv/.test .venv/.compiled ## Try 2,000 of what the tests try 100 of, for hours; with FUZZ_EXAMPLES=600 a role takes 4 minutes
-	@FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
+	@DIFFERENTIAL_EXAMPLES=20000 FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
 
 bench: .venv/.test .venv/.compiled ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'
 	@$(BIN)/python -m bench $(BENCH_ARGS)

@@ -19,6 +19,7 @@ from directory.api.schemas.accounts import (
     UserOutput,
 )
 from directory.db import deadline
+from directory.db.slots import given_back
 from directory.db.transactions import transaction
 from directory.errors import (
     AccountSuspended,
@@ -34,7 +35,6 @@ from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
 from directory.http.request_body import receive
 from directory.http.validation import Errors
-from directory.seats import aside
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.passwords import AT_ONCE
 
@@ -46,7 +46,7 @@ _door = BoundedSemaphore(DOOR)
 
 
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let few callers in at once, each with its body; the others wait in another thread, before they cost anything.
+    """Let few callers in at once, each with its body; the others wait without a slot, before they cost anything.
 
     The limit is looked at before the body is read. Raises RateLimited, and Unavailable where the wait takes all of a
     request's time.
@@ -67,7 +67,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _let_in() -> bool:
-    with aside():
+    with given_back():
         return _door.acquire(timeout=deadline.remaining(deadline.SECONDS))
 
 
