@@ -25,7 +25,7 @@ class Batcher(Protocol):
     def share(self, together: Callable[[list[Any]], None], item: Any) -> None:
         """Wait until `together` has been called once, with this item and those of the other requests."""
 
-    def run_aside(self, work: Callable[[], Any]) -> Any:
+    def run_in_thread(self, work: Callable[[], Any]) -> Any:
         """Run `work` in another thread, while the other requests go on. Raises what it raises."""
 
 
@@ -61,7 +61,7 @@ class Combined(Generic[Item, Result]):
             return mine.result  # type: ignore[no-any-return]
         if not (_is_undone(mine.error) or self._repeatable(item)):
             raise mine.error
-        return batch.run_aside(partial(self._by_itself, mine))  # type: ignore[no-any-return]
+        return batch.run_in_thread(partial(self._by_itself, mine))  # type: ignore[no-any-return]
 
     def _by_itself(self, piece: "_Piece") -> Result:
         """Do it alone, unless its time is over by now: nobody waits for the answer any more."""

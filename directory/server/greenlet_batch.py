@@ -32,7 +32,7 @@ class GreenletBatch:
     def __init__(self, pool: ThreadPool) -> None:
         self._pool, self._thread = pool, getcurrent()
         self._shared: defaultdict[Callable[[list[Any]], None], list[_Waiting]] = defaultdict(list)
-        self._aside = 0  # pieces that another thread works for
+        self._in_threads = 0  # pieces that another thread works for
         self._ended: SimpleQueue[Any] = SimpleQueue()
 
     def run(self, works: Iterable[Callable[[], None]]) -> Iterator[bool]:
@@ -45,7 +45,7 @@ class GreenletBatch:
             piece.gr_context = Context()
             piece.gr_context.run(group_commit.batcher.set, self)
             piece.switch()
-        while self._shared or self._aside:
+        while self._shared or self._in_threads:
             yield not self._shared
             if not self._shared:
                 self._next_ended().switch()
@@ -61,7 +61,7 @@ class GreenletBatch:
         self._shared[together].append(_Waiting(getcurrent(), item, copy_context()))
         self._leave()
 
-    def run_aside(self, work: Callable[[], Any]) -> Any:
+    def run_in_thread(self, work: Callable[[], Any]) -> Any:
         """Have another thread do what may take long, while the others go on. Raises what the work raises."""
         done: Future[Any] = Future()
         piece, context, ends = getcurrent(), copy_context(), deadline.expires_at()
@@ -74,7 +74,7 @@ class GreenletBatch:
                 done.set_exception(error)
             self._ended.put(piece)
 
-        self._aside += 1
+        self._in_threads += 1
         self._pool.submit(do)
         self._leave()
         return done.result()
@@ -82,7 +82,7 @@ class GreenletBatch:
     def _next_ended(self) -> Any:
         """A piece for which another thread has done the work. This thread leaves its slot to that one, for good."""
         self._pool.retire()
-        self._aside -= 1
+        self._in_threads -= 1
         return self._ended.get()
 
     def _leave(self) -> None:

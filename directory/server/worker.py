@@ -229,5 +229,5 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 @lru_cache(maxsize=4)
 def _greeting(second: int, keep: bool) -> bytes:
     """The headers that gunicorn begins with, in a second since the epoch."""
-    date, kept = formatdate(second, usegmt=True), "keep-alive" if keep else "close"
-    return f"\r\nServer: {SERVER}\r\nDate: {date}\r\nConnection: {kept}\r\n".encode("ascii")
+    date, connection = formatdate(second, usegmt=True), "keep-alive" if keep else "close"
+    return f"\r\nServer: {SERVER}\r\nDate: {date}\r\nConnection: {connection}\r\n".encode("ascii")

@@ -24,10 +24,10 @@ def share(together: Callable[[list[Any]], None], item: Any) -> None:
     batch.share(together, item)
 
 
-def run_aside(work: Callable[[], Any]) -> Any:
+def run_in_thread(work: Callable[[], Any]) -> Any:
     batch = group_commit.batcher.get()
     assert batch is not None
-    return batch.run_aside(work)
+    return batch.run_in_thread(work)
 
 
 class Log:
@@ -116,10 +116,10 @@ def test_work_aside_delays_none_of_the_others_and_keeps_its_context_and_deadline
     def slow() -> None:
         NAME.set("slow")
         with deadline.within(20):
-            seen.append(run_aside(lambda: (let.wait(WITHIN), NAME.get(), 15 < deadline.remaining(60) <= 20)))
+            seen.append(run_in_thread(lambda: (let.wait(WITHIN), NAME.get(), 15 < deadline.remaining(60) <= 20)))
 
     def quick() -> None:
-        seen.append(run_aside(lambda: "quick"))
+        seen.append(run_in_thread(lambda: "quick"))
         let.set()
 
     assert do(slow, quick, lambda: seen.append("neither")) == 3
@@ -132,7 +132,7 @@ def test_what_is_raised_aside_is_raised_where_it_was_asked_for(log: Log) -> None
 
     def work() -> None:
         with pytest.raises(KeyError, match="x"):
-            run_aside(fail)
+            run_in_thread(fail)
         log.lines.append("told")
 
     do(work, log.work("a"))
@@ -150,7 +150,7 @@ def test_a_thread_of_the_pool_leaves_its_slot_to_what_it_waits_for(log: Log) -> 
         busy[0] -= 1
 
     def piece() -> None:
-        do(*[lambda: run_aside(heavy)] * 5, pool=pool)
+        do(*[lambda: run_in_thread(heavy)] * 5, pool=pool)
         log.lines.append("done")
 
     before = threading.active_count()

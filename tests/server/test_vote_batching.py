@@ -180,7 +180,7 @@ def test_if_the_thread_fails_all_that_are_left_are_told(
         if request is not votes[0]:
             batch = group_commit.batcher.get()
             assert batch is not None
-            batch.run_aside(lambda: None)
+            batch.run_in_thread(lambda: None)
         return respond(request, known)
 
     def fail(_self: object) -> None:
