@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check lint-api fuzz bench chaos fmt lock trial audit servers clean
+.PHONY: help run test check check-worker fuzz bench chaos fmt lint-api lock trial audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -12,11 +12,11 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 FUZZ_EXAMPLES ?= 2000
+API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
-FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py
+FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py tests/server/test_differential.py
 SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
 PROGRESS = $(PYTHON) .ci/progress.py
@@ -50,12 +50,11 @@ check: .venv/.test .venv/.compiled ## Style, types, imports, known faults, and t
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
 
-lint-api: .venv/.npm ## Lint docs/openapi.json by spectral and redocly (needs npm); a warning fails
-	@.venv/npm/node_modules/.bin/spectral lint docs/openapi.json --ruleset .ci/spectral.yaml --fail-severity=warn
-	@.venv/npm/node_modules/.bin/redocly lint docs/openapi.json --extends=recommended-strict
+check-worker: .venv/.test .venv/.compiled ## Compare our worker with gunicorn's own: what a version of gunicorn in directory/server/__init__.py must pass
+	@DIFFERENTIAL_EXAMPLES=2000 $(PYTEST) tests/server
 
 fuzz: .venv/.test .venv/.compiled ## Try 2,000 of what the tests try 100 of, for hours; with FUZZ_EXAMPLES=600 a role takes 4 minutes
-	@FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
+	@DIFFERENTIAL_EXAMPLES=20000 FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
 
 bench: .venv/.test .venv/.compiled ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'
 	@$(BIN)/python -m bench $(BENCH_ARGS)
@@ -66,6 +65,14 @@ chaos: .venv/.test .venv/.compiled ## Kill, freeze and cut off what the service 
 fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
+
+lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs node; installs both into .venv/node)
+	@npm install --prefix .venv/node --silent --no-audit --no-fund --ignore-scripts $(API_LINTERS)
+	@echo 'extends: ["spectral:oas"]' >.venv/node/spectral.yaml
+	@.venv/node/node_modules/.bin/spectral lint docs/openapi.json -r .venv/node/spectral.yaml --fail-severity=warn
+	@REDOCLY_TELEMETRY=off .venv/node/node_modules/.bin/redocly lint docs/openapi.json --extends recommended --format json \
+	  2>/dev/null >.venv/node/redocly.json || true; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
+	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
 
 servers: ## Install what some tests need and no wheel carries: nginx and Chromium, by apt-get, as root
 	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
@@ -103,10 +110,6 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 .venv/.test: $(BIN)/python requirements.txt tests/requirements.txt constraints.txt
 	@$(PROGRESS) "Installing what runs and what tests" $(INSTALL) tests/requirements.txt
 	@touch $@ .venv/.run
-
-.venv/.npm: Makefile | $(BIN)/python
-	@npm install --silent --no-audit --no-fund --prefix .venv/npm $(API_LINTERS)
-	@touch $@
 
 # Missing also where it points at a Python that is gone; such a .venv, and half of a new one, is of no use.
 $(BIN)/python:

@@ -44,6 +44,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "HOST": _read(env, "HOST", "127.0.0.1", values.host),
         "PORT": _whole(env, "PORT", 8000, 1, 65535),
         "THREADS": _whole(env, "THREADS", 8, 1, 256),
+        "SERVER_WORKER": _choice(env, "SERVER_WORKER", "loop", {"loop", "gthread"}),
         "WEB_CONCURRENCY": _whole(env, "WEB_CONCURRENCY", 2 if redis_url else 1, 1, 64),
         "RATELIMIT_ENABLED": _flag(env, "RATELIMIT_ENABLED", True),
         "CORS_ORIGINS": _read(env, "CORS_ORIGINS", "", values.origins),

@@ -10,10 +10,10 @@ from contextlib import suppress
 from ctypes import CDLL
 from threading import Thread
 
+import gunicorn
 from gunicorn.glogging import Logger
 
 from config import load
-from directory import balance
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
 from directory.http import readiness
@@ -22,13 +22,15 @@ from directory.logs import formatter, is_text
 from directory.runtime import bootstrap, metrics_dir
 from directory.runtime.announcement import addresses
 from directory.runtime.supervisor import Supervisor
+from directory.server import connection_balancing, is_tested
+from directory.server import worker_class as worker_class_for
 
 settings = load()  # a value that makes no sense ends the start here, with one line
 
 wsgi_app = "wsgi:app"
 host = settings["HOST"]
 bind = f"[{host}]:{settings['PORT']}" if ":" in host else f"{host}:{settings['PORT']}"
-worker_class = "directory.worker.Worker"
+worker_class = worker_class_for(settings["SERVER_WORKER"])
 workers = settings["WEB_CONCURRENCY"]
 threads = settings["THREADS"]
 preload_app = True
@@ -81,6 +83,8 @@ DELIVERER = (*bootstrap.FLASK, "webhooks", "work", "--until-eof")
 
 def on_starting(server):
     """Prepare the database. A reload reads this file anew, so what outlives it is an attribute of the server."""
+    if settings["SERVER_WORKER"] == "loop" and not is_tested():
+        server.log.warning("gunicorn %s is not tested with our worker: its own gthread serves", gunicorn.__version__)
     server.welcome = bootstrap.prepare(server.app.wsgi()) if settings["PREPARE_DATABASE"] else ""
     if is_text(settings["LOG_FORMAT"]):
         server.welcome += addresses(settings)
@@ -126,7 +130,7 @@ def worker_exit(server, worker):
 
 def child_exit(server, worker):
     """Forget what a worker that is gone held, and what it had measured of itself."""
-    balance.forget(worker.age)
+    connection_balancing.forget(worker.age)
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 

@@ -7,7 +7,7 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, logs
-from directory.api import admin, auth, categories, pages, projects, system, wire
+from directory.api import admin, auth, categories, pages, projects, system
 from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
@@ -42,8 +42,6 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     converters.require_access(app)
     cli.init_app(app)
     middleware.init_app(app)
-    with app.app_context():
-        wire.init_app(app)
     app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]

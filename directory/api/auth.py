@@ -19,6 +19,7 @@ from directory.api.schemas.accounts import (
     UserOutput,
 )
 from directory.db import deadline
+from directory.db.slots import given_back
 from directory.db.transactions import transaction
 from directory.errors import (
     AccountSuspended,
@@ -33,7 +34,6 @@ from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
 from directory.http.validation import Errors
-from directory.seats import aside
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.passwords import AT_ONCE
 
@@ -45,7 +45,7 @@ _door = BoundedSemaphore(DOOR)
 
 
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let few callers at once into a view that hashes a password; the others wait in another thread.
+    """Let few callers at once into a view that hashes a password; the others wait without a slot.
 
     It stands within `operation`, which counts the request first: a caller over the limit waits for none of this.
     Raises Unavailable where the wait takes all of a request's time.
@@ -65,7 +65,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
 def _let_in() -> bool:
     accounts.release()  # the caller's session may have been looked up; its connection goes to others during the wait
-    with aside():
+    with given_back():
         return _door.acquire(timeout=deadline.remaining(deadline.SECONDS))
 
 

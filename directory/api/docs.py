@@ -53,7 +53,7 @@ def asset(version: str, name: str) -> Response:
     if name not in ASSETS or version != current_version():
         raise NotFound
     headers = {"Cache-Control": FOREVER}
-    return Response(_file(name).read_bytes(), mimetype=ASSETS[name], headers=headers)
+    return Response(_content(name), mimetype=ASSETS[name], headers=headers)
 
 
 def page(template: str, policy: str, **facts: object) -> Response:
@@ -71,6 +71,12 @@ def _file(name: str) -> Path:
     import flask_swagger_ui
 
     return Path(flask_swagger_ui.__file__).parent / "dist" / name
+
+
+@cache
+def _content(name: str) -> bytes:
+    """A file's bytes, held once: an answer that a slow client does not take refers to them."""
+    return _file(name).read_bytes()
 
 
 @cache

@@ -125,7 +125,7 @@ def delete(project_id: int) -> Any:
 
 @bp.post("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, raises=(NotVotable,))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable,))
 def toggle_vote(project_id: int) -> Any:
     """Toggle the caller's vote.
 
@@ -136,7 +136,7 @@ def toggle_vote(project_id: int) -> Any:
 
 @bp.put("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, raises=(NotVotable,))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable,))
 def cast_vote(project_id: int) -> Any:
     """Set the caller's vote; safe to retry."""
     return voting.cast(project_id, by=caller())
@@ -144,7 +144,7 @@ def cast_vote(project_id: int) -> Any:
 
 @bp.delete("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, raises=(NotVotable,))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable,))
 def withdraw_vote(project_id: int) -> Any:
     """Clear the caller's vote; safe to retry."""
     return voting.withdraw(project_id, by=caller())

@@ -19,7 +19,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 @bp.get("/healthz")
 @public
-@operation(answer=Health(), tier=None)
+@operation(answer=Health(), tier=None, constant=True)
 def healthz() -> Any:
     """Say that the process answers.
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from directory.db.statements import deallocate_all
 
 TIMEOUT = 1.0  # seconds for a read; where the database takes longer, the application answers
-LOOP_TIMEOUT = 0.2  # seconds for a read by the event loop, which holds up all connections
+LOOP_TIMEOUT = 0.05  # seconds for a read by the event loop, which holds up all connections
 
 
 class VoteChange(NamedTuple):

@@ -29,7 +29,7 @@ PURGED_AT_ONCE = 500
 Done = tuple[Claim, Outcome]
 
 
-class Lane(threading.Thread):
+class DeliveryThread(threading.Thread):
     """Delivers to one endpoint, one exchange at a time, until told to stop."""
 
     def __init__(self, app: Flask, endpoint: Endpoint, policy: Policy, stopping: threading.Event) -> None:
@@ -103,18 +103,18 @@ class Deliverer:
 
     def __init__(self, app: Flask, endpoints: Sequence[Endpoint], policy: Policy, lanes: int = 1) -> None:
         self._app, self._policy, self._stopping = app, policy, threading.Event()
-        self._lanes = [Lane(app, one, policy, self._stopping) for one in endpoints for _ in range(lanes)]
+        self._threads = [DeliveryThread(app, one, policy, self._stopping) for one in endpoints for _ in range(lanes)]
 
     def start(self) -> None:
         """Begin to deliver, in threads."""
-        for lane in self._lanes:
-            lane.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Take nothing more, and return when the exchanges in hand are over and written down."""
         self._stopping.set()
-        for lane in self._lanes:
-            lane.join()
+        for thread in self._threads:
+            thread.join()
 
     def tidy(self) -> bool:
         """Delete a portion of what has been kept for long enough. Whether there may be more."""

@@ -3,13 +3,13 @@
 import logging
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory import greenlets
 from directory.db import deadline
 from directory.db.errors import state_of
 from directory.errors import Unavailable
@@ -17,6 +17,20 @@ from directory.errors import Unavailable
 log = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Batcher(Protocol):
+    """What serves several requests in one thread: the server's batch of votes."""
+
+    def share(self, together: Callable[[list[Any]], None], item: Any) -> None:
+        """Wait until `together` has been called once, with this item and those of the other requests."""
+
+    def run_in_thread(self, work: Callable[[], Any]) -> Any:
+        """Run `work` in another thread, while the other requests go on. Raises what it raises."""
+
+
+# Set by a server for the requests that it serves in one thread; without it each item is done alone.
+batcher: ContextVar[Batcher | None] = ContextVar("directory.batcher", default=None)
 
 
 class Combined(Generic[Item, Result]):
@@ -38,15 +52,16 @@ class Combined(Generic[Item, Result]):
 
     def __call__(self, item: Item) -> Result:
         """The result for an item. Raises what the work does, and Unavailable where it does not end in time."""
-        if not greenlets.is_here():
+        batch = batcher.get()
+        if batch is None:
             return self._alone(item)
         mine = _Piece(item)
-        greenlets.share(self._settle, mine)
+        batch.share(self._settle, mine)
         if mine.error is None:
             return mine.result  # type: ignore[no-any-return]
         if not (_is_undone(mine.error) or self._repeatable(item)):
             raise mine.error
-        return greenlets.aside(partial(self._by_itself, mine))
+        return batch.run_in_thread(partial(self._by_itself, mine))  # type: ignore[no-any-return]
 
     def _by_itself(self, piece: "_Piece") -> Result:
         """Do it alone, unless its time is over by now: nobody waits for the answer any more."""

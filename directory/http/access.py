@@ -26,7 +26,7 @@ def public(view: View) -> View:
 
 def login_required(view: View) -> View:
     """Signed-in callers may. Raises Unauthenticated."""
-    return _guarded(view, "member", lambda **_path: caller())
+    return _restricted(view, "member", lambda **_path: caller())
 
 
 def owner_required(view: View) -> View:
@@ -41,12 +41,12 @@ def owner_required(view: View) -> View:
         rate_limits.spend(view.operation.tier)  # type: ignore[attr-defined]
         catalog.editable(project_id, by=by)
 
-    return _guarded(view, "owner", check)
+    return _restricted(view, "owner", check)
 
 
 def admin_required(view: View) -> View:
     """Administrators may. Raises Unauthenticated, AdminRequired."""
-    return _guarded(view, "admin", lambda **_path: require_admin())
+    return _restricted(view, "admin", lambda **_path: require_admin())
 
 
 def require_admin() -> None:
@@ -61,11 +61,11 @@ def close_admin() -> None:
         require_admin()
 
 
-def _guarded(view: View, access: str, check: Callable[..., object]) -> View:
+def _restricted(view: View, access: str, check: Callable[..., object]) -> View:
     @wraps(view)
-    def guarded(**path: Any) -> Any:
+    def restricted(**path: Any) -> Any:
         check(**path)
         return view(**path)
 
-    guarded.access = access  # type: ignore[attr-defined]
-    return guarded
+    restricted.access = access  # type: ignore[attr-defined]
+    return restricted

@@ -36,7 +36,9 @@ class Operation:
     of the data and the query, and returns what a public answer depends on; without it, or where it returns None, the
     answer depends on all that is in the database. `read_many` is a function of ids, for a route whose path ends with
     one: by one short statement it returns for each id what the view would return to an anonymous caller, and None where
-    the view would raise. `check` returns what the rules refuse of a body beside its schema.
+    the view would raise. `check` returns what the rules refuse of a body beside its schema. A server may answer several
+    requests for a `batched` route in one thread, so that their rules commit together, and one for a `constant` route,
+    whose answer never changes, without a thread.
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `personal`, whether a
@@ -55,6 +57,8 @@ class Operation:
     transactional: bool = True
     cache_tags: Callable[[Any, dict[str, Any]], CacheTags | None] | None = None
     read_many: Callable[[list[int]], list[Any]] | None = None
+    batched: bool = False
+    constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
     optional_headers: tuple[str, ...] = ()

@@ -75,8 +75,8 @@ def links(paging: dict[str, Any]) -> str:
 
 
 def _reference(target: dict[str, Any]) -> str:
-    kept = {name: value for name, value in g.parameters.items() if name not in {"page", "cursor"}}
-    return f"{g.path}?{urlencode({**kept, **target})}"
+    filters = {name: value for name, value in g.parameters.items() if name not in {"page", "cursor"}}
+    return f"{g.path}?{urlencode({**filters, **target})}"
 
 
 def _signature(payload: bytes) -> bytes:

@@ -9,7 +9,7 @@ from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import AuditEntry, Project, User
 from directory.services.accounts.identity import Caller
-from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch, plain
+from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
 
 ACTIONS = (
     "project.submitted",
@@ -74,7 +74,7 @@ def _viewed(found: Slice) -> Slice:
 
 
 def _view(row: Any) -> dict[str, Any]:
-    entry = plain(row)
+    entry = as_dict(row)
     username = entry.pop("actor_username")
     actor_id = entry.pop("actor_id")
     entry["actor"] = {"id": actor_id, "username": username} if actor_id else None

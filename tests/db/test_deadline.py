@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,14 +14,11 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.cache import validator as validator_module
-from directory.cache.key import CacheableRequest
 from directory.db import circuit_breaker, connection, deadline
 from directory.db.circuit_breaker import CircuitBreaker
 from directory.extensions import db
-from directory.plain import Bare
 from tests.conftest import Database, build
-from tests.support.caching import close_validator, validator_of
+from tests.support.caching import close_validator
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.waiting import until
@@ -176,30 +173,6 @@ def other_writer(database: Database) -> Iterator[None]:
 
 
 @pytest.mark.response_cache
-@on_postgresql
-@pytest.mark.parametrize(("mode", "pause"), [("mute", 0.0), ("trickle", 0.001), ("delay", 0.15)])
-def test_the_event_loop_waits_for_a_short_time_only(
-    behind: Flask, world: World, proxy: ChaosProxy, mode: str, pause: float
-) -> None:
-    """Also for a server that sends byte by byte, and for several statements in a row."""
-    wire, validator = behind.extensions["wire"], validator_of(behind)
-    projects = [world.project(description="x" * 4000) for _ in range(5)]
-    assert validator.snapshot() is not None
-    asked = [(CacheableRequest("http", f"/api/projects/{n}", "", "id", None), time.perf_counter()) for n in projects]
-    others = [Bare({"HTTP_AUTHORIZATION": "Bearer x"}), Bare({"HTTP_COOKIE": f"{behind.config['COOKIE_NAME']}=x"})]
-    looks: list[Callable[[], Any]] = [lambda: wire.at_once(asked), lambda: wire.look_ahead(others)]
-    for look in looks:
-        proxy.set("pass")
-        assert validator.snapshot() is not None
-        validator._paused_until = 0.0
-        proxy.set(mode, pause)
-        began = time.monotonic()
-        look()
-        assert time.monotonic() - began < validator_module.TIMEOUT
-    assert not validator.is_connected
-    proxy.set("pass")
-
-
 @on_postgresql
 def test_the_deadline_holds_for_an_answer_that_comes_byte_by_byte(
     behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch

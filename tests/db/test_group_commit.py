@@ -16,8 +16,8 @@ from directory.db import deadline
 from directory.db.group_commit import Combined
 from directory.errors import Unavailable
 from directory.extensions import db
-from directory.seats import Seats
-from tests.greenlets import gather
+from directory.server.thread_pool import ThreadPool
+from tests.support.greenlets import gather
 from tests.support.waiting import until
 
 WITHIN = 30.0
@@ -47,8 +47,8 @@ class Work:
         self.fails(items)
         return [2 * item for item in items]
 
-    def told(self, *items: int, seconds: list[float] | None = None) -> list[Any]:
-        return gather(self.app, *[partial(self.combined, item) for item in items], seconds=seconds)
+    def told(self, *items: int, seconds: list[float] | None = None, pool: ThreadPool | None = None) -> list[Any]:
+        return gather(self.app, *[partial(self.combined, item) for item in items], seconds=seconds, pool=pool)
 
 
 @pytest.fixture
@@ -174,8 +174,8 @@ def test_who_gets_a_seat_when_his_time_is_over_does_not_begin(work: Work) -> Non
 
     work.fails = fails
     work.hinders = lambda _item: time.sleep(0.3)
-    seats, told = Seats(1), []
-    seats.put(lambda: told.append(work.told(1, 2, 3, seconds=[0.2, 0.2, 60])))
+    pool, told = ThreadPool(1), []
+    pool.submit(lambda: told.append(work.told(1, 2, 3, seconds=[0.2, 0.2, 60], pool=pool)))
     until(lambda: bool(told))
     assert told[0][0] == 2
     assert isinstance(told[0][1], Unavailable)

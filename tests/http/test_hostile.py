@@ -3,16 +3,16 @@
 import io
 import json
 import logging
-import time
 from itertools import product
 
 import pytest
 from marshmallow import fields
 from werkzeug.urls import iri_to_uri
 
-from directory.cache.key import CacheableRequest
+from directory.http import hooks
+from directory.server.request_reader import recognise
 from tests.http.test_request_body import chunked
-from tests.support.caching import validator_of
+from tests.support import reading
 from tests.support.factories import Api
 from tests.support.routes import Targets, operation, routes, unsafe
 
@@ -183,31 +183,31 @@ class Nobody:
     """An anonymous caller whose requests are read by the server itself and answered before the application."""
 
     def __init__(self, app):
-        self.app, self.wire, self.answered = app, app.extensions["wire"], 0
-        validator_of(app).snapshot()
+        self.app, self.fast, self.answered = app, reading.fast_path(app), 0
 
     def failed(self, caplog):
         """What went wrong with a look for many, which is no answer to any of them, but said."""
-        return [record.reason for record in caplog.records if record.name == "directory.api.wire"]
+        return [record.reason for record in caplog.records if record.name == "directory.server.fast_path"]
+
+    def _recognise(self, path):
+        return recognise(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), 0, hooks.request_id)
 
     def complaints(self, path):
         """What is wrong with the answers: made at once, made in a thread or by the application, and given again."""
-        self.wire.asked(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())  # as no client should send it
+        self._recognise(path)  # as no client should send it
         for _ in range(2):
-            plain = self.wire.asked(f"GET {iri_to_uri(path)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            if isinstance(plain, CacheableRequest):
-                [sent] = self.wire.at_once([(plain, time.perf_counter())])
-                sent = sent or self.wire.found(plain, time.perf_counter())
+            request = self._recognise(iri_to_uri(path))
+            if request is not None and self.fast.may_answer(request):
+                sent = reading.in_loop(self.fast, request)
                 self.answered += sent is not None
                 if sent is not None and sent.status[:3] not in (b"200", b"304"):
                     yield f"GET {path[:200]}: {sent.status}"
             yield complaint(Api(self.app).get(path))
 
 
-@pytest.mark.response_cache
 def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_application_either(app, targets, caplog):
     nobody, wrong = Nobody(app), []
-    with caplog.at_level(logging.INFO, "directory.api.wire"):
+    with caplog.at_level(logging.INFO, "directory.server.fast_path"):
         for route in routes(app):
             if route.method == "GET":
                 path, _project = targets.path(route.rule)
@@ -218,10 +218,9 @@ def test_hostile_query_strings_of_nobody_are_never_a_fault_of_ours_before_the_ap
     assert nobody.answered > 0
 
 
-@pytest.mark.response_cache
 def test_an_impossible_id_is_404_to_nobody_before_the_application_too(app, targets, caplog):
     nobody, wrong = Nobody(app), []
-    with caplog.at_level(logging.INFO, "directory.api.wire"):
+    with caplog.at_level(logging.INFO, "directory.server.fast_path"):
         for route in routes(app):
             if route.method == "GET" and "<id:" in route.rule:
                 start, end = route.rule.partition("<")[0], route.rule.partition(">")[2]

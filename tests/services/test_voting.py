@@ -28,8 +28,8 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
 from directory.services.voting import Ballot
 from tests.conftest import Database
-from tests.greenlets import gather
 from tests.support.factories import World
+from tests.support.greenlets import gather
 from tests.support.waiting import until
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)

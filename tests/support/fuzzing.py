@@ -19,7 +19,7 @@ from schemathesis.transport.wsgi import WSGITransport
 from sqlalchemy import delete
 
 from directory.api import docs
-from directory.api.openapi import examples
+from directory.api.openapi import prose
 from directory.api.openapi.operations import Route, routes
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -30,16 +30,7 @@ from directory.services.accounts.passwords import check_password_rules
 from tests.support import effort
 from tests.support.factories import PASSWORD, World
 
-CATEGORY = examples.VALUES["category"]
-# Values that every member and parameter of these names takes.
-GOOD = {
-    **examples.VALUES,
-    "name": "Web frameworks",
-    "owner": "ada",
-    "q": "web framework",
-    "slug": CATEGORY,
-    "tag": "python",
-}
+CATEGORY = prose.EXAMPLES["category"]
 SEND = WSGITransport.send
 KNOWN_IDS = 12  # what the generator names beyond them is brought down to them: most of it would be 404 otherwise
 DEPTH = 10_000
@@ -160,7 +151,7 @@ class Fuzzer:
             "slug": f"{CATEGORY}-{number}",
         }
         if isinstance(body, dict):
-            body.update({name: value for name, value in unique.items() if body.get(name) == GOOD[name]})
+            body.update({name: value for name, value in unique.items() if body.get(name) == prose.EXAMPLES[name]})
 
     def _forget_tokens(self) -> None:
         """A user holds a hundred tokens at most."""
@@ -192,7 +183,7 @@ def _mend_query(case: Any, operation: Route) -> None:
     if page * limit > DEPTH:
         query["page"] = 1
     errors = operation.operation.query.validate({name: str(value) for name, value in query.items()})
-    query.update({name: GOOD[name] for name in errors if _beyond_schema(errors[name])})
+    query.update({name: prose.EXAMPLES[name] for name in errors if _beyond_schema(errors[name])})
 
 
 def _mend_body(case: Any, operation: Route) -> None:
@@ -200,15 +191,15 @@ def _mend_body(case: Any, operation: Route) -> None:
     if not isinstance(body, dict) or not schema.fields:
         return
     errors = schema.validate(body)
-    body.update({name: GOOD[name] for name in errors if _beyond_schema(errors[name])})
+    body.update({name: prose.EXAMPLES[name] for name in errors if _beyond_schema(errors[name])})
     if "category" in body:
         body["category"] = CATEGORY
     if "current_password" in body:
         body["current_password"] = body["password"] = PASSWORD
     if operation.id == "authRegister" and check_password_rules(body["password"], username=body["username"]):
-        body["password"] = GOOD["password"]
+        body["password"] = prose.EXAMPLES["password"]
     if body.get("expires_at") is not None:
-        body["expires_at"] = GOOD["expires_at"]
+        body["expires_at"] = prose.EXAMPLES["expires_at"]
 
 
 def spoil_body(body: Any, operation: Route) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import insert, select
 
-from directory.cli.deliverer import Lane
+from directory.cli.deliverer import DeliveryThread
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, DeliveryAttempt, now
@@ -94,12 +94,12 @@ def quick(**changes: Any) -> Policy:
     return replace(Policy(poll=0.05), **changes)
 
 
-def lane(app: Flask, to: Endpoint, policy: Policy) -> Lane:
+def lane(app: Flask, to: Endpoint, policy: Policy) -> DeliveryThread:
     """A lane to be driven by hand."""
-    return Lane(app, to, policy, threading.Event())
+    return DeliveryThread(app, to, policy, threading.Event())
 
 
-def drain(lane: Lane) -> int:
+def drain(lane: DeliveryThread) -> int:
     """Let a lane, in this thread, send all that is due; how many it sent."""
     sent, done = 0, lane.turn()
     while done is not None:

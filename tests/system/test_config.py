@@ -51,6 +51,7 @@ def test_everything_has_a_default_that_works(instance):
         "HOST": "127.0.0.1",
         "PORT": 8000,
         "THREADS": 8,
+        "SERVER_WORKER": "loop",
         "WEB_CONCURRENCY": 1,
         "RATELIMIT_ENABLED": True,
         "RATELIMIT_VOTING": "30 per minute; 300 per hour",
@@ -165,6 +166,7 @@ NONSENSE = [
     *(("WEBHOOK_WORKER", value) for value in ("never", "3")),
     *(("THREADS", value) for value in ("0", "-1", "257", "1.5", "８", "x", "1 2", "9" * 5000)),
     *(("WEB_CONCURRENCY", value) for value in ("0", "65", "two", "2")),
+    *(("SERVER_WORKER", value) for value in ("sync", "true", "Loop")),
     *(("RATELIMIT_ENABLED", value) for value in ("maybe", "2", "tru")),
     *(
         (name, v)

@@ -6,10 +6,9 @@ import orjson
 from apispec import APISpec
 from flask import Flask, current_app
 
-from directory.api.openapi import answers, prose
+from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
-from directory.api.openapi.webhooks import webhooks
 from directory.http.problem_details import MEDIA_TYPE
 
 VERSION = "0.1.0"
@@ -32,12 +31,12 @@ def printed(app: Flask) -> str:
 def document(app: Flask) -> dict[str, Any]:
     """The document of an application's routes."""
     found = routes(app)
-    plugin = Plugin(taken={type(route.operation.body) for route in found})
+    taken = {type(route.operation.body) for route in found}
     spec = APISpec(
         title="Project Directory API",
         version=VERSION,
         openapi_version="3.1.0",
-        plugins=[plugin],
+        plugins=[Plugin(taken=taken)],
         info={
             "description": prose.INTRODUCTION,
             "contact": {"name": "The operator of this directory"},
@@ -49,8 +48,9 @@ def document(app: Flask) -> dict[str, Any]:
     _shared(spec)
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})
-    sent = webhooks(plugin.reference)  # first: it adds to the components
-    return {**spec.to_dict(), "webhooks": sent}
+    made: dict[str, Any] = spec.to_dict()
+    webhooks.add(made)
+    return made
 
 
 def _shared(spec: APISpec) -> None:
@@ -68,7 +68,7 @@ def _operation(route: Route, spec: APISpec) -> dict[str, Any]:
         "operationId": route.id,
         "tags": [route.tag],
         "summary": route.summary,
-        "description": route.description or f"{route.summary}.",
+        "description": route.description,
         "parameters": route.parameters(),
         "responses": {**answers.successes(route), **_refusals(route, spec)},
         "security": route.security(),

@@ -4,7 +4,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from directory.api.openapi import examples
-from directory.errors import DirectoryError, RateLimited
+from directory.errors import ERRORS_MAX, DirectoryError, RateLimited
 from directory.http.problem_details import KINDS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ PROBLEM: dict[str, Any] = {
             "body or by the name of a query parameter.",
             "type": "array",
             "minItems": 1,
-            "maxItems": 100,
+            "maxItems": ERRORS_MAX,
             "items": {
                 "type": "object",
                 "required": ["detail"],
@@ -84,7 +84,7 @@ PROBLEM: dict[str, Any] = {
         "errors_truncated": {
             "type": "boolean",
             "const": True,
-            "description": "There are more errors than the hundred of `errors`, which are the first by place.",
+            "description": "There are more errors than those of `errors`, which are the first by place.",
         },
         "existing": {
             "description": "With `duplicate`, of a project's URL: the project of the same owner that has it.",
@@ -124,19 +124,25 @@ def successes(route: "Route") -> dict[str, Any]:
     headers |= {name: {**HEADERS[name], "required": False} for name in operation.optional_headers}
     answer = {"description": said or f"{route.summary}.", "headers": headers}
     if operation.status != 204:
-        answer["content"] = {media_type: _content(route, media_type) for media_type in operation.media_types}
+        schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
+        answer["content"] = {
+            media_type: {"schema": schema, **_told(route.id, media_type)} for media_type in operation.media_types
+        }
     found = {str(operation.status): answer}
     if operation.etag and route.method == "get":
         found["304"] = {"description": "Unchanged since the ETag given.", "headers": {name: name for name in names}}
     return found
 
 
-def _content(route: "Route", media_type: str) -> dict[str, Any]:
-    """The schema and the example of an answer."""
-    if media_type != "application/json":
-        return {"schema": TEXT, "example": examples.TEXTS[media_type]}
-    schema: Any = route.operation.answer or {"type": "object"}
-    return {"schema": schema, "example": examples.answer(route.operation.answer, route.id)}
+def _told(operation_id: str, media_type: str) -> dict[str, Any]:
+    """The example of an answer, by its operation where it is JSON, else by its media type; an image has none."""
+    found = examples.ANSWERS if media_type == "application/json" else examples.TEXTS
+    key = operation_id if media_type == "application/json" else media_type
+    return {"example": found[key]} if key in found else {}
+
+
+def _json(media_types: tuple[str, ...]) -> bool:
+    return media_types == ("application/json",)
 
 
 def by_status(codes: set[str]) -> dict[int, list[str]]:

@@ -1,218 +1,246 @@
-"""Examples of bodies and answers, made from the schemas and from the values of one story.
+"""The examples of the document: one small set of people and projects, told the same way by every operation.
 
-Ada submits Flask, the administrator Grace approves it, and members vote for it.
+Ada is a member and owns Flask (42) and Werkzeug Notes (43); Grace administrates; Linus is a member who votes.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
-from marshmallow import Schema, fields
-
-Values = dict[str, Any]
-LATER = {"created_at": "2026-11-20T10:00:00.123456Z", "updated_at": "2026-11-20T10:00:00.123456Z"}
-
-# By "Schema.member", then by the name of the member in any schema. A schema inherits the values of its base.
-VALUES: Values = {
-    "actor": {"id": 1, "username": "grace"},
-    "approval_rate": 0.82,
-    "approvals": 3,
-    "at": "2026-11-20T14:30:00.250000Z",
-    "AttemptOutput.error": None,
-    "AttemptOutput.response": "ok",
-    "AttemptOutput.status": 200,
-    "AuditOutput.action": "project.approved",
-    "AuditOutput.from": "pending",
-    "AuditOutput.id": 1207,
-    "AuditOutput.reason": None,
-    "AuditOutput.to": "live",
-    "AuditOutput.user_id": None,
-    "category": "web-frameworks",
-    "CategoryOutput.description": "Libraries that serve web sites and APIs.",
-    "CategoryOutput.name": "Web frameworks",
-    "CategoryOutput.slug": "web-frameworks",
-    "CategoryInput.description": "Libraries that serve web sites and APIs.",
-    "CategoryInput.name": "Web frameworks",
-    "CategoryInput.slug": "web-frameworks",
-    "CategoryRef.name": "Web frameworks",
-    "CategoryRef.slug": "web-frameworks",
-    "created_at": "2026-11-20T10:00:00.123456Z",
-    "current": True,
-    "current_password": "paper clip orchard seven",
-    "date": "2026-11-20",
-    "Day.submissions": 4,
-    "Day.upvotes": 61,
-    "Decision.code": "not_found",
-    "Decision.status": 200,
-    "decision": "approve",
-    "DecisionsInput.reason": None,
-    "delivered_at": "2026-11-20T14:30:00.912000Z",
-    "DeliveryOutput.id": 310,
-    "description": "Routing, templates and a development server, and little else.",
-    "email": "ada@example.org",
-    "endpoint": "hooks.example.org-3f2a9c01d7be",
-    "event": "project.approved",
-    "expires_at": "2036-01-01T00:00:00Z",
-    "fallback": False,
-    "generated_at": "2026-11-20T14:31:00.000000Z",
-    "has_upvoted": False,
-    "head": "b7d1c2e3f4a5",
-    "Health.status": "ok",
-    "id": 42,
-    "ids": [42],
-    "is_admin": False,
-    "last_seen_at": "2026-11-20T14:29:12.000000Z",
-    "last_submission_at": "2026-11-20T10:00:00.123456Z",
-    "last_used_at": "2026-11-20T14:00:00.000000Z",
-    "limit": 20,
-    "live": 7,
-    "live_projects": 7,
-    "login": "ada",
-    "logo_url": None,
-    "median_seconds_to_decision": 16200.0,
-    "MigrationsCheck.current": "b7d1c2e3f4a5",
-    "milliseconds": 118,
-    "next_attempt_at": None,
-    "next_cursor": None,
-    "ok": True,
-    "oldest_submitted_at": "2026-11-20T11:45:00.000000Z",
-    "oldest_undelivered_seconds": None,
-    "page": 1,
-    "pages": 1,
-    "password": "correct horse battery staple",
-    "pending": 2,
-    "prev_cursor": None,
-    "project_id": 42,
-    "ProjectCounts.total": 10,
-    "published_at": "2026-11-20T14:30:00.250000Z",
-    "queue_length": 2,
-    "queue_position": None,
-    "Readiness.status": "ready",
-    "reason": "The link is dead.",
-    "rejected": 1,
-    "rejection_reason": None,
-    "rejections": 1,
-    "repository_url": "https://github.com/pallets/flask",
-    "role": "member",
-    "SessionOutput.id": 512,
-    "signups": 9,
-    "slug": "flask",
-    "state": "delivered",
-    "submitted_at": "2026-11-20T10:00:00.123456Z",
-    "suspended": 1,
-    "tagline": "A lightweight web framework for Python",
-    "tags": ["python", "web"],
+ADA = {"id": 7, "username": "ada"}
+GRACE = {"id": 1, "username": "grace"}
+FRAMEWORKS = {"slug": "web-frameworks", "name": "Web frameworks"}
+CATEGORY = {**FRAMEWORKS, "description": "Routing, templates and all that answers requests.", "live_projects": 7}
+NEW_CATEGORY = {"slug": "data-tools", "name": "Data tools", "description": "Reading, cleaning and plotting data."}
+FLASK_INPUT = {
     "title": "Flask",
-    "TopCategory.name": "Web frameworks",
-    "TopCategory.slug": "web-frameworks",
-    "token": "pds_3q2-7wXb0N5kV1rTzYcE8uJmLhGfDsAaPoIi9eKtMn4",
-    "TokenInput.name": "deploy script",
-    "TokenOutput.id": 18,
-    "TokenOutput.name": "deploy script",
+    "tagline": "A lightweight web framework",
+    "description": "Routing, templates and a development server, and little else.",
+    "url": "https://flask.example",
+    "category": "web-frameworks",
+    "repository_url": "https://code.example/flask",
+    "logo_url": "https://flask.example/logo.svg",
+    "tags": ["python", "web"],
+}
+FLASK = {
+    **FLASK_INPUT,
+    "id": 42,
+    "slug": "flask",
+    "category": FRAMEWORKS,
+    "status": "live",
+    "upvotes": 128,
+    "has_upvoted": None,
+    "owner": ADA,
+    "created_at": "2026-11-20T10:00:00.123456Z",
+    "updated_at": "2026-11-20T10:00:00.123456Z",
+    "submitted_at": "2026-11-20T10:00:00.123456Z",
+    "published_at": "2026-11-20T14:30:00.000000Z",
+}
+PENDING = {
+    **FLASK,
+    "status": "pending",
+    "upvotes": 0,
+    "has_upvoted": False,
+    "published_at": None,
+    "rejection_reason": None,
+}
+UNPUBLISHED = {**PENDING, "upvotes": 128, "published_at": FLASK["published_at"], "queue_position": 4}
+APPROVED = {
+    **FLASK,
+    "upvotes": 0,
+    "has_upvoted": False,
+    "rejection_reason": None,
+    "queue_position": None,
+}
+REASON = "The link is dead."
+REJECTED = {**PENDING, "status": "rejected", "rejection_reason": REASON, "queue_position": None}
+NOTES = {
+    **PENDING,
+    "id": 43,
+    "slug": "werkzeug-notes",
+    "title": "Werkzeug Notes",
+    "tagline": "How requests reach a view",
+    "description": "",
+    "url": "https://notes.example/werkzeug",
+    "repository_url": None,
+    "logo_url": None,
+    "tags": ["python"],
+    "created_at": "2026-11-22T08:15:00.000000Z",
+    "updated_at": "2026-11-22T08:15:00.000000Z",
+    "submitted_at": "2026-11-22T08:15:00.000000Z",
+}
+USER = {
+    **ADA,
+    "email": "ada@example.org",
+    "role": "member",
+    "is_admin": False,
+    "status": "active",
+    "created_at": "2026-11-01T09:00:00.000000Z",
+}
+STATS = {
+    "projects": {"live": 1, "pending": 1, "rejected": 0, "total": 2},
+    "upvotes_given": 12,
+    "upvotes_received": 128,
+    "last_submission_at": NOTES["submitted_at"],
+}
+SESSION = {
+    "id": 31,
+    "created_at": "2026-11-20T09:58:00.000000Z",
+    "last_seen_at": "2026-11-23T11:02:00.000000Z",
+    "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    "current": True,
+}
+TOKEN = {
+    "id": 5,
+    "name": "Release script",
+    "created_at": "2026-11-20T10:05:00.000000Z",
+    "expires_at": "2036-01-01T00:00:00.000000Z",
+    "last_used_at": None,
+}
+PAGINATION = {
+    "page": 1,
+    "limit": 20,
     "total": 1,
     "total_capped": False,
-    "Totals.upvotes": 1284,
-    "updated_at": "2026-11-20T14:30:00.250000Z",
-    "upvoted": True,
-    "upvotes": 128,
-    "upvotes_given": 31,
-    "upvotes_received": 128,
-    "url": "https://flask.palletsprojects.com",
-    "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
-    "UserCounts.active": 96,
-    "UserCounts.suspended": 1,
-    "UserCounts.total": 97,
-    "UserOutput.id": 7,
-    "UserOutput.status": "active",
-    "UserChanges.status": "active",
-    "UserChanges.role": "admin",
-    "UserRef.id": 7,
-    "username": "ada",
-    "ProjectOutput.status": "live",
-    "webhook_id": "msg_5f1c9f0c2f6e4d6c8a55e0b1c9d27a43",
+    "pages": 1,
+    "next_cursor": None,
+    "prev_cursor": None,
 }
-
-_FRESH = {
-    "status": "pending", "upvotes": 0, "published_at": None, "queue_position": 3, **LATER,
-}  # fmt: skip
-_REJECTED = {"status": "rejected", "upvotes": 0, "published_at": None, "rejection_reason": "The link is dead."}
-# What differs from the story in the answer of an operation; `...` leaves a member out.
-ANSWERS: dict[str, Values] = {
-    "adminApprove": {"upvotes": 0},
-    "adminChangeCategory": {"name": "Web and API frameworks"},
-    "adminChangeUser": {"role": "admin", "is_admin": True},
-    "adminQueue": {"items.0": {**_FRESH, "queue_position": ...}},
-    "adminReject": _REJECTED,
-    "adminUnpublish": {"status": "pending", "queue_position": 3, "rejection_reason": "The link is dead."},
-    "adminRedeliver": {"state": "pending", "next_attempt_at": "2026-11-20T15:02:00.000000Z", "delivered_at": None},
-    "adminAddCategory": {"live_projects": 0},
-    "adminDecide": {"items.0": {"code": ...}},
-    "authIssueToken": {"last_used_at": None},
-    "projectsCreate": _FRESH,
-    "projectsIndex": {"items.0": {"has_upvoted": None, "rejection_reason": ...}},
-    "projectsShow": {"has_upvoted": None, "rejection_reason": ..., "queue_position": ...},
-    "projectsUpdate": {"tagline": "The Python micro framework for building web applications"},
-    "projectsWithdrawVote": {"upvoted": False, "upvotes": 127},
+CURSORS = {"limit": 20, "next_cursor": None, "prev_cursor": None}
+SUBMISSION = {
+    "id": 300,
+    "action": "project.submitted",
+    "at": FLASK["submitted_at"],
+    "actor": ADA,
+    "project_id": 42,
+    "user_id": None,
+    "from": None,
+    "to": "pending",
+    "reason": None,
 }
-BODIES: dict[str, Values] = {
-    "adminApprove": {"reason": "Well documented."},
-    "adminChangeCategory": {"slug": ..., "name": "Web and API frameworks", "description": ...},
-    "adminChangeUser": {"status": ...},
-    "projectsUpdate": {
-        "title": ..., "description": ..., "url": ..., "category": ..., "repository_url": ..., "logo_url": ...,
-        "tags": ..., "tagline": "The Python micro framework for building web applications",
+APPROVAL = {
+    **SUBMISSION,
+    "id": 301,
+    "action": "project.approved",
+    "at": FLASK["published_at"],
+    "actor": GRACE,
+    "from": "pending",
+    "to": "live",
+}
+LOG = {"items": [APPROVAL, SUBMISSION], "pagination": CURSORS}
+DELIVERY = {
+    "id": 91,
+    "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
+    "event": "project.approved",
+    "endpoint": "hooks.example-1f9d03c2ab47",
+    "project_id": 42,
+    "state": "delivered",
+    "attempts": [
+        {"at": "2026-11-20T14:30:01.000000Z", "status": 204, "error": None, "milliseconds": 38, "response": ""}
+    ],
+    "created_at": FLASK["published_at"],
+    "next_attempt_at": None,
+    "delivered_at": "2026-11-20T14:30:01.000000Z",
+}
+REDELIVERY = {
+    **DELIVERY,
+    "state": "pending",
+    "next_attempt_at": "2026-11-23T11:05:00.000000Z",
+    "delivered_at": None,
+}
+DASHBOARD = {
+    "generated_at": "2026-11-23T11:05:00.000000Z",
+    "totals": {
+        "projects": {"live": 7, "pending": 1, "rejected": 0, "total": 8},
+        "users": {"active": 3, "suspended": 0, "total": 3},
+        "upvotes": 128,
     },
-}  # fmt: skip
-TEXTS = {
-    "application/atom+xml": '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">…</feed>',
-    "text/html": '<!doctype html>\n<html lang="en">…</html>',
-    "text/plain": 'directory_http_requests_total{method="GET",route="/api/projects",status="200"} 128.0\n',
-    "text/css": "body.text { max-width: 44rem; }",
-    "text/javascript": '"use strict";',
-    "image/png": "PNG",
+    "review": {
+        "queue_length": 1,
+        "oldest_submitted_at": NOTES["submitted_at"],
+        "median_seconds_to_decision": 16199.9,
+        "approval_rate": 1.0,
+    },
+    "series": [
+        {"date": "2026-11-23", "submissions": 0, "approvals": 0, "rejections": 0, "upvotes": 3, "signups": 0},
+    ],
+    "top_projects": [{"id": 42, "slug": "flask", "title": "Flask", "upvotes": 128}],
+    "top_categories": [{**FRAMEWORKS, "live_projects": 7}],
 }
-DOCUMENT = {"openapi": "3.1.0", "info": {"title": "Project Directory API", "version": "0.1.0"}, "paths": {}}
-PATHS = {"slug": "web-frameworks", "code": "not_found", "name": "pages.css", "version": "0123456789abcdef"}
+CHECKS = {
+    "database": {"ok": True},
+    "migrations": {"ok": True, "current": "0012", "head": "0012"},
+    "redis": None,
+    "webhooks": {"oldest_undelivered_seconds": None},
+}
+PASSWORD = "correct horse battery staple"  # noqa: S105 an example, of no account
 
-
-def body(schema: Schema, operation: str) -> Values:
-    """The example of a body."""
-    return _changed(of(schema), BODIES.get(operation, {}))
-
-
-def answer(schema: Schema | None, operation: str) -> Any:
-    """The example of a JSON answer."""
-    return DOCUMENT if schema is None else _changed(of(schema), ANSWERS.get(operation, {}))
-
-
-def of(schema: Schema) -> Values:
-    """The example of a schema. Raises KeyError for a member that the story has no value for."""
-    return {field.data_key or name: _value(schema, name, field) for name, field in schema.fields.items()}
-
-
-def _value(schema: Schema, name: str, field: fields.Field[Any]) -> Any:
-    given = [VALUES[key] for key in _keys(schema, field.data_key or name) if key in VALUES]
-    inner = field.inner if isinstance(field, fields.List) else field
-    # "category" is a slug in a body and an object in an answer.
-    if isinstance(inner, fields.Nested) and not (given and isinstance(given[0], dict)):
-        made = of(inner.schema)
-        return [made] if isinstance(field, fields.List) else made
-    if not given:
-        raise KeyError(f"give VALUES of directory/api/openapi/examples.py an example of {type(schema).__name__}.{name}")
-    return given[0]
-
-
-def _keys(schema: Schema, name: str) -> Iterator[str]:
-    yield from (f"{kind.__name__}.{name}" for kind in type(schema).__mro__)
-    yield name
-
-
-def _changed(example: Values, changes: Values) -> Values:
-    """The example with other values; `...` leaves a member out, and "items.0" names the first of a list."""
-    changed = dict(example)
-    for name, value in changes.items():
-        member, _, place = name.partition(".")
-        if place:
-            changed[member] = [_changed(example[member][int(place)], value)]
-        else:
-            changed[name] = value
-    return {name: value for name, value in changed.items() if value is not ...}
+PATHS: dict[str, Any] = {
+    "project_id": 42,
+    "user_id": 7,
+    "session_id": 31,
+    "token_id": 5,
+    "delivery_id": 91,
+    "slug": "web-frameworks",
+    "code": "not_found",
+    "version": "0123456789abcdef",
+    "name": "docs.js",
+}
+# By the operation's id.
+BODIES: dict[str, Any] = {
+    "adminAddCategory": NEW_CATEGORY,
+    "adminChangeCategory": {"description": CATEGORY["description"]},
+    "adminDecide": {"decision": "reject", "ids": [42, 99], "reason": REASON},
+    "adminApprove": {"reason": "Checked the licence."},
+    "adminReject": {"reason": REASON},
+    "adminUnpublish": {"reason": REASON},
+    "adminChangeUser": {"role": "member", "status": "active"},
+    "authLogin": {"login": "ada", "password": PASSWORD},
+    "authChange": {"email": "ada@example.org"},
+    "authRegister": {"username": "ada", "email": "ada@example.org", "password": PASSWORD},
+    "authIssueToken": {"name": "Release script", "expires_at": "2036-01-01T00:00:00Z"},
+    "projectsCreate": FLASK_INPUT,
+    "projectsUpdate": {"tagline": FLASK_INPUT["tagline"], "tags": ["python", "web"]},
+}
+ANSWERS: dict[str, Any] = {
+    "adminDashboard": DASHBOARD,
+    "adminLog": LOG,
+    "adminAddCategory": {**NEW_CATEGORY, "live_projects": 0},
+    "adminChangeCategory": CATEGORY,
+    "adminQueue": {"items": [NOTES], "pagination": PAGINATION},
+    "adminDecide": {
+        "items": [{"id": 42, "status": 200, "project": REJECTED}, {"id": 99, "status": 404, "code": "not_found"}]
+    },
+    "adminApprove": APPROVED,
+    "adminHistory": LOG,
+    "adminReject": REJECTED,
+    "adminUnpublish": UNPUBLISHED,
+    "adminUsers": {"items": [{**USER, "stats": STATS}], "pagination": PAGINATION},
+    "adminChangeUser": {**USER, "stats": STATS},
+    "adminDeliveries": {"items": [DELIVERY], "pagination": CURSORS},
+    "adminRedeliver": REDELIVERY,
+    "authLogin": USER,
+    "authShow": USER,
+    "authChange": USER,
+    "authRegister": USER,
+    "authListSessions": {"items": [SESSION]},
+    "authListTokens": {"items": [TOKEN]},
+    "authIssueToken": {**TOKEN, "token": "pds_example-of-a-token-that-opens-nothing"},
+    "categoriesIndex": {"items": [CATEGORY]},
+    "projectsIndex": {"items": [FLASK], "pagination": PAGINATION},
+    "projectsCreate": {**PENDING, "queue_position": 4},
+    "projectsShow": FLASK,
+    "projectsUpdate": {**PENDING, "queue_position": 4},
+    "projectsToggleVote": {"project_id": 42, "upvoted": True, "upvotes": 129},
+    "projectsCastVote": {"project_id": 42, "upvoted": True, "upvotes": 129},
+    "projectsWithdrawVote": {"project_id": 42, "upvoted": False, "upvotes": 128},
+    "systemDescribe": {"openapi": "3.1.0", "info": {"title": "Project Directory API", "version": "0.1.0"}},
+    "systemHealthz": {"status": "ok"},
+    "systemReadyz": {"status": "ready", "checks": CHECKS},
+}
+# Of answers that are no JSON, by their media type.
+TEXTS = {
+    "text/html": '<!doctype html>\n<html lang="en">',
+    "text/css": "body { margin: 0 }",
+    "text/javascript": '"use strict";',
+    "text/plain": "# TYPE http_requests_total counter",
+    "application/atom+xml": '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom"/>',
+}

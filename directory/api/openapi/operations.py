@@ -74,8 +74,8 @@ class Route:
 
     @property
     def description(self) -> str:
-        """The rest of the docstring."""
-        return self._docstring()[1]
+        """The rest of the docstring, and who may call."""
+        return "\n\n".join(part for part in (self._docstring()[1], prose.ACCESS[self.access]) if part)
 
     def _docstring(self) -> tuple[str, str]:
         summary, _, rest = (inspect.getdoc(self.view) or "").partition("\n\n")
@@ -94,15 +94,13 @@ class Route:
 
     def _path_parameter(self, name: str) -> dict[str, Any]:
         schema = PATH_SCHEMAS.get(name, ID_SCHEMA)
-        example = examples.PATHS.get(name, 42)
-        return {"in": "path", "name": name, "required": True, "schema": schema, "example": example}
+        return {"in": "path", "name": name, "required": True, "schema": schema, "example": examples.PATHS[name]}
 
     def body(self) -> dict[str, Any] | None:
         """The body, None where none is foreseen."""
         if self.operation.body is NOTHING:
             return None
-        example = examples.body(self.operation.body, self.id)
-        content = {"application/json": {"schema": self.operation.body, "example": example}}
+        content = {"application/json": {"schema": self.operation.body, "example": examples.BODIES[self.id]}}
         return {"required": self.operation.body_required, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:

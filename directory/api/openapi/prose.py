@@ -13,8 +13,7 @@ a token that does not hold is 401 on every route. A write with a cookie must com
 one that it is configured to trust.
 
 **Refusals.** Every one is `application/problem+json` (RFC 9457). Decide by its `code`, which is stable; `detail` is for
-people. [All codes](/api/problems). A body's refusal names all that is wrong with it in `errors`. All refusals carry
-`X-Request-ID` and `Cache-Control: no-store`, a 401 also `WWW-Authenticate`, a 429 and a 503 `Retry-After`.
+people. [All codes](/api/problems).
 
 **Lists.** `page` and `limit`, or `cursor`, which has no end, costs the same at any depth, and neither skips nor
 repeats. `Link` names the neighbouring pages.
@@ -23,8 +22,7 @@ repeats. `Link` names the neighbouring pages.
 `If-Match`, so that no edit overwrites another.
 
 **Limits.** Votes, submissions, sign-in and other writes are limited, by user or by address. `RateLimit` and
-`RateLimit-Policy` say what is left, `Retry-After` when to come back. A request counts whatever comes of it, save that a
-422 spends nothing of the sign-in limit, unless the present password is wrong.
+`RateLimit-Policy` say what is left, `Retry-After` when to come back.
 
 **Other methods.** HEAD is taken where GET is, and OPTIONS everywhere. Any other method is 405, with `Allow`.
 
@@ -41,7 +39,44 @@ TAGS = {
     "system": "Around the service: health, metrics, this document, the feed.",
 }
 
+ACCESS = {
+    "public": "Needs no signing in.",
+    "member": "Needs a signed-in user.",
+    "owner": "Needs the project's owner or an administrator.",
+    "admin": "Needs an administrator.",
+}
 COOKIE = "A session, from register or login. In development it is called `directory`, for there is no TLS."
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."
 IF_MATCH = "The project's ETag: if it has another version by now, the answer is 412 and nothing changes."
+
+# By the name of the member, wherever it stands. A submission of these is one that passes.
+EXAMPLES = {
+    "action": "project.approved",
+    "category": "web-frameworks",
+    "created_at": "2026-11-20T10:00:00.123456Z",
+    "current_password": "paper clip orchard seven",
+    "description": "Routing, templates and a development server, and little else.",
+    "email": "ada@example.org",
+    "expires_at": "2036-01-01T00:00:00Z",
+    "id": 42,
+    "live_projects": 7,
+    "login": "ada",
+    "logo_url": "https://flask.example/logo.svg",
+    "name": "Web frameworks",
+    "owner": "ada",
+    "password": "correct horse battery staple",
+    "project_id": 42,
+    "q": "web framework",
+    "reason": "The link is dead.",
+    "rejection_reason": None,
+    "repository_url": "https://code.example/flask",
+    "slug": "web-frameworks",
+    "tag": "python",
+    "tagline": "A lightweight web framework",
+    "tags": ["python", "web"],
+    "title": "Flask",
+    "upvotes": 128,
+    "url": "https://flask.example",
+    "username": "ada",
+}

@@ -7,6 +7,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema
 
+from directory.api.openapi import prose
 from directory.http.fields import Strict
 
 
@@ -26,10 +27,19 @@ class Converter(OpenAPIConverter):
     def schema2jsonschema(self, schema: Strict) -> dict[str, Any]:
         """A schema as JSON Schema. Only bodies are closed: an answer may gain members without a new prefix."""
         made: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
-        if type(schema) not in self.taken:
+        if type(schema) in self.taken:
+            _add_examples(made["properties"])
+        else:
             made.pop("additionalProperties", None)
         description = " ".join((inspect.getdoc(type(schema)) or "").split())
         return {"description": description, **made, **schema.rules}
+
+
+def _add_examples(members: dict[str, Any]) -> None:
+    """Give the members of a body an example each; those of an answer stand in the whole answer's example."""
+    for key, member in members.items():
+        if key in prose.EXAMPLES and "type" in member:
+            member.setdefault("examples", [prose.EXAMPLES[key]])
 
 
 class Plugin(MarshmallowPlugin):
@@ -45,8 +55,3 @@ class Plugin(MarshmallowPlugin):
         """Make the converter."""
         super().init_spec(spec)
         self.converter.taken = self._taken  # type: ignore[union-attr]
-
-    def reference(self, schema: Schema) -> dict[str, Any]:
-        """A reference to a schema, which is added to the components."""
-        made: dict[str, Any] = self.converter.resolve_nested_schema(schema)  # type: ignore[union-attr]
-        return made

@@ -1,133 +1,119 @@
-"""The webhooks of the document: each event, its headers and its body, as Standard Webhooks 1.0 sends them."""
+"""The events that the service sends, as the document's `webhooks` section tells them."""
 
 from typing import Any
 
-from marshmallow import fields
-from marshmallow.schema import SchemaMeta
-
 from directory.api.openapi import examples
-from directory.api.schemas.projects import ProjectOutput, UserRef
-from directory.http.fields import Strict
+from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import ACTORS, PUBLIC_FIELDS
 
-SAYS = {
-    "project.approved": "An administrator approved a project; it is live.",
-    "project.submitted": "A member submitted a project for review.",
-    "project.rejected": "An administrator rejected a project.",
-    "project.unpublished": "An administrator took a live project down.",
-    "project.deleted": "A project was deleted; `project` is as it was before.",
+WITH_REASON = {"project.rejected", "project.unpublished"}
+TEST = "webhook.test"
+TEST_PROJECT = {
+    "id": None,
+    "slug": "a-test",
+    "title": "A test",
+    "tagline": "If you can read this, the webhook works.",
+    "url": "https://example.org/",
+    "category": {"slug": "test", "name": "Test"},
+    "owner": {"id": None, "username": "nobody"},
 }
-DESCRIPTION = (
-    "Sent at least once to each configured endpoint that asks for this event; by default that is `project.approved` "
-    "alone. Verify the signature, and use `webhook-id` to leave out what arrives twice. An answer of 2xx within 15 "
-    "seconds is success; redirects are not followed. Any other answer is tried again, ten times over three days. "
-    "Endpoints of the formats `discord` and `slack` get a message of the chat instead."
-)
 HEADERS = {
-    "webhook-id": ("The id of the notification, the same on every try.", "msg_5f1c9f0c2f6e4d6c8a55e0b1c9d27a43"),
-    "webhook-timestamp": ("When this try was sent, in seconds since 1970.", "1795185000"),
+    "webhook-id": ("The notification's id; every try and every redelivery has the same.", "msg_3f1c9a5b7d2e4f60"),
+    "webhook-timestamp": ("When this try was sent, in seconds since 1970.", "1795444200"),
     "webhook-signature": (
-        "`v1,` and the base64 of an HMAC-SHA256, as Standard Webhooks has it; one for each secret during a rotation.",
+        (
+            "One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces "
+            "(Standard Webhooks 1.0). Missing where the endpoint has no secret."
+        ),
         "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
     ),
 }
-RESPONSES = {
-    "2XX": "The event is received.",
-    "410": "The receiver wants no more: this delivery ends at once.",
-    "429": "Too many; `Retry-After` says when to try again.",
-    "503": "Not now; `Retry-After` says when to try again.",
+ANSWERS = {
+    "2XX": {"description": "The notification is delivered."},
+    "410": {"description": "The service gives the notification up at once."},
+    "default": {"description": "The service tries again, by its schedule."},
 }
-STATES = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}
 
 
-class WebhookProject(ProjectOutput):
-    """A project as the public sees it, at the time of the event."""
-
-    class Meta:
-        """The fields that a notification has."""
-
-        unknown = "raise"
-        fields = PUBLIC_FIELDS
-
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Let the document not call a field read-only, which would keep it out of the body of a request."""
-        field_obj.dump_only = False
-
-
-def _data(event: str) -> Strict:
-    members: dict[str, Any] = {
-        "project": fields.Nested(WebhookProject, required=True),
-        ACTORS[event]: fields.Nested(
-            UserRef,
-            required=True,
-            allow_none=True,
-            metadata={"description": "Null where the operator's command line acted."},
-        ),
+def add(document: dict[str, Any]) -> None:
+    """Add the `webhooks` section, and the schema of a project as the events carry it."""
+    schemas = document["components"]["schemas"]
+    members = schemas["Project"]["properties"]
+    # What a webhook sends is a request's body, in which no member may be read-only.
+    public = {name: {k: v for k, v in members[name].items() if k != "readOnly"} for name in PUBLIC_FIELDS}
+    schemas["WebhookProject"] = {
+        "description": "A project as the public sees it, at the time of the event.",
+        "type": "object",
+        "required": list(PUBLIC_FIELDS),
+        "properties": public,
     }
-    if event in {"project.rejected", "project.unpublished", "project.approved"}:
-        members["reason"] = fields.String(metadata={"description": "The reason, where one was given."})
-    kind = SchemaMeta(f"{_title(event)}Data", (Strict,), members)  # type: ignore[no-untyped-call]
-    kind.__doc__ = f"What a `{event}` event tells."
-    return kind()  # type: ignore[no-any-return]
+    document["webhooks"] = {event: {"post": _operation(event)} for event in NAMES}
 
 
-def _title(event: str) -> str:
-    return "".join(word.title() for word in event.split("."))
-
-
-def event(name: str) -> Strict:
-    """The schema of an event's body."""
-    members = {
-        "type": fields.Constant(name, required=True, metadata={"type": "string", "const": name}),
-        "timestamp": fields.DateTime(required=True, metadata={"description": "When it happened."}),
-        "data": fields.Nested(_data(name), required=True),
-    }
-    kind = SchemaMeta(f"{_title(name)}Event", (Strict,), members)  # type: ignore[no-untyped-call]
-    kind.__doc__ = SAYS[name]
-    return kind()  # type: ignore[no-any-return]
-
-
-def example(name: str) -> dict[str, Any]:
-    """The example of an event's body."""
-    project = examples.of(WebhookProject())
-    if name in STATES:
-        project |= {"status": STATES[name], "upvotes": 0, "published_at": None}
-    actor = (
-        {"id": 7, "username": "ada"} if name in {"project.submitted", "project.deleted"} else examples.VALUES["actor"]
-    )
-    data: dict[str, Any] = {"project": project, ACTORS[name]: actor}
-    if name in {"project.rejected", "project.unpublished"}:
-        data["reason"] = "The link is dead."
-    return {"type": name, "timestamp": "2026-11-20T14:30:00.250000Z", "data": data}
-
-
-def webhooks(resolve: Any) -> dict[str, Any]:
-    """The `webhooks` of the document; `resolve` registers a schema and gives a reference to it."""
-    return {name: {"post": _operation(name, resolve(event(name)))} for name in ACTORS}
-
-
-def _operation(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    content = {"schema": schema, "example": example(name)}
+def _operation(event: str) -> dict[str, Any]:
+    first, *rest = event.replace("_", ".").split(".")
+    content = {"schema": _schema(event), "example": _example(event)}
     return {
-        "operationId": f"webhook{_title(name)}",
+        "operationId": "on" + "".join(word.title() for word in (first, *rest)),
         "tags": ["webhooks"],
-        "summary": SAYS[name].rstrip("."),
-        "description": DESCRIPTION,
+        "summary": NAMES[event],
+        "description": f"The service sends `{event}` to each endpoint that asks for it, in the format `standard`."
+        if event != TEST
+        else "`flask webhooks send-test` sends it, to try an endpoint. No project of this kind exists.",
         "security": [],
-        "parameters": [_header(*each) for each in HEADERS.items()],
+        "parameters": [_header(name, *facts) for name, facts in HEADERS.items()],
         "requestBody": {"required": True, "content": {"application/json": content}},
-        "responses": {status: {"description": text} for status, text in RESPONSES.items()},
+        "responses": ANSWERS,
     }
 
 
-def _header(name: str, said: tuple[str, str]) -> dict[str, Any]:
-    description, example = said
-    schema = {"type": "string"}
+def _header(name: str, description: str, example: str) -> dict[str, Any]:
     return {
         "in": "header",
         "name": name,
-        "required": True,
+        "required": name != "webhook-signature",
         "description": description,
-        "schema": schema,
+        "schema": {"type": "string"},
         "example": example,
     }
+
+
+def _schema(event: str) -> dict[str, Any]:
+    """The payload's schema."""
+    data: dict[str, Any] = {"project": {"$ref": "#/components/schemas/WebhookProject"}}
+    if event == TEST:
+        data = {"project": {"type": "object", "required": list(TEST_PROJECT), "properties": _loosely(TEST_PROJECT)}}
+    else:
+        data[ACTORS[event]] = {
+            "description": "The user that caused the event; null where the operator's command line did.",
+            "anyOf": [{"$ref": "#/components/schemas/UserRef"}, {"type": "null"}],
+        }
+    required = list(data)
+    if event in WITH_REASON:
+        data["reason"] = {"type": "string", "description": "Missing where no reason was given."}
+    members = {
+        "type": {"const": event},
+        "timestamp": {"type": "string", "format": "date-time"},
+        "data": {"type": "object", "required": required, "properties": data},
+    }
+    return {"type": "object", "required": list(members), "properties": members}
+
+
+def _loosely(example: dict[str, Any]) -> dict[str, Any]:
+    kinds = {str: "string", dict: "object", type(None): "null"}
+    return {name: {"type": kinds[type(value)]} for name, value in example.items()}
+
+
+def _example(event: str) -> dict[str, Any]:
+    data: dict[str, Any] = {"project": TEST_PROJECT}
+    if event != TEST:
+        source = {
+            "project.approved": examples.APPROVED,
+            "project.rejected": examples.REJECTED,
+            "project.unpublished": examples.UNPUBLISHED,
+        }.get(event, examples.PENDING)
+        by = examples.ADA if event in ("project.submitted", "project.deleted") else examples.GRACE
+        data = {"project": {name: source[name] for name in PUBLIC_FIELDS}, ACTORS[event]: by}
+    if event in WITH_REASON:
+        data["reason"] = examples.REASON
+    return {"type": event, "timestamp": "2026-11-20T14:30:00.000000Z", "data": data}

@@ -120,7 +120,7 @@ class SessionList(Strict):
 class TokenInput(Strict):
     """A new API token."""
 
-    name = Line(1, 100, required=True)
+    name = Line(1, 100, required=True, metadata={"examples": ["Release script"]})
     expires_at = Timestamp(allow_none=True)
 
 

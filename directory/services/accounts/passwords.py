@@ -16,7 +16,7 @@ from pathlib import Path
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from directory.seats import aside
+from directory.db.slots import given_back
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
@@ -76,7 +76,7 @@ def hash_password(password: str) -> str:
     if secret is None:
         raise ValueError("A password is at most 128 characters of valid Unicode; check the rules first.")
     scheme = _current
-    with aside():
+    with given_back():
         return _hashers.submit(scheme.hasher.hash, secret).result()
 
 
@@ -95,7 +95,7 @@ def verify_password(stored: str | None, password: str) -> bool:
 
 def _matches(hasher: PasswordHasher, stored: str, secret: bytes) -> bool:
     try:
-        with aside():
+        with given_back():
             return _hashers.submit(hasher.verify, stored, secret).result()
     except (Argon2Error, InvalidHashError, UnicodeEncodeError):
         return False

@@ -135,7 +135,7 @@ def cut(rows: Sequence[Any], sort: Sort, window: Window) -> Slice:
     )
 
 
-def plain(row: Any) -> dict[str, Any]:
+def as_dict(row: Any) -> dict[str, Any]:
     """The columns of a fetched row by name, without the sort keys that ride along."""
     return {name: value for name, value in row._mapping.items() if not name.startswith("_key_")}
 

@@ -220,9 +220,9 @@ def several() -> AnySelect:
 
 
 def conditions(
-    filters: tuple[str, ...], status: str | None, dialect: str, kept: Any = P
+    filters: tuple[str, ...], status: str | None, dialect: str, columns: Any = P
 ) -> dict[str, ColumnElement[bool]]:
-    """The named filters as conditions; state and category are those that the projects, or `kept` by others, have.
+    """The named filters as conditions; state and category are those of the projects or of other `columns`.
 
     The status stands in the text: one plan is right for each, and PostgreSQL keeps it. Slugs and names are looked up
     in subqueries of their own: as joined tables they would keep the planner from seeing that one category is one range
@@ -232,11 +232,11 @@ def conditions(
     owner = select(users.c.id).where(users.c.username == bindparam("owner"))
     tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
     known: dict[str, Any] = {
-        "status": lambda: kept.status == literal_column(f"'{Status(str(status))}'"),
-        "category": lambda: kept.category_id == category.correlate(None).scalar_subquery(),
+        "status": lambda: columns.status == literal_column(f"'{Status(str(status))}'"),
+        "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
         "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
         "owner_id": lambda: P.owner_id == bindparam("owner_id"),
         "tag": lambda: P.id.in_(tagged),
-        "q": lambda: search.found(P.id if kept is P else kept.project_id, dialect),
+        "q": lambda: search.found(P.id if columns is P else columns.project_id, dialect),
     }
     return {name: known[name]() for name in filters}

@@ -10,7 +10,7 @@ from directory.extensions import db
 from directory.models import AccountStatus, Category, Project, Role, Status, User, now
 from directory.services import categories
 from directory.services.accounts.identity import Caller
-from directory.services.catalog.paging import plain
+from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
 from directory.services.links import url_key
@@ -50,7 +50,7 @@ def given(status: str | None = None) -> Iterator[dict[str, Any]]:
         query = query.where(Project.status == status)
     query = query.order_by(Project.id).limit(READ_AT_ONCE)
     last = 0
-    while rows := [plain(row) for row in db.session.execute(query.where(Project.id > last))]:
+    while rows := [as_dict(row) for row in db.session.execute(query.where(Project.id > last))]:
         db.session.rollback()
         yield from rows
         last = rows[-1]["id"]

@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 
     kind: str
     project_id: int | None
-    kept: Any
+    stored: Any
     right: Any
     name: str = ""
 
@@ -44,10 +44,10 @@ class Fault(NamedTuple):
         if self.kind == "search":
             return f"project {self.project_id}: {'not in' if self.right else 'gone, but still in'} the search index"
         if self.kind == "standing":
-            return f"project {self.project_id}: standing {'out of date' if self.kept else 'missing'}"
+            return f"project {self.project_id}: standing {'out of date' if self.stored else 'missing'}"
         others = f"category {self.name}" if self.name else "accounts"
         where = others if self.project_id is None else f"project {self.project_id}"
-        return f"{where}: {self.kind} {_shown(self.kept)} instead of {_shown(self.right)}"
+        return f"{where}: {self.kind} {_shown(self.stored)} instead of {_shown(self.right)}"
 
 
 class Look(NamedTuple):
@@ -105,15 +105,15 @@ def look_at_categories() -> list[Fault]:
     """The counters that differ from the projects they count."""
     lift_time_limits()
     columns = (Category.id, Category.slug, *COUNTERS.values())
-    kept = list(db.session.execute(select(*columns).order_by(Category.id)))
+    stored = list(db.session.execute(select(*columns).order_by(Category.id)))
     groups = select(Project.category_id, Project.status, func.count()).group_by(Project.category_id, Project.status)
     counted = {(category_id, status): size for category_id, status, size in db.session.execute(groups)}
     compared = (
         Fault(counter.key, None, getattr(category, counter.key), counted.get((category.id, status), 0), category.slug)
-        for category in kept
+        for category in stored
         for status, counter in COUNTERS.items()
     )
-    return [fault for fault in compared if fault.kept != fault.right]
+    return [fault for fault in compared if fault.stored != fault.right]
 
 
 def confirm_categories(*, repair: bool) -> list[Fault]:
@@ -130,13 +130,13 @@ def confirm_categories(*, repair: bool) -> list[Fault]:
 def look_at_users() -> list[Fault]:
     """The numbers of users of a role and a status that differ from the users."""
     lift_time_limits()
-    kept = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
+    stored = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
     counted = {row[:2]: row[2] for row in db.session.execute(_COUNTED)}
     compared = (
-        Fault(f"{status} {role}s", None, kept.get((role, status), 0), counted.get((role, status), 0))
-        for role, status in sorted({*kept, *counted})
+        Fault(f"{status} {role}s", None, stored.get((role, status), 0), counted.get((role, status), 0))
+        for role, status in sorted({*stored, *counted})
     )
-    return [fault for fault in compared if fault.kept != fault.right]
+    return [fault for fault in compared if fault.stored != fault.right]
 
 
 def confirm_users(*, repair: bool) -> list[Fault]:

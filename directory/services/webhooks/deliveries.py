@@ -8,7 +8,7 @@ from sqlalchemy import CursorResult, func, or_, select, update
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, DeliveryAttempt, DeliveryState, now
-from directory.services.catalog.paging import Slice, Sort, Window, fetch, plain
+from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
 from directory.services.webhooks.schedule import at_once
 
 NEWEST = Sort("newest", (Delivery.id,), descending=True)
@@ -31,7 +31,7 @@ def listed(state: str | None, window: Window) -> Slice:
     if state is not None:
         query = query.where(Delivery.state == state)
     found = fetch(query, NEWEST, window)
-    found.items = _with_attempts([plain(row) for row in found.items])
+    found.items = _with_attempts([as_dict(row) for row in found.items])
     return found
 
 
@@ -40,7 +40,7 @@ def one(delivery_id: int) -> dict[str, Any]:
     row = db.session.execute(select(*COLUMNS).where(Delivery.id == delivery_id)).one_or_none()
     if row is None:
         raise NotFound
-    return _with_attempts([plain(row)])[0]
+    return _with_attempts([as_dict(row)])[0]
 
 
 def redeliver(delivery_id: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from directory.services.accounts import passwords
-from tests.system.chaos import Outcome, Scenario, scenarios
+from tests.system.chaos import Outcome, Scenario, load, scenarios
 from tests.system.chaos.tidy import tidied
 
 INTERRUPTED = 130
@@ -39,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background work begins with it ignored
     passwords.configure(8, 1, 1)  # the accounts are made by the dozen
+    if not given.short:
+        load.LATE, load.ALIVE_WITHIN = 0.0, 0.1
     chosen = [one for one in scenarios() if not given.words or any(word in one.name for word in given.words)]
     rows: list[Row] = []
     with suppress(KeyboardInterrupt), tidied() as sweep:

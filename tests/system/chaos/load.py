@@ -9,6 +9,8 @@ from threading import Event, Thread
 from typing import Any, NamedTuple, Self
 
 REFUSED = "refused"
+LATE = 1.0  # seconds that a busy machine may add to what is promised; `make chaos` sets 0
+ALIVE_WITHIN = 5.0  # seconds for 99 of 100 answers to /healthz; `make chaos`, alone on its machine, sets 0.1
 PATIENCE = 15.0  # seconds; whoever is not answered by then is not answered
 
 
@@ -104,6 +106,14 @@ def waited(answers: Iterable[Answer], share: float) -> float:
     """Within how many seconds that share of the callers had an answer."""
     found = sorted(answer.seconds for answer in answers)
     return found[int(len(found) * share)]
+
+
+def told(waits: list[float], within: float) -> str:
+    """The waits in words. AssertionError where more than one in a hundred took longer than `within`."""
+    waits = sorted(waits)
+    half, most = (waits[int(len(waits) * share)] for share in (0.5, 0.99))
+    assert most < within, f"p99 {most * 1000:.0f} ms of {len(waits)} asked"
+    return f"{len(waits)} asked: p50 {half * 1000:.0f} ms, p99 {most * 1000:.0f} ms, longest {waits[-1] * 1000:.0f} ms"
 
 
 def expect_within(answers: list[Answer], seconds: float, share: float = 1.0) -> None:

@@ -93,6 +93,5 @@ def reset(times: int, seconds: float) -> Outcome:
                 failed += sum(not answer.good for answer in held.load.since(up))
         assert refused >= times, f"{refused} requests refused in {times} times"
         assert failed == 0, f"{failed} requests failed after it let in again: {held}"
-        expect_within(held.living.answers, 1, 0.5)
         at.settle()
         return Outcome(f"reset {times} x {seconds:.0f} s, {held.done()}", f"{held}; 0 failed after")

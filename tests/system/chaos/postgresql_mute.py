@@ -8,7 +8,7 @@ from typing import NamedTuple
 import psutil
 
 from tests.support import servers
-from tests.system.chaos import Outcome, scenario
+from tests.system.chaos import Outcome, load, paced, scenario
 from tests.system.chaos.actors import everybody, reader, toggler
 from tests.system.chaos.load import (
     Answer,
@@ -16,15 +16,14 @@ from tests.system.chaos.load import (
     Step,
     expect,
     expect_good,
-    expect_within,
     slowest,
     statuses,
+    told,
     until_good,
 )
 from tests.system.chaos.stage import Stage, stage
 
 BOUND = 5.0  # seconds within which a request is answered, whatever the database does
-LATE = 1.0  # seconds that a busy machine may add to that
 
 
 def crowd(at: Stage) -> list[Step]:
@@ -44,7 +43,7 @@ def ready(at: Stage) -> Step:
 def bounded(answers: list[Answer]) -> None:
     """Every caller had an answer of the service in time."""
     expect(answers, 200, 201, 204, 403, 404, 409, 503)
-    assert slowest(answers) < BOUND + LATE, f"{slowest(answers):.1f} s for an answer"
+    assert slowest(answers) < BOUND + load.LATE, f"{slowest(answers):.1f} s for an answer"
     refused = [answer for answer in answers if answer.status == 503]
     assert {answer.type for answer in refused} <= {"application/problem+json"}
 
@@ -54,15 +53,12 @@ class Siege(NamedTuple):
 
     callers: int
     load: Load
-    living: Load
+    living: list[float]
 
     def __str__(self) -> str:
         """What they were told."""
-        answers, living = self.load.answers, self.living.answers
-        return (
-            f"{statuses(answers)}; slowest {slowest(answers):.1f} s; "
-            f"/healthz {len(living):,} x 200, slowest {slowest(living):.2f} s"
-        )
+        answers = self.load.answers
+        return f"{statuses(answers)}; slowest {slowest(answers):.1f} s; /healthz {told(self.living, load.ALIVE_WITHIN)}"
 
     def done(self) -> str:
         """How much was asked."""
@@ -72,11 +68,12 @@ class Siege(NamedTuple):
 @contextmanager
 def siege(at: Stage, callers: list[Step]) -> Iterator[Siege]:
     """Callers for as long as the block runs, each of whom has to be answered in time, while the service lives."""
-    with Load(callers) as load, Load([alive(at)], pause=0.1) as living:
-        yield Siege(len(callers), load, living)
-    bounded(load.answers)
-    expect(living.answers, 200)
-    expect_within(living.answers, BOUND + LATE)  # now and then every thread waits for the database
+    assert at.service is not None
+    with paced.reader(at.service.port, "/healthz") as living:
+        with living.beside(), Load(callers) as asking:
+            yield Siege(len(callers), asking, living.waits)
+        bounded(asking.answers)
+        told(living.waits, load.ALIVE_WITHIN)
 
 
 @scenario(
@@ -97,7 +94,6 @@ def mute(times: int, seconds: float) -> Outcome:
                 assert ready(at)().status == 503
                 at.proxy.set("pass")
                 back.append(until_good(reader(at)))
-        expect_within(held.living.answers, 1, 0.5)
         at.settle()
         return Outcome(f"mute {times} x {seconds:.0f} s, {held.done()}", f"{held}; good again after {max(back):.1f} s")
 
@@ -123,7 +119,6 @@ def frozen(seconds: float) -> Outcome:
             late = held.load.since(time.monotonic() - seconds / 2)
             _thaw(stopped)
         expect_good(late)
-        expect_within(held.living.answers, 1, 0.5)
         at.settle(late=True)
         return Outcome(
             f"all for {seconds:.0f} s, then {len(stopped)} backends, {held.done()}",

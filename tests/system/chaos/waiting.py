@@ -13,6 +13,7 @@ from tests.support.factories import PASSWORD
 from tests.support.proxy import TLS
 from tests.support.site import Site
 from tests.system.chaos import Outcome, scenario
+from tests.system.chaos.load import told
 from tests.system.chaos.paced import reader
 from tests.system.chaos.processes import house, serving
 
@@ -21,14 +22,6 @@ UNFINISHED = (
     b"GET /api/projects HTTP/1.1\r\nHost: localhost\r\nX-Slow:",
     b"POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
 )
-
-
-def told(waits: list[float], within: float) -> str:
-    """The waits in words. AssertionError where more than one in a hundred took longer than `within`."""
-    waits = sorted(waits)
-    half, most = (waits[int(len(waits) * share)] for share in (0.5, 0.99))
-    assert most < within, f"p99 {most * 1000:.0f} ms of {len(waits)} reads"
-    return f"{len(waits)} reads: p50 {half * 1000:.0f} ms, p99 {most * 1000:.0f} ms, longest {waits[-1] * 1000:.0f} ms"
 
 
 @scenario(

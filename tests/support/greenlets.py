@@ -1,15 +1,25 @@
 """Pieces of work done by one thread, as the server has it do several requests."""
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from flask import Flask
 
-from directory import greenlets
 from directory.db import deadline
+from directory.server.greenlet_batch import GreenletBatch
+from directory.server.thread_pool import ThreadPool
 
 
-def gather(app: Flask, *works: Callable[[], Any], seconds: list[float] | None = None) -> list[Any]:
+@cache
+def shared_pool() -> ThreadPool:
+    """Threads for work aside, in tests that count none."""
+    return ThreadPool(8)
+
+
+def gather(
+    app: Flask, *works: Callable[[], Any], seconds: list[float] | None = None, pool: ThreadPool | None = None
+) -> list[Any]:
     """What each of them returns or raises, each asked in an application context of its own, in its `seconds`."""
     told: list[Any] = [None] * len(works)
 
@@ -20,6 +30,7 @@ def gather(app: Flask, *works: Callable[[], Any], seconds: list[float] | None = 
             except BaseException as error:
                 told[place] = error
 
-    for _ in greenlets.run([lambda place=place: piece(place) for place in range(len(works))]):  # type: ignore[misc]
+    pieces = [partial(piece, place) for place in range(len(works))]
+    for _ in GreenletBatch(pool or shared_pool()).run(pieces):
         pass
     return told

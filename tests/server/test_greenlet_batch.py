@@ -8,13 +8,26 @@ from typing import Any
 
 import pytest
 
-from directory import greenlets
-from directory.db import deadline
-from directory.seats import Seats
+from directory.db import deadline, group_commit
+from directory.server.greenlet_batch import GreenletBatch
+from directory.server.thread_pool import ThreadPool
+from tests.support.greenlets import shared_pool
 from tests.support.waiting import until
 
 WITHIN = 30.0
-WHO: ContextVar[str] = ContextVar("WHO")
+NAME: ContextVar[str] = ContextVar("NAME")
+
+
+def share(together: Callable[[list[Any]], None], item: Any) -> None:
+    batch = group_commit.batcher.get()
+    assert batch is not None
+    batch.share(together, item)
+
+
+def run_in_thread(work: Callable[[], Any]) -> Any:
+    batch = group_commit.batcher.get()
+    assert batch is not None
+    return batch.run_in_thread(work)
 
 
 class Log:
@@ -30,7 +43,7 @@ class Log:
         def do() -> None:
             self.lines.append(f"{name} begins")
             for time in range(times):
-                greenlets.share(self.together, (name, time))
+                share(self.together, (name, time))
             self.lines.append(f"{name} ends")
 
         return do
@@ -41,9 +54,9 @@ def log() -> Log:
     return Log()
 
 
-def do(*works: Callable[[], None]) -> int:
-    """Do them, and say how often it was given."""
-    return sum(1 for _ in greenlets.run(works))
+def do(*works: Callable[[], None], pool: ThreadPool | None = None) -> int:
+    """Do them, and count how often it yielded."""
+    return sum(1 for _ in GreenletBatch(pool or shared_pool()).run(works))
 
 
 def test_each_begins_before_any_goes_on_and_what_they_share_is_done_once(log: Log) -> None:
@@ -56,82 +69,79 @@ def test_each_begins_before_any_goes_on_and_what_they_share_is_done_once(log: Lo
 
 def test_they_may_share_again_and_other_things(log: Log) -> None:
     other: list[list[str]] = []
-    assert do(log.work("a", times=3), log.work("b"), lambda: greenlets.share(other.append, "x")) == 5
+    assert do(log.work("a", times=3), log.work("b"), lambda: share(other.append, "x")) == 5
     assert other == [["x"]]
     assert [line for line in log.lines if isinstance(line, list)] == [[("a", 0), ("b", 0)], [("a", 1)], [("a", 2)]]
 
 
-def test_it_gives_before_it_waits_so_that_those_that_have_ended_are_known(log: Log) -> None:
-    going = greenlets.run([log.work("a", times=0), log.work("b")])
+def test_it_yields_before_it_waits_so_that_those_that_have_ended_are_known(log: Log) -> None:
+    going = GreenletBatch(shared_pool()).run([log.work("a", times=0), log.work("b")])
     assert next(going) is False
     assert log.lines == ["a begins", "a ends", "b begins"]
     assert list(going) == [True]
     assert log.lines[-1] == "b ends"
 
 
-def test_a_thread_that_serves_one_does_everything_at_once(log: Log) -> None:
-    assert not greenlets.is_here()
-    greenlets.share(log.together, 1)
-    assert log.lines == [[1]]
-    assert greenlets.aside(lambda: threading.get_ident()) == threading.get_ident()
-    do(lambda: log.lines.append(greenlets.is_here()))
-    assert log.lines == [[1], True]
-    assert not greenlets.is_here()
+def test_only_its_own_works_have_a_batcher(log: Log) -> None:
+    assert group_commit.batcher.get() is None
+    do(lambda: log.lines.append(group_commit.batcher.get() is not None))
+    assert log.lines == [True]
+    assert group_commit.batcher.get() is None
 
 
-def test_each_has_a_context_and_a_time_of_its_own(log: Log) -> None:
+def test_each_has_a_context_and_a_deadline_of_its_own() -> None:
     seen: list[Any] = []
 
     def work(name: str, seconds: float) -> None:
-        assert WHO.get(None) is None
-        WHO.set(name)
+        assert NAME.get(None) is None
+        NAME.set(name)
         with deadline.within(seconds):
-            greenlets.share(lambda_, name)
+            share(note, name)
             assert deadline.remaining(100) <= seconds
-            seen.append((WHO.get(), deadline.remaining(100) > seconds - 5))
+            seen.append((NAME.get(), deadline.remaining(100) > seconds - 5))
 
-    def lambda_(_names: list[str]) -> None:
-        seen.append((WHO.get(), deadline.remaining(100) <= 20))
+    def note(_names: list[str]) -> None:
+        seen.append(NAME.get())
 
-    WHO.set("outside")
+    NAME.set("outside")
     do(partial(work, "a", 20.0), partial(work, "b", 50.0))
-    assert seen == [("a", True), ("a", True), ("b", True)]
-    assert WHO.get() == "outside"
+    assert seen == ["a", ("a", True), ("b", True)]
+    assert NAME.get() == "outside"
     assert deadline.remaining(100) == 100
 
 
-def test_who_goes_aside_keeps_none_of_the_others_waiting_nor_its_context_and_time_from_it() -> None:
+def test_work_aside_delays_none_of_the_others_and_keeps_its_context_and_deadline() -> None:
     let, seen = threading.Event(), []
 
     def slow() -> None:
-        WHO.set("slow")
+        NAME.set("slow")
         with deadline.within(20):
-            seen.append(greenlets.aside(lambda: (let.wait(WITHIN), WHO.get(), 15 < deadline.remaining(60) <= 20)))
+            seen.append(run_in_thread(lambda: (let.wait(WITHIN), NAME.get(), 15 < deadline.remaining(60) <= 20)))
 
     def quick() -> None:
-        seen.append(greenlets.aside(lambda: "quick"))
+        seen.append(run_in_thread(lambda: "quick"))
         let.set()
 
     assert do(slow, quick, lambda: seen.append("neither")) == 3
     assert seen == ["neither", "quick", (True, "slow", True)]
 
 
-def test_what_is_raised_aside_is_raised_by_who_went(log: Log) -> None:
+def test_what_is_raised_aside_is_raised_where_it_was_asked_for(log: Log) -> None:
     def fail() -> None:
         raise KeyError("x")
 
     def work() -> None:
         with pytest.raises(KeyError, match="x"):
-            greenlets.aside(fail)
+            run_in_thread(fail)
         log.lines.append("told")
 
     do(work, log.work("a"))
     assert log.lines == ["a begins", [("a", 0)], "a ends", "told"]
 
 
-def test_a_thread_of_the_server_leaves_its_seat_to_what_it_waits_for(log: Log) -> None:
-    """With one seat: else nobody would ever do it. And no more is done at a time than there are seats."""
-    seats, busy, most = Seats(1), [0], [0]
+def test_a_thread_of_the_pool_leaves_its_slot_to_what_it_waits_for(log: Log) -> None:
+    """With one slot, else nothing would ever do it. And no more is done at a time than there are slots."""
+    pool, busy, most = ThreadPool(1), [0], [0]
 
     def heavy() -> None:
         busy[0] += 1
@@ -140,23 +150,23 @@ def test_a_thread_of_the_server_leaves_its_seat_to_what_it_waits_for(log: Log) -
         busy[0] -= 1
 
     def piece() -> None:
-        do(*[lambda: greenlets.aside(heavy)] * 5)
+        do(*[lambda: run_in_thread(heavy)] * 5, pool=pool)
         log.lines.append("done")
 
     before = threading.active_count()
     for _ in range(3):
-        seats.put(piece)
+        pool.submit(piece)
     until(lambda: log.lines == ["done"] * 3)
     assert most == [1]
     until(lambda: threading.active_count() == before)
 
 
-def test_threads_gather_each_its_own(log: Log) -> None:
+def test_threads_batch_each_its_own() -> None:
     meet = threading.Barrier(4, timeout=WITHIN)
     batches: list[list[Any]] = []
 
     def serve(number: int) -> None:
-        do(*[lambda: (meet.wait(), greenlets.share(batches.append, number))] * 3)
+        do(*[lambda: (meet.wait(), share(batches.append, number))] * 3)
 
     threads = [threading.Thread(target=serve, args=[n]) for n in range(4)]
     for thread in threads:

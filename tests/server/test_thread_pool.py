@@ -1,4 +1,4 @@
-"""The threads that serve: who waits leaves his seat to another, and never do more work than there are seats."""
+"""The threads that serve: one that waits gives its slot back, and no more threads work than there are slots."""
 
 import threading
 import time
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from directory.seats import Seats, aside, by_another, leave
+from directory.db.slots import given_back
+from directory.server.thread_pool import ThreadPool
 from tests.support.waiting import until
 
 WITHIN = 30.0
@@ -17,16 +18,16 @@ WITHIN = 30.0
 class Work:
     """Pieces of work that are calls; what they return is gathered."""
 
-    def __init__(self, seats: int) -> None:
+    def __init__(self, size: int) -> None:
         self.done: list[Any] = []
-        self.seats = Seats(seats)
+        self.pool = ThreadPool(size)
 
     def put(self, *pieces: Callable[[], Any]) -> None:
         for piece in pieces:
-            self.seats.put(lambda piece=piece: self.done.append(piece()))
+            self.pool.submit(lambda piece=piece: self.done.append(piece()))
 
 
-def test_each_seat_is_a_thread_and_each_piece_is_done_once() -> None:
+def test_each_slot_is_a_thread_and_each_piece_is_done_once() -> None:
     meeting = threading.Barrier(3, timeout=WITHIN)
     work = Work(3)
     work.put(*[meeting.wait] * 30)
@@ -38,7 +39,7 @@ def test_while_one_waits_another_serves_in_its_place() -> None:
     over, waiting, work = threading.Event(), threading.Event(), Work(1)
 
     def wait() -> str:
-        with aside():
+        with given_back():
             waiting.set()
             over.wait(WITHIN)
         return "waited"
@@ -51,7 +52,7 @@ def test_while_one_waits_another_serves_in_its_place() -> None:
     until(lambda: work.done == ["served", "waited"])
 
 
-def test_who_comes_back_takes_a_seat_and_never_one_more() -> None:
+def test_a_thread_that_returns_takes_a_slot_and_never_one_more() -> None:
     busy, most, lock, work = [0], [0], threading.Lock(), Work(2)
 
     def at_work() -> None:
@@ -64,7 +65,7 @@ def test_who_comes_back_takes_a_seat_and_never_one_more() -> None:
 
     def wait() -> None:
         at_work()
-        with aside():
+        with given_back():
             time.sleep(0.005)
         at_work()
 
@@ -75,12 +76,12 @@ def test_who_comes_back_takes_a_seat_and_never_one_more() -> None:
     until(lambda: threading.active_count() == before)
 
 
-def test_who_fails_while_waiting_comes_back_too() -> None:
+def test_a_thread_that_fails_while_waiting_returns_too() -> None:
     work = Work(1)
 
     def fail() -> str:
         try:
-            with aside():
+            with given_back():
                 raise LookupError
         except LookupError:
             return "failed"
@@ -89,27 +90,27 @@ def test_who_fails_while_waiting_comes_back_too() -> None:
     until(lambda: work.done == ["failed"] * 2)
 
 
-def test_a_thread_that_has_no_seat_waits_where_it_is() -> None:
+def test_a_thread_without_a_slot_waits_where_it_is() -> None:
     before = threading.active_count()
-    with aside():
+    with given_back():
         assert threading.active_count() == before
 
 
 def test_to_shut_down_is_to_leave_the_rest_to_the_end_of_the_process() -> None:
     work = Work(1)
-    work.seats.shutdown(wait=False)
+    work.pool.shutdown(wait=False)
     work.put(lambda: "served")
     until(lambda: work.done == ["served"])
 
 
-def test_who_leaves_for_good_makes_room_at_once_and_ends_with_what_it_does() -> None:
+def test_a_thread_that_retires_gives_its_slot_back_at_once_and_ends_with_its_work() -> None:
     over, left, work = threading.Event(), threading.Event(), Work(1)
     before = threading.active_count()
 
     def wait() -> str:
-        leave()
-        leave()
-        with aside():
+        work.pool.retire()
+        work.pool.retire()
+        with given_back():
             left.set()
         over.wait(WITHIN)
         return "waited"
@@ -126,23 +127,32 @@ def test_who_leaves_for_good_makes_room_at_once_and_ends_with_what_it_does() -> 
     until(lambda: work.done[-1] == "more")
 
 
-def test_where_there_is_no_room_for_another_thread_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_system_has_no_room_for_another_thread_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     work = Work(1)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", full)
-        work.put(lambda: leave())
+        work.put(lambda: work.pool.retire())
         until(lambda: work.done == [None])
     work.put(lambda: "served")
     until(lambda: work.done == [None, "served"])
 
 
-def test_what_another_is_to_do_takes_a_seat_or_outside_of_a_server_a_thread() -> None:
-    work, done = Work(2), []
-    work.put(lambda: by_another(lambda: done.append(threading.get_ident())))
-    until(lambda: bool(done))
-    by_another(lambda: done.append(threading.get_ident()))
-    until(lambda: len(done) == 2)
-    assert len({*done, threading.get_ident()}) == 3
+def test_a_block_within_a_block_gives_the_slot_back_once() -> None:
+    work, before = Work(1), threading.active_count()
+
+    def nested() -> str:
+        with given_back(), given_back():
+            return "done"
+
+    work.put(nested, nested)
+    until(lambda: work.done == ["done"] * 2)
+    until(lambda: threading.active_count() == before)
+
+
+def test_only_the_pools_own_threads_can_retire() -> None:
+    work, before = Work(1), threading.active_count()
+    work.pool.retire()
+    assert threading.active_count() == before

@@ -1,30 +1,29 @@
-"""What is recognised as a plain request is understood as gunicorn and the application understand it."""
+"""A recognised request is understood as gunicorn and the application understand it."""
 
 import socket
+import time
 from contextlib import closing
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import ANY
 
 import pytest
 from gunicorn import http
 from gunicorn.config import Config
 from gunicorn.http import wsgi
-from gunicorn.http.wsgi import base_environ
 from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory.cache.key import CacheableRequest, from_environ
-from directory.express import _ends
-from directory.plain import LONGEST, Bare, recognise
+from directory.cache.key import PERSONAL, CacheableRequest
+from directory.server.connections import Connection
+from directory.server.fast_path import Application, Asked
+from directory.server.request_reader import LONGEST, ParsedRequest, recognise
 
 LIST = b"GET /api/projects?page=2 HTTP/1.1\r\n"
 HOST = b"Host: x\r\n"
 CLIENT, SERVER = ("127.0.0.1", 5), ("127.0.0.1", 80)
 
 
-def understood(head: bytes, hops: int) -> CacheableRequest | Bare | None:
+def understood(head: bytes, hops: int) -> ParsedRequest | None:
     return recognise(head, hops, lambda given: given or "fresh")
 
 
@@ -81,7 +80,7 @@ TARGETS = st.text(st.sampled_from("abcXYZ0189/_.~-?&=%#+;:@\"'"), max_size=20)
 METHODS = st.sampled_from(["GET", "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "QUERY"])
 HEADERS = st.lists(st.tuples(NAMES, VALUES), max_size=6)
 # What no request says, and what the service has no use for.
-SERVERS = {"wsgi.errors", "wsgi.file_wrapper", "wsgi.input", "gunicorn.socket"}
+SERVERS = {"wsgi.errors", "wsgi.file_wrapper", "wsgi.input", "gunicorn.socket", "wsgi.multithread"}
 UNUSED = {"wsgi.early_hints"}
 
 
@@ -90,25 +89,39 @@ def test_what_is_recognised_means_the_same_to_all(
     method: str, target: str, headers: list[tuple[str, str]], hops: int
 ) -> None:
     lines = "".join(f"{name}: {value}\r\n" for name, value in [("Host", "x"), *headers])
-    head = f"{method} /api/{target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
+    head = f"{method} /{target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
     found = understood(head, hops)
     if found is None:
         return
     environ = environ_of(head)
-    if isinstance(found, Bare):
-        conn = SimpleNamespace(client=CLIENT, server=SERVER, sock=None)
-        ours = {**base_environ(Config()), **_ends(conn), **found.environ}
-        assert ours.pop("wsgi.input").read() == b""
-        assert ours.keys() | {"wsgi.input"} == environ.keys() - UNUSED
-        assert {name: environ[name] for name in ours if name not in SERVERS} == {
-            name: value for name, value in ours.items() if name not in SERVERS
-        }
+    ours = given_to_the_application(found)
+    assert ours.pop("wsgi.input").read() == b""
+    assert ours.keys() | {"wsgi.input"} == environ.keys() - UNUSED
+    assert {name: environ[name] for name in ours if name not in SERVERS} == {
+        name: value for name, value in ours.items() if name not in SERVERS
+    }
+    if found.read is None:
         return
     environ = behind(hops, environ)
-    assert found.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
-    assert found.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
-    assert found.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
-    assert from_environ(environ) == found._replace(request_id=ANY)
+    assert found.read.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
+    assert found.read.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
+    assert found.read.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
+    assert environ["REQUEST_METHOD"] == "GET"
+    assert not any(f"HTTP_{name.upper().replace('-', '_')}" in environ for name in PERSONAL)
+
+
+def given_to_the_application(request: ParsedRequest) -> dict[str, Any]:
+    """The environment that the application is asked with."""
+    seen: list[dict[str, Any]] = []
+
+    def app(environ: dict[str, Any], start: Any) -> list[bytes]:
+        seen.append(environ)
+        start("204 NO CONTENT", [])
+        return []
+
+    sock: Any = None
+    Application(app, Config()).respond(Asked(Connection(sock, CLIENT, SERVER), request, time.perf_counter()))
+    return seen[0]
 
 
 VOTE = b"POST /api/projects/7/upvote HTTP/1.1\r\nHost: x\r\n"
@@ -116,7 +129,9 @@ VOTE = b"POST /api/projects/7/upvote HTTP/1.1\r\nHost: x\r\n"
 
 @pytest.mark.parametrize("name", ANSWERED_OTHERWISE)
 def test_what_may_be_answered_otherwise_is_the_applications(name: str) -> None:
-    assert isinstance(understood(LIST + HOST + f"{name}: 0\r\n\r\n".encode(), 0), Bare)
+    found = understood(LIST + HOST + f"{name}: 0\r\n\r\n".encode(), 0)
+    assert found is not None
+    assert found.read is None
 
 
 def test_what_the_application_is_asked_without_a_body_is_recognised() -> None:
@@ -126,8 +141,10 @@ def test_what_the_application_is_asked_without_a_body_is_recognised() -> None:
         VOTE + b"\r\n", VOTE + signed_in + b"\r\n", VOTE + browser + b"\r\n", LIST + HOST + signed_in + b"\r\n",
         LIST + HOST + b"If-Match: x\r\n\r\n", b"DELETE /api/projects/7 HTTP/1.1\r\nHost: x\r\n\r\n",
     ):  # fmt: skip
-        assert isinstance(understood(head, 0), Bare), head
-        assert isinstance(understood(head, 2), Bare), head
+        for hops in (0, 2):
+            found = understood(head, hops)
+            assert found is not None, head
+            assert found.read is None, head
 
 
 @pytest.mark.parametrize(
@@ -145,15 +162,22 @@ def test_what_may_have_a_body_or_another_meaning_is_left_to_the_server(more: byt
     assert understood(VOTE + b"\r\n" + more, 0) is None
 
 
+def read_of(head: bytes, hops: int) -> CacheableRequest | None:
+    found = understood(head, hops)
+    assert found is not None
+    return found.read
+
+
 def test_what_clients_and_proxies_send_is_recognised() -> None:
     nginx = b"X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Request-ID: abc\r\nAccept: */*\r\n"
-    found = understood(LIST + HOST + nginx + b'If-None-Match: "e"\r\n\r\n', 1)
+    found = read_of(LIST + HOST + nginx + b'If-None-Match: "e"\r\n\r\n', 1)
     assert found == CacheableRequest("https", "/api/projects", "page=2", "abc", '"e"')
-    assert understood(LIST + b"Host: a.example:8000\r\nConnection: Keep-Alive\r\n\r\n", 0) == CacheableRequest(
+    assert read_of(LIST + b"Host: a.example:8000\r\nConnection: Keep-Alive\r\n\r\n", 0) == CacheableRequest(
         "http", "/api/projects", "page=2", "fresh", None
     )
-    assert understood(LIST + HOST + b"X-Forwarded-Proto: https\r\n\r\n", 0).scheme == "http"  # type: ignore[union-attr]
-    assert understood(b"GET /api/projects/7 HTTP/1.1\r\nHost: x\r\n\r\n", 0).query == ""  # type: ignore[union-attr]
+    assert read_of(LIST + HOST + b"X-Forwarded-Proto: https\r\n\r\n", 0).scheme == "http"  # type: ignore[union-attr]
+    assert read_of(b"GET /api/projects/7 HTTP/1.1\r\nHost: x\r\n\r\n", 0).query == ""  # type: ignore[union-attr]
+    assert read_of(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 0).path == "/healthz"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +190,7 @@ def test_what_clients_and_proxies_send_is_recognised() -> None:
         LIST + HOST + b"Connection: close\r\n\r\n", LIST + HOST + b"Connection: upgrade\r\n\r\n",
         LIST + HOST + b"A: x\r\n" * 41 + b"\r\n", LIST + HOST + b"A: " + b"x" * LONGEST + b"\r\n\r\n",
         b"get /api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/projects HTTP/1.0\r\nHost: x\r\n\r\n",
-        b"HEAD /api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"HEAD /api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET //evil.example/api HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET http://x/api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/%70 HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /api/a;b HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/a#b HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /api/a?b#c HTTP/1.1\r\nHost: x\r\n\r\n", b"GET  /api/a HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -180,6 +204,7 @@ def test_what_may_be_anything_else_is_not_recognised(head: bytes) -> None:
 @pytest.mark.parametrize(("hops", "said"), [(1, b"https, http"), (1, b""), (1, b"ftp"), (2, b"https"), (2, b"a, b")])
 def test_a_scheme_that_takes_more_to_tell_is_left_to_the_application(hops: int, said: bytes) -> None:
     found = understood(LIST + HOST + b"X-Forwarded-Proto: " + said + b"\r\n\r\n", hops)
-    assert isinstance(found, Bare)
-    assert found.environ["HTTP_X_FORWARDED_PROTO"] == said.decode()
-    assert isinstance(understood(LIST + HOST + b"\r\n", hops), Bare if hops == 2 else CacheableRequest)
+    assert found is not None
+    assert found.read is None
+    assert given_to_the_application(found)["HTTP_X_FORWARDED_PROTO"] == said.decode()
+    assert (read_of(LIST + HOST + b"\r\n", hops) is None) == (hops == 2)

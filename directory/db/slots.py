@@ -1,0 +1,39 @@
+"""Managed blocking: a request that waits for anything but the database lets another request work meanwhile.
+
+A server lets as many requests work at a time as there are database connections: each of them holds a slot. Without a
+server there are no slots, and nothing here waits.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+
+class Slots(Protocol):
+    """What hands out slots: the server's thread pool."""
+
+    def acquire(self) -> None:
+        """Wait for a slot, behind the requests that wait already."""
+
+    def release(self) -> None:
+        """Give a slot back."""
+
+
+current: ContextVar[Slots | None] = ContextVar("directory.slots", default=None)
+
+
+@contextmanager
+def given_back() -> Iterator[None]:
+    """Give the slot back for the block, which hashes or waits, and take one again. Hold no database connection then."""
+    slots = current.get()
+    if slots is None:
+        yield
+        return
+    slots.release()
+    token = current.set(None)
+    try:
+        yield
+    finally:
+        current.reset(token)
+        slots.acquire()

@@ -1,0 +1,21 @@
+"""gunicorn's threaded worker, with simple requests read and answered in its event loop.
+
+It imports the cache, http, services and db; nothing but gunicorn's configuration imports it. Without it, by gunicorn's
+own worker, the service answers the same. It leans on gunicorn's inside, so it serves under the versions only that
+`make check-worker` has passed with.
+"""
+
+import gunicorn
+
+TESTED = ("27.0.1",)
+WORKERS = {"loop": "directory.server.worker.Worker", "gthread": "gthread"}
+
+
+def is_tested() -> bool:
+    """Whether the worker was tested with this gunicorn."""
+    return gunicorn.__version__ in TESTED
+
+
+def worker_class(wanted: str) -> str:
+    """The worker class for gunicorn, by SERVER_WORKER: its own where this gunicorn was not tested."""
+    return WORKERS[wanted if is_tested() else "gthread"]

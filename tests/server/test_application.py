@@ -1,0 +1,54 @@
+"""What the application says to a request that the server has read itself, as it is sent."""
+
+from typing import Any
+
+import pytest
+from gunicorn.config import Config
+
+from directory.server.fast_path import Application
+from tests.support.reading import asked, parsed
+
+
+class Body(list[bytes]):
+    """Parts of a body, which want to be closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def said(status: str, headers: list[tuple[str, str]], body: list[bytes]) -> tuple[bytes, bytes, bytes]:
+    given = Body(body)
+
+    def app(environ: dict[str, Any], start: Any) -> Body:
+        assert (environ["REMOTE_ADDR"], environ["PATH_INFO"]) == ("192.0.2.1", "/api/x")
+        start("500 First", [("Content-Length", "9")])
+        start(status, headers, (None, None, None))
+        return given
+
+    try:
+        return tuple(Application(app, Config()).respond(asked(parsed("/api/x"))))  # type: ignore[return-value]
+    finally:
+        assert given.closed
+
+
+def test_what_it_said_last_is_sent() -> None:
+    lines = b"A: b\r\ncontent-length: 2\r\n"
+    assert said("200 OK", [("A", "b"), ("content-length", "2")], [b"x", b"y"]) == (b"200 OK", lines, b"xy")
+
+
+def test_a_body_without_a_length_does_not_run_into_the_next_answer() -> None:
+    assert said("200 OK", [("A", "b")], [b"x", b"y"]) == (b"200 OK", b"A: b\r\nContent-Length: 2\r\n", b"xy")
+    assert said("404 NOT FOUND", [], []) == (b"404 NOT FOUND", b"Content-Length: 0\r\n", b"")
+
+
+@pytest.mark.parametrize("status", ["204 NO CONTENT", "304 NOT MODIFIED"])
+def test_an_answer_that_has_no_body_tells_no_length(status: str) -> None:
+    assert said(status, [("A", "b")], []) == (status.encode(), b"A: b\r\n", b"")
+
+
+@pytest.mark.parametrize("value", ["x\r\nB: y", "x\ny", "x\ry", "\N{SNOWMAN}"])
+def test_a_header_that_could_pass_for_two_is_not_sent(value: str) -> None:
+    with pytest.raises(ValueError, match=r"end of a line|codec"):
+        said("200 OK", [("A", value)], [])

@@ -1,0 +1,228 @@
+"""What the event loop answers itself: the same answers, never stale ones, and never a long wait for the database."""
+
+import json
+import time
+from collections.abc import Iterator
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import literal_column, select, text
+from sqlalchemy.engine import make_url
+
+from directory.cache.store import ResponseStore
+from directory.db.lookup import LookUp
+from directory.db.statements import MAX_PREPARED, Prepared
+from directory.http import endpoint
+from directory.models import Project
+from directory.server import fast_path
+from directory.server.fast_path import FastPath
+from directory.services.catalog import queries
+from tests.conftest import Database, build
+from tests.support.caching import cache_of
+from tests.support.chaosproxy import ChaosProxy
+from tests.support.factories import Api, World
+from tests.support.reading import asked, by_application, in_loop, parsed
+from tests.support.reading import fast_path as fast_path_of
+
+pytestmark = pytest.mark.response_cache
+
+
+def lines(response: Any) -> list[bytes]:
+    """The headers of an answer, in any order."""
+    return sorted(response.headers.split(b"\r\n"))
+
+
+@pytest.mark.parametrize("settings", [{}, {"CORS_ORIGINS": "https://a.example"}, {"METRICS_ENABLED": "true"}])
+@pytest.mark.parametrize("hops", [0, 1])
+def test_a_constant_answer_is_the_applications_to_the_byte(
+    make_app: Any, settings: dict[str, str], hops: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make_app(**settings, LOG_LEVEL="INFO", TRUSTED_PROXIES=hops)
+    given = {"X_Request_ID": "mine", **({"X_Forwarded_Proto": "https"} if hops else {})}
+    request = parsed("/healthz", **given)
+    if hops:
+        assert request.read is not None
+        request = request._replace(read=request.read._replace(scheme="https"))
+    path, logged = FastPath(app, lambda work: work()), []
+    for answer in (lambda: path.constant.answer(asked(request)), lambda: by_application(app, request)):
+        caplog.clear()
+        logged.append((answer(), [(r.method, r.path, r.status) for r in caplog.records if r.message == "request"]))
+    assert logged[0] == logged[1]
+    assert (b"Strict-Transport-Security" in logged[0][0].headers) == bool(hops)
+    if "METRICS_ENABLED" in settings:
+        counted = Api(app).get("/metrics").text
+        assert 'directory_requests_total{method="GET",route="/healthz",status="200"} 2.0' in counted
+
+
+@pytest.mark.parametrize("sent", [{"Cookie": "a=b"}, {"Authorization": "Bearer x"}, {"Origin": "https://a.example"}])
+def test_a_constant_route_is_the_applications_where_its_answer_may_differ(app: Flask, sent: dict[str, str]) -> None:
+    path = FastPath(app, lambda work: work())
+    assert path.constant.answer(asked(parsed("/healthz", **sent))) is None
+    for request in (parsed("/healthz?a=1"), parsed("/readyz"), parsed("/healthz", "POST")):
+        assert path.constant.answer(asked(request)) is None
+
+
+def test_without_a_cache_the_loop_answers_what_is_constant_and_nothing_else(make_app: Any, world: World) -> None:
+    project = world.project()
+    app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_READ="9 per minute")
+    path = FastPath(app, lambda work: work())
+    assert path.constant.answer(asked(parsed("/healthz"))) is not None
+    request = parsed(f"/api/projects/{project}")
+    assert not path.may_answer(request)
+    assert in_loop(path, request) is None
+
+
+def test_the_loop_may_answer_what_is_cached_and_what_takes_one_row(app: Flask, world: World, api: Api) -> None:
+    project, path = world.project(), fast_path_of(app)
+    assert path.may_answer(parsed(f"/api/projects/{project}"))
+    others = ["/api/projects", "/api/projects?page=1", "/api/categories"]
+    unanswered = [f"/api/projects/{project}?a=1", "/api/projects/0", "/api/nothing"]
+    assert not any(path.may_answer(parsed(each)) for each in [*others, *unanswered])
+    for each in [*others, *unanswered]:
+        api.get(each)
+    assert all(path.may_answer(parsed(each)) for each in others)
+    assert not any(path.may_answer(parsed(each)) for each in unanswered)
+    assert not path.may_answer(parsed("/api/projects", Cookie="a=b"))
+
+
+def test_what_the_loop_answers_is_what_the_application_does(app: Flask, world: World, api: Api) -> None:
+    project, path = world.project(tags=["a"]), fast_path_of(app)
+    for target in ("/api/projects", f"/api/projects/{project}", "/api/categories"):
+        api.get(target)
+        etag = api.get(target).headers["ETag"]
+        for headers in ({}, {"If_None_Match": etag}, {"If_None_Match": '"other"'}):
+            request = parsed(target, X_Request_ID="mine", **headers)
+            mine, theirs = in_loop(path, request), by_application(app, request)
+            assert mine is not None
+            assert (mine.status, mine.body) == (theirs.status, theirs.body)
+            assert lines(mine) == lines(theirs)
+
+
+def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
+    request = parsed(f"/api/projects/{world.project()}")
+    path = fast_path_of(app)
+    assert in_loop(path, request) is not None
+    cache_of(app).store = ResponseStore(1000)
+    with monkeypatch.context() as broken:
+        broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
+        assert in_loop(path, request) is None
+    assert in_loop(path, request) is not None  # the connection is as good as before
+
+
+def test_a_thread_opens_the_connection_that_the_loop_looks_over(app: Flask, world: World) -> None:
+    request, works = parsed(f"/api/projects/{world.project()}"), []
+    path = FastPath(app, works.append)
+    for _ in range(2):
+        assert in_loop(path, request) is None
+    assert len(works) == 1
+    works.pop()()
+    assert in_loop(path, request) is not None
+    assert works == []
+
+
+def test_a_connection_that_is_lost_is_opened_again_after_a_rest(app: Flask, world: World, monkeypatch: Any) -> None:
+    request = parsed(f"/api/projects/{world.project()}")
+    path, validator = fast_path_of(app), app.extensions["snapshot_validator"]
+    validator._reader.close()
+    for _ in range(2):
+        assert in_loop(path, request) is None
+        assert Api(app).get(request.path).status_code == 200
+        assert validator.snapshot() is not None  # for threads there is a new one at once
+    monkeypatch.setattr(validator, "_paused_until", 0.0)
+    assert in_loop(path, request) is not None
+
+
+def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, api: Api, monkeypatch: Any) -> None:
+    api.get("/api/categories")
+    request, path, looks = parsed("/api/categories"), fast_path_of(app), []
+
+    def slow() -> None:
+        looks.append(1)
+        time.sleep(fast_path.LOOK_SECONDS * 1.5)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cache_of(app).validator, "snapshot_for_loop", slow)
+        for _ in range(3):
+            assert in_loop(path, request) is None
+    assert looks == [1]
+    monkeypatch.setattr(fast_path, "REST_SECONDS", 0.0)
+    path._reads._rests_until = 0.0  # type: ignore[union-attr]
+    assert in_loop(path, request) is not None
+
+
+def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, world: World, monkeypatch: Any) -> None:
+    project, voter = world.project(), world.caller(world.user())
+    request, path = parsed(f"/api/projects/{project}"), fast_path_of(app)
+    read, voted = endpoint.read_many, Event()
+
+    def late(*given: Any) -> Any:
+        made = read(*given)
+        voting = Thread(target=lambda: voter.post(f"{request.path}/upvote"))
+        voting.start()
+        voting.join()
+        voted.set()
+        return made
+
+    def shown() -> int:
+        response = in_loop(path, request)
+        assert response is not None
+        return int(json.loads(response.body)["upvotes"])
+
+    monkeypatch.setattr(fast_path, "LOOK_SECONDS", 60)
+    with monkeypatch.context() as patched:
+        patched.setattr(endpoint, "read_many", late)
+        assert shown() == 0
+    assert voted.is_set()
+    assert [shown(), shown()] == [1, 1]
+
+
+def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_snapshots_along(
+    app: Flask, world: World
+) -> None:
+    request, validator = parsed(f"/api/projects/{world.project()}"), app.extensions["snapshot_validator"]
+    with app.app_context():
+        for n in range(MAX_PREPARED - 1):
+            Prepared(select(literal_column(str(n)))).all({})
+    path = fast_path_of(app)
+    for _ in range(2):
+        assert validator.snapshot() is not None
+        assert in_loop(path, request) is not None
+        cache_of(app).store = ResponseStore(1000)
+    assert validator.snapshot() is not None
+
+
+@pytest.fixture
+def proxy(database: Database) -> Iterator[ChaosProxy]:
+    if database.backend == "sqlite":
+        pytest.skip("it has no network")
+    with ChaosProxy(make_url(database.url).port or 0) as made:
+        yield made
+
+
+@pytest.fixture
+def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
+    url = make_url(database.url).set(port=proxy.port).render_as_string(hide_password=False)
+    app = build(url)
+    yield app
+    proxy.set("pass")
+    app.extensions["snapshot_validator"].close()
+
+
+@pytest.mark.parametrize(("mode", "pause"), [("mute", 0.0), ("trickle", 0.001), ("delay", 0.15)])
+def test_the_loop_leaves_a_database_alone_that_does_not_answer(
+    behind: Flask, world: World, proxy: ChaosProxy, mode: str, pause: float
+) -> None:
+    """Whatever the server does, also where it never pauses for long; the first failure costs one short wait."""
+    requests = [parsed(f"/api/projects/{world.project(description='x' * 4000)}") for _ in range(5)]
+    validator, works = behind.extensions["snapshot_validator"], []
+    assert validator.snapshot() is not None
+    path = FastPath(behind, works.append)
+    proxy.set(mode, pause)
+    began = time.monotonic()
+    for _ in range(3):
+        assert path.answer([asked(request) for request in requests]) == [None] * 5
+    assert time.monotonic() - began < 1.0
+    assert not validator.is_connected
+    assert len(works) == 1, "a thread is to open another connection"

@@ -1,0 +1,101 @@
+"""Requests of every kind, as bytes, and what a server does with them: to compare two servers."""
+
+import re
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from random import Random
+
+CHANGING = re.compile(rb"^(Date|X-Request-ID): [^\r]*\r\n|\"request_id\":\"[^\"]*\"", re.MULTILINE)
+HOST, JSON = b"Host: directory.example\r\n", b"Content-Type: application/json\r\n"
+BODY = b'{"login": "nobody", "password": "a long enough one"}'
+SOON = 0.1  # seconds for an answer; an unfinished request gets none
+LAST = b"GET /api/the-end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+TARGETS = (
+    b"/healthz", b"/healthz?a=1", b"/readyz?a=1", b"/api/projects", b"/api/projects?page=1&limit=2", b"/api/projects/1",
+    b"/api/projects/1/upvote", b"/api/projects/2/upvote", b"/api/projects/99", b"/api/categories", b"/api/auth/login",
+    b"/api/auth/me", b"/api/nothing", b"//api/projects", b"/api//projects", b"/api/%70rojects", b"/api/../healthz",
+    b"http://evil.example/api/projects", b"*", b"/api/projects?page=0", b"/api/projects#x", b"/",
+)  # fmt: skip
+METHODS = (b"GET", b"GET", b"GET", b"POST", b"PUT", b"DELETE", b"PATCH", b"HEAD", b"OPTIONS", b"get", b"TRACE", b"Q")
+HEADERS = (
+    b"Accept: */*\r\n", b"Connection: keep-alive\r\n", b"Connection: close\r\n", b"X-Forwarded-Proto: https\r\n",
+    b"X-Forwarded-For: 192.0.2.7\r\n", b"If-None-Match: *\r\n", b'If-None-Match: "a", W/"b"\r\n', b"If-Match: *\r\n",
+    b"Cookie: directory=x; a=b\r\n", b"Authorization: Bearer wrong\r\n", b"Origin: https://evil.example\r\n",
+    b"Sec-Fetch-Site: cross-site\r\n", b"Range: bytes=0-1\r\n", b"TE: trailers\r\n", b"Expect: 100-continue\r\n",
+    b"Expect: x\r\n", b"Upgrade: h2c\r\n", b"Host: other.example\r\n", b"Content-Length: 0\r\n", b"A_B: c\r\n",
+    b"Transfer-Encoding: identity\r\n", b"SCRIPT_NAME: /api\r\n", b"X-Empty:\r\n", b"X-Long: " + b"l" * 3000 + b"\r\n",
+    b" folded\r\n", b"No colon\r\n", b"X\x00: a\r\n", b"X-High: \xe9\r\n", b"X-Tab:\ta\t\r\n", b"Keep-Alive: 5\r\n",
+)  # fmt: skip
+SNIPPETS = (b"\r\n", b"\n", b"\r", b" ", b"\t", b"\x00", b":", b"0", b"A", b"\xff", b",", b"\r\n\r\n", b"chunked")
+
+
+def requests(seed: int, token: bytes) -> Iterator[bytes]:
+    """Ever new requests: mostly well formed, some of them then damaged at a place or two."""
+    chance = Random(seed)
+    while True:
+        request = _request(chance, token)
+        for _ in range(chance.choice((0, 0, 0, 1, 1, 2))):
+            request = _damaged(chance, request)
+        yield request
+
+
+def _request(chance: Random, token: bytes) -> bytes:
+    headers = [HOST] if chance.random() < 0.95 else []
+    headers += chance.choices(HEADERS, k=chance.choice((0, 0, 1, 1, 2, 3)))
+    if chance.random() < 0.3:
+        headers.append(b"Authorization: Bearer " + token + b"\r\n")
+    body = b""
+    if chance.random() < 0.3:
+        body, framing = chance.choice(list(_bodies(chance)))
+        headers += [JSON, framing]
+    chance.shuffle(headers)
+    version = chance.choice((b"HTTP/1.1",) * 8 + (b"HTTP/1.0", b"HTTP/2.0"))
+    line = b"%s %s %s\r\n" % (chance.choice(METHODS), chance.choice(TARGETS), version)
+    return line + b"".join(headers) + b"\r\n" + body
+
+
+def _bodies(chance: Random) -> Iterator[tuple[bytes, bytes]]:
+    """Bodies with the header that frames them."""
+    yield BODY, b"Content-Length: %d\r\n" % len(BODY)
+    yield BODY, b"Content-Length: %d\r\n" % (len(BODY) - chance.randint(1, 9))
+    cut = chance.randrange(1, len(BODY))
+    chunks = b"%x\r\n%s\r\n%x;a=b\r\n%s\r\n" % (cut, BODY[:cut], len(BODY) - cut, BODY[cut:])
+    yield chunks + b"0\r\n\r\n", b"Transfer-Encoding: chunked\r\n"
+    yield chunks + b"0\r\nA: b\r\n\r\n", b"Transfer-Encoding: chunked\r\n"
+    yield chunks + b"zz\r\n\r\n", b"Transfer-Encoding: chunked\r\n"
+    yield b"x" * 70_000, b"Content-Length: 70000\r\n"
+
+
+def _damaged(chance: Random, request: bytes) -> bytes:
+    place = chance.randrange(len(request))
+    what = chance.random()
+    if what < 0.3:
+        return request[:place] + request[place + 1 :]
+    if what < 0.6:
+        return request[:place] + chance.choice(SNIPPETS) + request[place:]
+    if what < 0.8:
+        return request[:place] + bytes([chance.randrange(256)]) + request[place + 1 :]
+    lines = request.split(b"\r\n")
+    line = chance.choice(lines)
+    lines.insert(chance.randrange(len(lines)), line)
+    return b"\r\n".join(lines)
+
+
+def told(port: int, request: bytes) -> bytes:
+    """All that a server answers to a request, and to another behind it, until it closes the connection.
+
+    The second tells what became of the connection: only where it was kept, and in step, is it answered as it is.
+    """
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as connection:
+        with suppress(OSError):
+            connection.sendall(request)
+            select.select([connection], [], [], SOON)  # so that it has come alone, as our reader wants it
+            connection.sendall(LAST)
+            connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        with suppress(ConnectionError):
+            while received := connection.recv(65_536):
+                answer += received
+    return CHANGING.sub(b"", answer)

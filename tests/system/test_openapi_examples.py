@@ -1,0 +1,139 @@
+"""The examples of the OpenAPI document: each operation has them, and they are what their schemas say."""
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from sqlalchemy import select
+
+from directory.api import openapi
+from directory.cli.webhooks import _sample
+from directory.extensions import db
+from directory.models import Delivery
+from directory.services.webhooks.formats import NAMES
+from directory.services.webhooks.outbox import ACTORS
+from tests.conftest import build
+from tests.support.factories import World
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    app = build(f"sqlite:///{tmp_path_factory.mktemp('openapi') / 'unused.db'}")
+    return openapi.document(app)
+
+
+@pytest.fixture(scope="module")
+def closed(document: dict[str, Any]) -> dict[str, Any]:
+    """The components with every object closed: an example that has a member too many does not fit either."""
+    components = copy.deepcopy(document["components"])
+    for schema in components["schemas"].values():
+        schema.setdefault("additionalProperties", False)
+    return components
+
+
+def operations(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [operation for methods in document["paths"].values() for operation in methods.values()]
+
+
+def contents(operation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What an operation takes and gives: media types with their schemas and examples, refusals apart."""
+    found = list(operation.get("requestBody", {}).get("content", {}).items())
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            found += answer.get("content", {}).items()
+    return found
+
+
+def fits(schema: dict[str, Any], example: object, components: dict[str, Any]) -> None:
+    jsonschema_rs.validate({**schema, "components": components}, example, validate_formats=True)
+
+
+def test_every_operation_has_an_example_of_what_it_takes_and_gives(document):
+    for operation in operations(document):
+        for media_type, content in contents(operation):
+            assert "example" in content or media_type == "image/png", (operation["operationId"], media_type)
+
+
+def test_every_example_is_what_its_schema_says(document, closed):
+    for operation in operations(document):
+        for _media_type, content in contents(operation):
+            if "example" in content:
+                fits(content["schema"], content["example"], closed)
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "path":
+                fits(parameter["schema"], parameter["example"], closed)
+
+
+def test_an_example_with_a_member_too_many_or_a_wrong_one_is_found_out(document, closed):
+    [[_, content]] = contents(document["paths"]["/api/auth/me"]["get"])
+    for wrong in ({"nickname": "ada"}, {"is_admin": "no"}, {"role": "moderator"}):
+        with pytest.raises(jsonschema_rs.ValidationError):
+            fits(content["schema"], {**content["example"], **wrong}, closed)
+
+
+def objects(node: Any) -> Iterator[dict[str, Any]]:
+    """Every object in an example, itself included."""
+    if isinstance(node, dict):
+        yield node
+    for below in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from objects(below)
+
+
+@pytest.mark.parametrize(("key", "name"), [("id", "username"), ("id", "title"), ("slug", "name")])
+def test_the_examples_agree_on_people_projects_and_categories(document, key, name):
+    told: dict[Any, Any] = {}
+    for operation in operations(document):
+        for _media_type, content in contents(operation):
+            for one in objects(content.get("example")):
+                if {key, name} <= one.keys():
+                    assert told.setdefault(one[key], one[name]) == one[name]
+    assert told
+
+
+def test_is_admin_agrees_with_the_role_in_every_example(document):
+    for operation in operations(document):
+        for _media_type, content in contents(operation):
+            for one in objects(content.get("example")):
+                assert "is_admin" not in one or one["is_admin"] == (one["role"] == "admin")
+
+
+def test_every_event_has_a_webhook_with_its_headers_and_a_true_example(document, closed):
+    assert document["webhooks"].keys() == NAMES.keys()
+    for event, methods in document["webhooks"].items():
+        content = methods["post"]["requestBody"]["content"]["application/json"]
+        assert content["example"]["type"] == event
+        fits(content["schema"], content["example"], closed)
+        assert {header["name"] for header in methods["post"]["parameters"]} == {
+            "webhook-id", "webhook-timestamp", "webhook-signature"
+        }  # fmt: skip
+
+
+def test_the_test_event_is_the_one_that_send_test_sends(document, closed):
+    content = document["webhooks"]["webhook.test"]["post"]["requestBody"]["content"]["application/json"]
+    sent = json.loads(_sample().payload)
+    fits(content["schema"], sent, closed)
+    assert sent["data"] == content["example"]["data"]
+
+
+@pytest.mark.parametrize("event", sorted(ACTORS))
+def test_the_outbox_sends_what_the_document_says(make_app, document, closed, event):
+    endpoint = {"url": "http://127.0.0.1:1/", "secret": "c2VjcmV0", "events": [event]}
+    world = World(app := make_app(WEBHOOK_ENDPOINTS=json.dumps([endpoint])))
+    owner, admin = world.caller(world.user()), world.caller(world.admin())
+    world.category()
+    project = {"title": "x", "tagline": "x", "url": "https://example.com", "category": "tools"}
+    for decision in ("approve", "reject"):
+        path = owner.post("/api/projects", {**project, "url": f"https://{decision}.example"}).headers["Location"]
+        decided = path.replace("/api/", "/api/admin/")
+        assert admin.put(f"{decided}/{decision}", {"reason": "So."}).status_code == 200
+    assert admin.put("/api/admin/projects/1/unpublish", {"reason": "So."}).status_code == 200
+    assert owner.delete("/api/projects/1").status_code == 204
+    with app.app_context():
+        payloads = [json.loads(text) for text in db.session.scalars(select(Delivery.payload))]
+    schema = document["webhooks"][event]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert {payload["type"] for payload in payloads} == {event}
+    for payload in payloads:
+        fits(schema, payload, closed)
