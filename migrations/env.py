@@ -4,6 +4,7 @@ from alembic import context
 from flask import current_app
 
 from directory.cli.console import refusals
+from directory.db.engine import BUSY_TIMEOUT
 
 db = current_app.extensions["migrate"].db
 
@@ -37,7 +38,7 @@ def run() -> None:
             # Inside a transaction the pragma does nothing, so it goes to the driver before there is one.
             connection.connection.dbapi_connection.execute("PRAGMA foreign_keys=OFF")
             # Begun as a write, for one that turns into a write fails at once where somebody else has written meanwhile.
-            connection = connection.execution_options(patience=30_000)
+            connection = connection.execution_options(**{BUSY_TIMEOUT: 30_000})
         else:
             # The engine's reads are not transactions; a migration is one, so that it is done whole or not at all.
             connection = connection.execution_options(isolation_level="READ COMMITTED")

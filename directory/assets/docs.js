@@ -54,7 +54,15 @@ const pages = ({ React }) => {
         }, "Show")));
   };
 
-  return { fn: { opsFilter }, components: { FilterContainer }, wrapComponents: { response: shortRefusal } };
+  // The filter is about operations; the events of webhooks would stay below whatever it finds.
+  const withoutFilter = (Webhooks) => (props) =>
+    props.layoutSelectors.currentFilter() ? null : element(Webhooks, props);
+
+  return {
+    fn: { opsFilter },
+    components: { FilterContainer },
+    wrapComponents: { response: shortRefusal, Webhooks: withoutFilter },
+  };
 };
 
 // Relative to the page, so that it also works where a proxy puts the service under a prefix.
