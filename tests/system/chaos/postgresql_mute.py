@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -132,7 +133,7 @@ def _freeze_backends(at: Stage) -> list[psutil.Process]:
     What one of them has locked would stay locked for as long as it is frozen, which is what `row_locked` is about.
     """
     assert at.server is not None
-    with servers.connect(at.url) as watching:
+    with servers.connect(at.url) as watching, ThreadPoolExecutor(1) as beside:
         own = watching.info.backend_pid
         for _ in range(500):
             backends = psutil.Process(at.server.pid).children()
@@ -140,10 +141,13 @@ def _freeze_backends(at: Stage) -> list[psutil.Process]:
             for backend in found:
                 backend.suspend()
             writing = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(%s) AND backend_xid IS NOT NULL"
-            told = watching.execute(writing, [[one.pid for one in found]]).fetchone()
-            if told == (0,):
+            asked = beside.submit(watching.execute, writing, [[one.pid for one in found]])
+            # A backend frozen with a lock of the server's own in its hands keeps the question waiting, until it thaws.
+            answers = not wait([asked], timeout=2).not_done
+            if answers and asked.result().fetchone() == (0,):
                 return found
             _thaw(found)
+            asked.result()
             time.sleep(0.01)
     raise AssertionError("there was always one that wrote")
 
