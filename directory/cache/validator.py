@@ -14,7 +14,6 @@ from directory.db.statements import use_connection
 
 # The event loop holds up all connections while it waits. These bound its waits for a database that is slow or mute.
 LOOP_LOCK_TIMEOUT = 0.02  # seconds that it waits for a read of the snapshot that a thread has begun
-LOOP_BUDGET = 0.1  # seconds of reads in one turn, after which it begins no other
 LOOP_PAUSE = 1.0  # seconds for which it leaves the database alone after a read that failed
 
 

@@ -47,7 +47,7 @@ class Acceptor:
         self._owed = 0  # connections to accept next, because it has yielded in vain
 
     def adjust(self) -> None:
-        """Begin or cease to accept, by how many connections there are and who is to take the next."""
+        """Start or stop accepting: by the number of connections, and by the process whose turn it is."""
         self._tell()
         wanted = self._count() < self._most
         waits = time.monotonic() < self._resume and (self._is_ahead() or not self._owed)

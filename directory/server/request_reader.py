@@ -49,7 +49,7 @@ class ParsedRequest(NamedTuple):
         }  # fmt: skip
 
     def credentials(self) -> dict[str, str]:
-        """The part of that environment that tells who asks."""
+        """The part of that environment that identifies the caller."""
         return {_key(name): value.decode("ascii") for name, value in self.headers if name in CREDENTIALS}
 
 

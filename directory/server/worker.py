@@ -103,7 +103,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.connections.close_late(looked)
 
     def _stop(self) -> None:
-        """End: accept who waits, answer what has begun, refuse the rest."""
+        """End: accept waiting clients, answer requests that have begun, refuse the rest."""
         self.alive = False  # also where it ends because its parent has
         self.acceptor.stop()
         ends = time.monotonic() + self.cfg.graceful_timeout
