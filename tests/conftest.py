@@ -36,8 +36,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    marked = item.get_closest_marker("response_cache") is not None
-    if marked and not config.load({**ENVIRONMENT, **OF_THE_RUN})["RESPONSE_CACHE"]:
+    needs_cache = item.get_closest_marker("response_cache") is not None
+    if needs_cache and not config.load({**ENVIRONMENT, **OF_THE_RUN})["RESPONSE_CACHE"]:
         pytest.skip("the response cache is off")
 
 

@@ -34,7 +34,7 @@ def test_the_models_and_the_migrations_say_the_same(app: Flask) -> None:
         flask_migrate.check()
 
 
-def test_the_newest_migration_is_told_by_the_files_numbers() -> None:
+def test_the_newest_migration_is_known_from_the_numbers_of_the_files() -> None:
     assert health.heads() == tuple(ScriptDirectory(str(health.MIGRATIONS)).get_heads())
 
 
@@ -82,7 +82,7 @@ def test_a_migration_that_rebuilds_a_table_keeps_its_children(app: Flask, world:
         assert db.session.scalar(text("SELECT count(*) FROM upvotes")) == before == 2
 
 
-def test_what_is_written_while_the_standings_are_filled_is_told_by_them(
+def test_the_standings_include_what_is_written_while_they_are_filled(
     app: Flask, world: World, database: Database
 ) -> None:
     if database.backend == "sqlite":
@@ -129,7 +129,7 @@ def run(app: Flask, statement: str) -> None:
         "UPDATE users SET username = 'same'", "UPDATE users SET email = 'same'",
     ],
 )  # fmt: skip
-def test_the_database_refuses_what_must_not_be(app: Flask, world: World, statement: str) -> None:
+def test_the_database_refuses_invalid_rows(app: Flask, world: World, statement: str) -> None:
     world.project(votes=2)
     with pytest.raises(IntegrityError):
         run(app, statement)
@@ -142,7 +142,7 @@ def test_the_log_is_append_only(app: Flask, world: World, statement: str) -> Non
         run(app, statement)
 
 
-def test_a_project_takes_its_votes_and_tags_along(app: Flask, world: World) -> None:
+def test_deleting_a_project_deletes_its_votes_and_tags(app: Flask, world: World) -> None:
     world.project(votes=2, tags=["a", "b"])
     run(app, "DELETE FROM projects")
     with app.app_context():

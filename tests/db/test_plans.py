@@ -37,11 +37,11 @@ def _explained(connection: Connection, sql: str, given: Any) -> list[Any]:
         return list(connection.exec_driver_sql(sql, given).fetchall())
     cursor = psycopg.RawCursor(connection.connection.dbapi_connection)
     rows = cursor.execute(sql, given).fetchall()
-    # The plan for these values, and the one for all that PostgreSQL may keep instead.
+    # The plan for these values, and the generic one that PostgreSQL may use instead.
     cursor.execute("SET plan_cache_mode = force_generic_plan")
-    cursor.execute(sql.replace("EXPLAIN", "PREPARE kept AS", 1))
-    rows += cursor.execute(f"EXPLAIN EXECUTE kept({', '.join(['NULL'] * len(given))})").fetchall()
-    cursor.execute("DEALLOCATE kept")
+    cursor.execute(sql.replace("EXPLAIN", "PREPARE generic AS", 1))
+    rows += cursor.execute(f"EXPLAIN EXECUTE generic({', '.join(['NULL'] * len(given))})").fetchall()
+    cursor.execute("DEALLOCATE generic")
     cursor.execute("RESET plan_cache_mode")
     return rows
 
@@ -53,7 +53,7 @@ def plans(app: Flask, caller: Api, path: str) -> list[str]:
     with app.app_context():
         engine = db.engine
         event.listen(engine, "before_cursor_execute", noted.note)
-        answer = caller.get(path, headers={"If-None-Match": '"another"', "Cookie": "no=lane"})
+        answer = caller.get(path, headers={"If-None-Match": '"another"', "Cookie": "not=cached"})
         event.remove(engine, "before_cursor_execute", noted.note)
         assert answer.status_code == 200, answer.json
         return [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "token_hash" not in sql]
@@ -140,7 +140,7 @@ def test_the_users_list_walks_an_index_and_looks_up_the_figures_of_its_page_alon
         _reads_no_whole(figures, sort)
 
 
-def test_nobody_counts_the_users(many: Flask, world: World) -> None:
+def test_no_list_counts_the_users(many: Flask, world: World) -> None:
     admin = world.caller(world.admin())
     for path in ("/api/admin/users?limit=5", "/api/admin/users?role=member&status=active&limit=5"):
         total = plans(many, admin, path)[-1]
@@ -181,7 +181,7 @@ def test_a_vote_writes_no_index_of_the_projects(app: Flask, world: World) -> Non
         connection.rollback()
 
 
-def test_one_project_and_its_total_read_no_table_whole(many: Flask, world: World) -> None:
+def test_one_project_and_its_total_scan_no_table(many: Flask, world: World) -> None:
     admin = world.caller(world.admin())
     pending = admin.get("/api/admin/projects?status=pending").json["items"][0]["id"]
     live = admin.get("/api/projects").json["items"][0]["id"]

@@ -1,4 +1,4 @@
-"""Whose address counts, and where the counts are kept."""
+"""Whose address counts, and where the counts are stored."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -20,7 +20,7 @@ from tests.support.serving import WITHIN, Serving, serving
 
 
 @pytest.fixture
-def bare(app: Flask) -> Iterator[Flask]:
+def unmigrated(app: Flask) -> Iterator[Flask]:
     """The application over a database without tables."""
     with app.app_context():
         flask_migrate.downgrade(revision="base")
@@ -43,28 +43,32 @@ def environment(url: str, **settings: str) -> dict[str, str]:
     return {**ENVIRONMENT, "APP_ENV": "development", "DATABASE_URL": url, "PREPARE_DATABASE": "true", **settings}
 
 
-def test_a_server_over_an_empty_database_begins_with_the_demo(bare: Flask, database: Database, tmp_path: Path) -> None:
+def test_a_server_over_an_empty_database_begins_with_the_demo(
+    unmigrated: Flask, database: Database, tmp_path: Path
+) -> None:
     with serving(environment(database.url), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 200
-    with bare.app_context():
+    with unmigrated.app_context():
         assert seeding.has_projects()
     assert "Passwords are random" in (tmp_path / "log").read_text()
 
 
-def test_in_production_it_begins_with_tables_alone(bare: Flask, database: Database, tmp_path: Path) -> None:
+def test_in_production_it_begins_with_tables_alone(unmigrated: Flask, database: Database, tmp_path: Path) -> None:
     with serving(environment(database.url, APP_ENV="production"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 200
-    with bare.app_context():
+    with unmigrated.app_context():
         assert seeding.is_empty()
 
 
-def test_unasked_it_is_left_as_it_is(bare: Flask, database: Database, tmp_path: Path) -> None:
+def test_without_the_setting_the_database_is_not_prepared(
+    unmigrated: Flask, database: Database, tmp_path: Path
+) -> None:
     with serving(environment(database.url, PREPARE_DATABASE="false"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 503
 
 
 def test_all_migrations_are_one_line_of_the_log_and_the_passwords_come_after_it(
-    bare: Flask, database: Database, tmp_path: Path
+    unmigrated: Flask, database: Database, tmp_path: Path
 ) -> None:
     with serving(environment(database.url, LOG_LEVEL="INFO"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 200
@@ -78,12 +82,12 @@ def test_all_migrations_are_one_line_of_the_log_and_the_passwords_come_after_it(
     assert "Database:" not in text
 
 
-def test_what_seeding_prints_is_handed_on(app: Flask, commands: list[Any]) -> None:
+def test_what_seeding_prints_is_returned(app: Flask, commands: list[Any]) -> None:
     assert bootstrap.prepare(app) == "printed"
     assert commands == [("seed", "--if-empty")]
 
 
-def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, commands: list[Any]) -> None:
+def test_a_prepared_database_is_only_checked(app: Flask, world: World, commands: list[Any]) -> None:
     world.user()
     bootstrap.prepare(app)
 
@@ -92,7 +96,7 @@ def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, command
         assert db.engine.pool.checkedin() == 0  # type: ignore[attr-defined]
 
 
-def test_one_of_a_later_version_is_served_as_it_is(
+def test_a_database_of_a_later_version_is_served_as_it_is(
     app: Flask, world: World, commands: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.user()
@@ -102,7 +106,7 @@ def test_one_of_a_later_version_is_served_as_it_is(
     assert commands == []
 
 
-def test_one_that_is_behind_is_migrated(app: Flask, world: World, commands: list[Any]) -> None:
+def test_a_database_of_an_earlier_version_is_migrated(app: Flask, world: World, commands: list[Any]) -> None:
     world.user()
     with app.app_context():
         db.session.remove()
@@ -114,7 +118,7 @@ def test_one_that_is_behind_is_migrated(app: Flask, world: World, commands: list
     assert commands == [("db", "upgrade")]
 
 
-def test_one_that_does_not_answer_ends_the_start_with_one_line(tmp_path: Path) -> None:
+def test_a_database_that_does_not_answer_ends_the_start_with_one_line(tmp_path: Path) -> None:
     nobody = f"postgresql+psycopg://x:y@127.0.0.1:{free_port()}/x"
     server = Serving(environment(nobody, LOG_LEVEL="ERROR"), tmp_path / "log")
     status = server.process.wait(WITHIN)

@@ -20,7 +20,7 @@ from tests.support.serving import Serving, serving
 
 EXAMPLES = int(os.environ.get("DIFFERENTIAL_EXAMPLES", "200"))
 PLANTED = {
-    "accepts a bare LF": "for name in ('HEAD', 'LINE'):\n"
+    "accepts LF without CR": "for name in ('HEAD', 'LINE'):\n"
     "    pattern = getattr(request_reader, name).pattern.replace(rb'\\r\\n', rb'\\r?\\n')\n"
     "    setattr(request_reader, name, re.compile(pattern))",
     "ignores a second Host": "recognise = request_reader.recognise\n"

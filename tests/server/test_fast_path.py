@@ -100,7 +100,7 @@ def test_what_the_loop_answers_is_what_the_application_does(app: Flask, world: W
             assert lines(mine) == lines(theirs)
 
 
-def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
+def test_a_failed_lookup_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
     request = parsed(f"/api/projects/{world.project()}")
     path = fast_path_of(app)
     assert in_loop(path, request) is not None
@@ -111,7 +111,7 @@ def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeyp
     assert in_loop(path, request) is not None  # the connection is as good as before
 
 
-def test_a_thread_opens_the_connection_that_the_loop_looks_over(app: Flask, world: World) -> None:
+def test_a_thread_opens_the_connection_that_the_loop_reads_by(app: Flask, world: World) -> None:
     request, works = parsed(f"/api/projects/{world.project()}"), []
     path = FastPath(app, works.append)
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_a_thread_opens_the_connection_that_the_loop_looks_over(app: Flask, worl
     assert works == []
 
 
-def test_a_connection_that_is_lost_is_opened_again_after_a_rest(app: Flask, world: World, monkeypatch: Any) -> None:
+def test_a_lost_connection_is_opened_again_after_a_pause(app: Flask, world: World, monkeypatch: Any) -> None:
     request = parsed(f"/api/projects/{world.project()}")
     path, validator = fast_path_of(app), app.extensions["snapshot_validator"]
     validator._reader.close()
@@ -134,7 +134,7 @@ def test_a_connection_that_is_lost_is_opened_again_after_a_rest(app: Flask, worl
     assert in_loop(path, request) is not None
 
 
-def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, api: Api, monkeypatch: Any) -> None:
+def test_a_slow_lookup_without_a_result_is_not_repeated_at_once(app: Flask, api: Api, monkeypatch: Any) -> None:
     api.get("/api/categories")
     request, path, looks = parsed("/api/categories"), fast_path_of(app), []
 
@@ -178,9 +178,7 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
     assert [shown(), shown()] == [1, 1]
 
 
-def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_snapshots_along(
-    app: Flask, world: World
-) -> None:
+def test_statements_that_the_pool_prepared_do_not_evict_those_of_the_snapshot(app: Flask, world: World) -> None:
     request, validator = parsed(f"/api/projects/{world.project()}"), app.extensions["snapshot_validator"]
     with app.app_context():
         for n in range(MAX_PREPARED - 1):

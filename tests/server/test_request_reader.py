@@ -85,7 +85,7 @@ UNUSED = {"wsgi.early_hints"}
 
 
 @given(METHODS, TARGETS, HEADERS, st.integers(0, 2))
-def test_what_is_recognised_means_the_same_to_all(
+def test_a_recognised_request_means_the_same_to_gunicorn_and_werkzeug(
     method: str, target: str, headers: list[tuple[str, str]], hops: int
 ) -> None:
     lines = "".join(f"{name}: {value}\r\n" for name, value in [("Host", "x"), *headers])
@@ -128,7 +128,7 @@ VOTE = b"POST /api/projects/7/upvote HTTP/1.1\r\nHost: x\r\n"
 
 
 @pytest.mark.parametrize("name", ANSWERED_OTHERWISE)
-def test_what_may_be_answered_otherwise_is_the_applications(name: str) -> None:
+def test_a_request_whose_answer_may_differ_goes_to_the_application(name: str) -> None:
     found = understood(LIST + HOST + f"{name}: 0\r\n\r\n".encode(), 0)
     assert found is not None
     assert found.read is None
@@ -197,12 +197,12 @@ def test_what_clients_and_proxies_send_is_recognised() -> None:
         *(LIST + HOST + f"{name}: 0\r\n\r\n".encode() for name in READ_OTHERWISE),
     ],
 )  # fmt: skip
-def test_what_may_be_anything_else_is_not_recognised(head: bytes) -> None:
+def test_a_doubtful_request_is_not_recognised(head: bytes) -> None:
     assert understood(head, 0) is None
 
 
 @pytest.mark.parametrize(("hops", "said"), [(1, b"https, http"), (1, b""), (1, b"ftp"), (2, b"https"), (2, b"a, b")])
-def test_a_scheme_that_takes_more_to_tell_is_left_to_the_application(hops: int, said: bytes) -> None:
+def test_a_doubtful_scheme_is_left_to_the_application(hops: int, said: bytes) -> None:
     found = understood(LIST + HOST + b"X-Forwarded-Proto: " + said + b"\r\n\r\n", hops)
     assert found is not None
     assert found.read is None

@@ -21,7 +21,7 @@ from directory.services.webhooks import claims, deliveries, sender
 from directory.services.webhooks.outbox import Endpoint
 from directory.services.webhooks.schedule import DELAYS, HOUR, Policy
 from tests.support.factories import World
-from tests.support.outbox import Clock, attempts, drain, endpoint, lane, put, quick, row, states
+from tests.support.outbox import Clock, attempts, endpoint, put, quick, row, send_due, states, thread_of
 from tests.support.receiver import Receiver, after, hang, status
 from tests.support.waiting import until
 
@@ -47,7 +47,7 @@ def test_an_approval_is_delivered_with_the_public_project(app: Flask, world: Wor
         project_id = world.project(status="pending", title="Grüße")
         with app.app_context():
             transaction(lambda: moderation.decide(project_id, "approve", by=admin, notify=[to]))
-        assert drain(lane(app, to, quick())) == 1
+        assert send_due(thread_of(app, to, quick())) == 1
 
     [request] = receiver.received
     event = request.verified()
@@ -63,29 +63,29 @@ def test_a_receiver_that_is_down_gets_ten_tries_on_the_schedule_and_then_one_by_
     clock = Clock(now())
     with Receiver(lambda _name, number: status(503 if number <= 10 else 200)) as receiver:
         to = endpoint(receiver.url)
-        by_hand = lane(app, to, quick(clock=clock))
+        by_hand = thread_of(app, to, quick(clock=clock))
         with app.app_context():
             [one] = put(to, next_attempt_at=clock())
         for tries in range(1, 11):
             began = clock()
-            assert drain(by_hand) == 1
+            assert send_due(by_hand) == 1
             with app.app_context():
                 delivery = row(one)
             if tries < 10:
                 waited = (delivery.next_attempt_at - began).total_seconds()
                 assert DELAYS[tries] * 0.8 <= waited <= DELAYS[tries] * 1.2
                 clock.at = delivery.next_attempt_at - timedelta(milliseconds=1)
-                assert drain(by_hand) == 0
+                assert send_due(by_hand) == 0
                 clock.at = delivery.next_attempt_at
         assert states(app) == {"dead": 1}
         clock.advance(10 * 24 * HOUR)
-        assert drain(by_hand) == 0
+        assert send_due(by_hand) == 0
 
         clock.at = now()
         with app.app_context():
             transaction(lambda: deliveries.redeliver(one))
         clock.advance(1)
-        assert drain(by_hand) == 1
+        assert send_due(by_hand) == 1
 
     assert states(app) == {"delivered": 1}
     assert len({request.id for request in receiver.received}) == 1
@@ -142,7 +142,7 @@ def test_a_claim_that_has_aged_is_not_sent(app: Flask) -> None:
         to = endpoint(receiver.url)
         with app.app_context():
             [one] = put(to)
-        assert lane(app, to, quick(slack=0.0)).turn() is None
+        assert thread_of(app, to, quick(slack=0.0)).turn() is None
 
         assert receiver.received == []
         with app.app_context():
@@ -198,7 +198,7 @@ def test_what_was_sent_is_dropped_once_its_lease_is_over(app: Flask) -> None:
     to = endpoint("http://127.0.0.1:1/")
     with app.app_context():
         put(to)
-    by_hand = lane(app, to, quick(deadline=0.5))
+    by_hand = thread_of(app, to, quick(deadline=0.5))
     done = by_hand.turn()
     assert done is not None
 

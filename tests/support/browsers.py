@@ -20,8 +20,8 @@ class Browser:
     @property
     def cookie(self) -> str | None:
         """The session cookie's value."""
-        kept = self.client.get_cookie(COOKIE)
-        return kept.value if kept else None
+        found = self.client.get_cookie(COOKIE)
+        return found.value if found else None
 
     def call(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
         headers = {"Sec-Fetch-Site": "same-origin", **options.pop("headers", {})}

@@ -49,7 +49,7 @@ class Api:
 
 
 class World:
-    """Makes rows by the rules themselves; returns plain values, so that no session outlives a call."""
+    """Makes rows by the rules themselves; returns values and no entities, so that no session outlives a call."""
 
     def __init__(self, app: Flask) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The directory in plain Python: what each request answers and changes, for a test to hold the service against.
+"""The directory as a model in Python: what each request answers and changes, for a test to hold the service against.
 
 Each method takes who asks (None for nobody) and returns the status and code that the answer must have, None where
 there is no error; what it changes of the model the request must change of the database.

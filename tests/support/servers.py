@@ -178,8 +178,8 @@ def ping(port: int, timeout: float = 2) -> None:
 
 def connect(url: str) -> psycopg.Connection:
     """A connection of its own, in autocommit, to the database of a SQLAlchemy URL."""
-    plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-    return psycopg.connect(plain, autocommit=True, connect_timeout=2)
+    conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    return psycopg.connect(conninfo, autocommit=True, connect_timeout=2)
 
 
 def create_database(url: str, name: str, *, template: str = "template1") -> str:

@@ -99,7 +99,7 @@ def test_operations_are_named_and_sorted_for_readers(document):
     assert all(operation["summary"] and set(operation["tags"]) <= tags for operation in found)
 
 
-def test_who_may_call_is_who_the_route_lets_in(app, document):
+def test_the_security_of_an_operation_is_the_access_rule_of_its_route(app, document):
     for route in routes(app):
         operation = operations(document)[route.path, route.method]
         needed = [{"cookie": []}, {"bearer": []}]
@@ -120,7 +120,7 @@ def test_every_answer_carries_the_headers_of_its_kind(document):
             assert all(resolved(document, header)["schema"] for header in answer["headers"].values())
 
 
-def test_the_headers_of_single_routes_are_told(document):
+def test_the_headers_of_single_routes_are_documented(document):
     def headers(path, method, status):
         return set(answers(document, document["paths"][path][method])[status]["headers"])
 
@@ -179,7 +179,7 @@ def test_bodies_are_closed_and_answers_are_open(document):
     assert "required" not in schemas["ProjectChanges"]
 
 
-def test_what_may_be_null_and_what_only_the_service_writes_is_told(document):
+def test_nullable_and_read_only_members_are_documented(document):
     project = document["components"]["schemas"]["ProjectDetail"]["properties"]
     assert project["repository_url"]["type"] == project["published_at"]["type"] == ["string", "null"]
     assert {name for name, member in project.items() if member.get("readOnly")} >= {"id", "status", "upvotes"}
@@ -198,7 +198,7 @@ def test_the_examples_are_examples(document):
             jsonschema_rs.validate(problem, example["value"])
 
 
-def test_it_is_served_to_be_kept(app):
+def test_the_document_is_served_with_a_validator(app):
     client = app.test_client()
     served = client.get("/api/openapi.json")
     assert served.content_type == "application/json"
