@@ -57,7 +57,7 @@ class NoSession(SessionInterface):
         return SecureCookieSession()
 
     def save_session(self, app: Flask, session: object, response: object) -> None:
-        """Nothing is kept."""
+        """Store nothing."""
 
 
 class Synchronous(Flask):

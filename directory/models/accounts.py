@@ -20,7 +20,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
         one_of("role", Role),
         one_of("status", AccountStatus),
         Index(None, "created_at", "id"),  # the users list, newest first; signups a day
-        Index(None, "role", "status", "id"),  # the active administrators, for the last-admin guard
+        Index(None, "role", "status", "id"),  # the active administrators, for the rule of the last administrator
         {"sqlite_autoincrement": True},
     )
 

@@ -1,4 +1,4 @@
-"""A command kept running beside the server: started again when it dies, and never left behind by it."""
+"""Run a command beside the server: start it again when it dies, and end it with the server."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 SETTLED = 60.0  # seconds after which a death is the first of its kind again
 LONGEST_PAUSE = 60.0
-PATIENCE = 20.0  # for the exchange in hand, which is over within 15
+STOP_TIMEOUT = 20.0  # for the exchange in hand, which is over within 15
 
 
 class Supervisor:
@@ -40,11 +40,11 @@ class Supervisor:
         self._signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End the command, at the latest after `PATIENCE` seconds."""
+        """End the command, at the latest after `STOP_TIMEOUT` seconds."""
         with self._lock:
             self._stopping.set()
         self._signal(signal.SIGTERM)
-        self._thread.join(PATIENCE)
+        self._thread.join(STOP_TIMEOUT)
         if self._thread.is_alive():
             self._signal(signal.SIGKILL)
 

@@ -146,7 +146,7 @@ def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str 
 
 
 def administer(user_id: int, *, role: str | None, status: str | None, by: Caller | None) -> None:
-    """Change another's (or one's own) role or status; there is an active administrator at every moment.
+    """Change another's (or one's own) role or status; there is an active administrator at all times.
 
     The rows of all active administrators are locked in the order of their ids and the caller looked for among
     them again: anything less was measured to leave none, or to let one who was just demoted demote others.

@@ -1,4 +1,4 @@
-"""Whether what is kept beside the projects agrees with them, and putting it right where it does not.
+"""Compare the copies and counters that triggers maintain with the projects, and repair them.
 
 Counted again are the votes, the rank, the standing, the tags and the search entry of every project, the counters of the
 categories and the numbers of users. A look takes no locks, so what it finds is a suspicion: between two of its
@@ -76,7 +76,7 @@ def scopes() -> Iterator[Scope]:
 
 
 def look(scope: Scope) -> Look:
-    """Compare the projects of a scope with what is kept beside them."""
+    """Compare the projects of a scope with their copies and counters."""
     lift_time_limits()
     stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
     columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, stands)
