@@ -37,7 +37,7 @@ preload_app = True
 
 timeout = graceful_timeout = 30
 keepalive = 5
-# A single worker is never replaced: what it counts in memory would be forgotten, and nobody would answer meanwhile.
+# A single worker is never replaced: what it counts in memory would be forgotten, and no process would answer meanwhile.
 # Where there are several, one is replaced so seldom that its cache pays: at 10,000 requests, which a busy worker
 # answers in a few seconds, half of all throughput was lost to starting anew.
 max_requests = 1_000_000 if workers > 1 else 0

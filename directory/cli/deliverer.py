@@ -31,7 +31,7 @@ Done = tuple[Claim, Outcome]
 
 
 class DeliveryThread(threading.Thread):
-    """Delivers to one endpoint, one exchange at a time, until told to stop."""
+    """Delivers to one endpoint, one exchange at a time, until it is stopped."""
 
     def __init__(self, app: Flask, endpoint: Endpoint, policy: Policy, stopping: threading.Event) -> None:
         super().__init__(name=f"delivery-{endpoint.name}", daemon=True)

@@ -31,7 +31,7 @@ from directory.services.data import bulk, recount
 
 READ_AT_ONCE = 2_000
 SEARCH = table("project_search")
-# A copy waits for nobody, but each side waits for the other: no limit of time holds for either.
+# No time limit applies: during a copy each side waits for the other.
 PATIENT = "SET {scope} statement_timeout = 0; SET {scope} idle_in_transaction_session_timeout = 0"
 
 

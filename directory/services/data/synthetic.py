@@ -133,7 +133,7 @@ class Plan:
         )
 
     def _votes_for(self, project: Draft, rng: random.Random) -> Iterator[Row]:
-        """Each by another user who had joined, soon after the publication, or after joining where that is later."""
+        """Each vote by another user, soon after the publication, or after the user joined where that is later."""
         if not project.upvotes or project.decided_at is None:
             return
         published = project.decided_at.timestamp()

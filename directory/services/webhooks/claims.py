@@ -1,8 +1,8 @@
-"""Who delivers what: claims on due deliveries, and what became of each try.
+"""Claims on due deliveries, and the outcome of each try.
 
-A claim is a lease with a fencing token, committed before anything is sent. Whoever dies leaves a lease that ends, and
-the next to look takes the work up; whoever comes too late holds a token that is no longer in the row, so that what
-they report changes nothing. A try counts once it is reported.
+A claim is a lease with a fencing token, committed before anything is sent. The lease of a deliverer that dies ends, and
+another deliverer takes the work. A deliverer that reports too late holds a token that is no longer in the row, so its
+report changes nothing. A try counts once it is reported.
 """
 
 import secrets
@@ -106,7 +106,7 @@ def purge(policy: Policy, most: int = 500) -> int:
 
 
 def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
-    # A lease that would last for longer than any does is from before the clock was put back: nobody holds it.
+    # A lease that would last for longer than any does is from before the clock was put back: no deliverer holds it.
     stale = Delivery.leased_until > at + 2 * policy.lease
     free = or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
     due = select(Delivery.id).where(Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free)

@@ -56,7 +56,7 @@ def discord(event: dict[str, Any], site: Site) -> dict[str, Any]:
         embed["url"] = project["url"]
     if site.url:
         embed["author"] = {"name": site.name, "url": site.address("/")}
-    # Nobody is mentioned whatever the text says.
+    # The text cannot mention a user.
     return {"content": NAMES[event["type"]], "embeds": [embed], "allowed_mentions": {"parse": []}}
 
 

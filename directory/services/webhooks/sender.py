@@ -77,7 +77,7 @@ class Wire:
         return connection
 
     def cut(self) -> None:
-        """End the connection, which wakes whoever reads from it; keep any other from being opened."""
+        """End the connection, which wakes its reader, and prevent another one."""
         with self._lock:
             self.was_cut = True
             if self._handle is not None:
@@ -121,7 +121,7 @@ class _Session(requests.Session):
         self.mount("http://", _Adapter(wire))
 
     def get_redirect_target(self, _response: requests.Response) -> None:
-        """Nowhere: told not to follow, requests still looks one step ahead and reads the whole body for it."""
+        """Follow no redirect. Even with allow_redirects=False, requests looks ahead and reads the whole body."""
 
 
 class _Exchange:
