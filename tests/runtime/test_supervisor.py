@@ -91,7 +91,7 @@ def test_a_stopped_child_is_not_started_again(keep: type) -> None:
 
 
 def test_a_child_that_ignores_sigterm_is_killed(keep: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "PATIENCE", 0.2)
+    monkeypatch.setattr(supervisor, "STOP_TIMEOUT", 0.2)
     kept = keep(STUBBORN)
     [pid] = kept.pids(1)
     kept.supervisor.stop()

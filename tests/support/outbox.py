@@ -70,7 +70,7 @@ def put(to: Endpoint, count: int = 1, **columns: Any) -> list[int]:
 
 
 def row(delivery_id: int) -> Delivery:
-    """A delivery as the database has it now."""
+    """A delivery as the database has it at this moment."""
     db.session.rollback()
     return db.session.get_one(Delivery, delivery_id, populate_existing=True)
 
@@ -94,14 +94,14 @@ def quick(**changes: Any) -> Policy:
     return replace(Policy(poll=0.05), **changes)
 
 
-def thread_of(app: Flask, to: Endpoint, policy: Policy) -> DeliveryThread:
-    """The thread of an endpoint, not started: a test calls its turns."""
+def delivery_thread(app: Flask, to: Endpoint, policy: Policy) -> DeliveryThread:
+    """A delivery thread to be driven by hand."""
     return DeliveryThread(app, to, policy, threading.Event())
 
 
-def send_due(thread: DeliveryThread) -> int:
-    """Send all that is due, in the calling thread; how many it sent."""
-    sent, done = 0, thread.turn()
+def send_all(delivery_thread: DeliveryThread) -> int:
+    """Let a delivery thread, run in this one, send all that is due; how many it sent."""
+    sent, done = 0, delivery_thread.turn()
     while done is not None:
-        sent, done = sent + 1, thread.turn(done)
+        sent, done = sent + 1, delivery_thread.turn(done)
     return sent
