@@ -1,4 +1,4 @@
-"""Connections are shared evenly among the processes, and a process that hangs keeps nobody waiting."""
+"""Connections are shared evenly among the processes, and none waits for a process that hangs."""
 
 import errno
 import math
@@ -17,7 +17,7 @@ from directory.server import connection_balancing
 from directory.server.connection_balancing import Acceptor
 from directory.server.tuning import NO_FILES_SECONDS, YIELD_LOOK_SECONDS
 from tests.conftest import ENVIRONMENT, Database
-from tests.support.serving import Serving, ours_alone, serving
+from tests.support.serving import Serving, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 CALLERS = 24
@@ -54,7 +54,7 @@ def shares(server: Serving) -> list[int]:
     )
 
 
-@ours_alone
+@pytest.mark.our_worker("balancing")
 def test_every_process_gets_its_share(server: Serving) -> None:
     got: list[list[int]] = []
     while not got or (got[-1][0] < CALLERS / 6 and len(got) < 5):  # the machine may be doing other things
@@ -201,7 +201,7 @@ def test_without_file_descriptors_a_process_pauses_and_any_other_error_ends_it(m
         process.turn()
 
 
-@ours_alone
+@pytest.mark.our_worker("balancing")
 def test_no_connection_waits_for_a_process_that_hangs_or_was_killed(server: Serving) -> None:
     hanging, killed, _ = server.children()
     hanging.suspend()
@@ -214,7 +214,7 @@ def test_no_connection_waits_for_a_process_that_hangs_or_was_killed(server: Serv
         hanging.resume()
 
 
-@ours_alone
+@pytest.mark.our_worker("descriptors")
 def test_a_process_that_ran_out_of_file_descriptors_recovers(database: Database, tmp_path: Path) -> None:
     settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "RATELIMIT_ENABLED": "false"}
     with serving(settings, tmp_path / "log") as served:

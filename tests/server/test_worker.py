@@ -20,7 +20,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from directory.server import TESTED, is_tested, worker_class
 from directory.server.worker import Worker
 from tests.conftest import ENVIRONMENT, migrate
-from tests.support.serving import Serving, ours_alone, serving
+from tests.support.serving import Serving, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LOGIN = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
@@ -63,7 +63,7 @@ def wait_until_refused(server: Serving) -> float:
     raise AssertionError("a server that ends still takes callers")
 
 
-@ours_alone
+@pytest.mark.our_worker("shutdown")
 def test_a_server_that_shuts_down_finishes_requests_in_progress_and_refuses_new_ones(server: Serving) -> None:
     idle, slow = called(server, HEALTH), called(server, LOGIN)
     assert idle.recv(15) == b"HTTP/1.1 200 OK"
@@ -76,7 +76,7 @@ def test_a_server_that_shuts_down_finishes_requests_in_progress_and_refuses_new_
     assert server.process.wait(20) == 0
 
 
-@ours_alone
+@pytest.mark.our_worker("slow clients")
 def test_clients_that_say_nothing_or_half_of_it_hold_no_thread(server: Serving) -> None:
     with ExitStack() as silent:
         for _ in range(SILENT):
@@ -87,7 +87,7 @@ def test_clients_that_say_nothing_or_half_of_it_hold_no_thread(server: Serving) 
         assert status(caller) == b"422"
 
 
-@ours_alone
+@pytest.mark.our_worker("shutdown")
 def test_a_connection_accepted_before_the_shutdown_is_answered(server: Serving) -> None:
     [worker] = server.children()
     worker.suspend()
