@@ -1,6 +1,7 @@
 """How the databases answer the hot statements: by an index in the wanted order, reading and sorting no whole table."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -12,7 +13,10 @@ from directory.extensions import db
 from directory.models import Project, Session, Token, User
 from directory.services.accounts import sessions
 from directory.services.catalog import queries
+from tests.conftest import BACKENDS
+from tests.support import servers
 from tests.support.factories import Api, World
+from tests.support.sized import SizedPostgresql, SizedSqlite
 
 SIZE = 3_000
 
@@ -59,15 +63,24 @@ def plans(app: Flask, caller: Api, path: str) -> list[str]:
         return [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "token_hash" not in sql]
 
 
+@pytest.fixture(scope="module", params=BACKENDS)
+def migrated(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SizedSqlite | SizedPostgresql]:
+    """In place of the empty database: one with SIZE projects, its statistics gathered."""
+    made: SizedSqlite | SizedPostgresql
+    if request.param == "sqlite":
+        made = SizedSqlite(tmp_path_factory.mktemp("sized"), SIZE)
+    else:
+        with servers.or_skip():
+            made = SizedPostgresql(SIZE)
+    yield made
+    made.drop()
+
+
 @pytest.fixture
 def many(app: Flask) -> Flask:
-    """A directory of some size, its statistics gathered."""
-    sizes = ["--projects", str(SIZE), "--users", "300", "--votes", str(2 * SIZE)]
-    assert app.test_cli_runner().invoke(args=["seed", *sizes]).exit_code == 0
-    with app.app_context(), db.engine.connect() as connection:
-        if connection.dialect.name == "postgresql":
-            # As autovacuum does in time: until then the words just written wait outside of their index.
-            connection.exec_driver_sql("VACUUM ANALYZE")
+    """The application over a directory of some size."""
     return app
 
 
@@ -111,7 +124,7 @@ def _found(page: str) -> list[str]:
 
 
 def test_a_page_looks_up_what_it_shows_and_not_what_it_skips(many: Flask, world: World) -> None:
-    """The votes of the viewer too: somebody with a hundred thousand of them pays for no more than a page's."""
+    """The votes of the viewer too: of a hundred thousand votes only those of the page are read."""
     admin = world.caller(world.admin())
     for path in ("/api/projects?page=9", "/api/projects?sort=upvotes&page=9", "/api/admin/projects?page=2"):
         page = plans(many, admin, path)[0]
