@@ -19,7 +19,26 @@ PASSWORD = "correct horse battery"
 _numbers = count(1)
 
 
-class Api:
+class Methods:
+    """The methods of HTTP by name, over `call`."""
+
+    def call(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
+        raise NotImplementedError
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self.call("GET", path, **options)
+
+    def post(self, path: str, json: Any = None, **options: Any) -> Any:
+        return self.call("POST", path, json, **options)
+
+    def put(self, path: str, json: Any = None, **options: Any) -> Any:
+        return self.call("PUT", path, json, **options)
+
+    def delete(self, path: str, **options: Any) -> Any:
+        return self.call("DELETE", path, **options)
+
+
+class Api(Methods):
     """A caller of the API: anonymous, or with a bearer token. Each call is a request of its own."""
 
     def __init__(self, app: Flask, token: str | None = None) -> None:
@@ -34,18 +53,6 @@ class Api:
         if json is not None:
             options["json"] = json
         return client.open(path, method=method, headers=headers, **options)
-
-    def get(self, path: str, **options: Any) -> Any:
-        return self.call("GET", path, **options)
-
-    def post(self, path: str, json: Any = None, **options: Any) -> Any:
-        return self.call("POST", path, json, **options)
-
-    def put(self, path: str, json: Any = None, **options: Any) -> Any:
-        return self.call("PUT", path, json, **options)
-
-    def delete(self, path: str, **options: Any) -> Any:
-        return self.call("DELETE", path, **options)
 
 
 class World:
