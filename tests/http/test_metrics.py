@@ -220,6 +220,7 @@ def test_a_limiter_that_lost_its_storage_shows(scrape, monkeypatch, away):
     assert scrape()["directory_ratelimit_fallback",] == away
 
 
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_several_processes_answer_as_one(database, tmp_path):
     environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     first, second = (samples(run(PROCESS, database.url, *counts, env=environ)) for counts in (("2", "0"), ("3", "1")))

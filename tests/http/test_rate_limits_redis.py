@@ -24,6 +24,7 @@ from tests.support.serving import Serving, serving
 pytestmark = [
     pytest.mark.redis,
     pytest.mark.faults,
+    pytest.mark.slow,
     pytest.mark.parametrize("migrated", ["postgresql"], indirect=True),
 ]
 LOST = "Rate limit storage unreachable - falling back to in-memory storage"
