@@ -1,4 +1,4 @@
-"""What several requests want, done at once: nothing is lost, nobody refused for another or left waiting."""
+"""Group commit: several writes in one transaction, each of which gets its own result, or its own error, in time."""
 
 import threading
 import time

@@ -14,7 +14,7 @@ def view(**path):
 
 @pytest.fixture
 def ask(app, world):
-    """Ask a decorated view as a user, None being nobody."""
+    """Ask a decorated view as a user, or anonymously with None."""
 
     def call(decorated, user=None, **path):
         headers = {"Authorization": f"Bearer {world.caller(user).token}"} if user else {}

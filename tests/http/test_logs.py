@@ -200,7 +200,7 @@ def test_a_refused_login_is_logged_with_its_status_and_without_its_name(logged):
 
 
 def refusals(lines):
-    """Which refusals were told, and about whom; each under the id of a request with a line of its own."""
+    """The logged refusals and their accounts; each has the id of a request with a line of its own."""
     found = lines()
     told = [line for line in found if line["message"] == "refused"]
     asked = {line["request_id"] for line in found if line["logger"] == "directory.access"}

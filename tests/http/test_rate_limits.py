@@ -1,4 +1,4 @@
-"""Rate limits: whom a tier counts, that it counts all, and what the answers say of it."""
+"""Rate limits: which callers a tier counts, that it counts every request, and what the answers say of it."""
 
 import re
 import time

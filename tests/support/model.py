@@ -1,7 +1,7 @@
 """The directory as a model in Python: what each request answers and changes, for a test to hold the service against.
 
-Each method takes who asks (None for nobody) and returns the status and code that the answer must have, None where
-there is no error; what it changes of the model the request must change of the database.
+Each method takes the caller (None for an anonymous one) and returns the status and code that the answer must have, None
+where there is no error; what it changes of the model the request must change of the database.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ class Model:
         return (403, "admin_required") if admin and who.person.role != "admin" else None
 
     def viewer(self, who: Credential | None) -> Person | None:
-        """Who a public route takes the caller for: a dead cookie is nobody."""
+        """The caller as a public route sees it: anonymous with a dead cookie."""
         return who.person if who is not None and who.alive else None
 
     def sees(self, viewer: Person | None, project: Project) -> bool:

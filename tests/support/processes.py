@@ -21,9 +21,9 @@ WITHIN = 30.0  # seconds for a start or a stop
 PORTS = 200  # of each process of the tests
 ENVIRON = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
-# Outlives whatever happens to us: its standard input closes when we die, kill -9 included, and it then ends
-# the server and removes its folder. A line it reads is the process to end, or empty while there is none.
-# QUIT is for PostgreSQL, which then asks nobody; TERM is for Redis, which may have been told to ignore QUIT.
+# Outlives this process: its standard input closes when this one ends, kill -9 included, and it then ends the server and
+# removes its folder. A line that it reads is the id of the process to end, or empty while there is none. QUIT has
+# PostgreSQL end without waiting for its clients; TERM is for Redis, which may have been told to ignore QUIT.
 WATCHER = """
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
@@ -44,7 +44,7 @@ class ServerFailed(Exception):
 
 
 class Named:
-    """A server that somebody else runs: it has a URL and is left alone."""
+    """A server that this process did not start: it has a URL and is left alone."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -152,7 +152,7 @@ class Server(Named):
 
 
 class Folder:
-    """A server's folder, and the user who owns it and whom the server runs as."""
+    """A server's folder, and the user who owns it and runs the server."""
 
     def __init__(self, name: str, *, unprivileged: bool = False) -> None:
         self._user = _other_user() if unprivileged and os.geteuid() == 0 else {}
@@ -224,7 +224,7 @@ def _other_user() -> dict[str, Any]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on, and that no other process of the tests is given until this one ends.
+    """A free port of loopback, which no other process of the tests is given until this one ends.
 
     A port that is only looked for may be another's when it is used: of a second worker's server, or of a call out.
     """

@@ -87,7 +87,7 @@ def url_of(variable: str) -> str:
 
 
 def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Named:
-    """A PostgreSQL (of that major version) that trusts everybody on loopback. Raises ServerMissing, ServerFailed.
+    """A PostgreSQL (of that major version) that asks for no password on loopback. Raises ServerMissing, ServerFailed.
 
     One of its own may be given settings. Without them it is quick, and forgets what it acknowledged if the machine
     fails.
@@ -192,7 +192,7 @@ def create_database(url: str, name: str, *, template: str = "template1") -> str:
 
 
 def drop_database(url: str, name: str) -> None:
-    """Drop it where it is there, whoever is connected to it."""
+    """Drop it where it is there; open connections to it are closed."""
     with connect(url) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 

@@ -99,7 +99,7 @@ class Teller(RuleBasedStateMachine):
             self.shown(item, viewer)
 
     def refused(self, who: Credential | None) -> Outcome | None:
-        """A dead token is refused on every route; a dead cookie is nobody."""
+        """A dead token is refused on every route; a dead cookie is anonymous."""
         return self.model.denied(who) if who and who.kind == "token" else None
 
     def enter(self, person: Person, answer: Any) -> Credential:

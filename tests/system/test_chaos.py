@@ -78,6 +78,7 @@ def test_a_scenario_that_leaves_something_behind_fails_and_it_is_removed(staged:
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, by: int) -> None:
     command = [sys.executable, "-m", "tests.system.chaos", "mid-write, on SQLite"]

@@ -53,7 +53,7 @@ class History:
         self.ledger.note("delete", answer.status_code, project=project)
 
     def damage(self, *statements: str) -> None:
-        """Change the database behind everybody's back."""
+        """Change the database without a note in the ledger."""
         named = {"live": self.live, "pending": self.pending, "user": self.owner.id, "admin": self.admin.id}
         with self.app.app_context(), db.engine.begin() as connection:
             for statement in statements:

@@ -1,4 +1,4 @@
-"""nginx as it is configured in deploy/, before hosts that are none: what it sends on, to whom, and how often."""
+"""nginx as it is configured in deploy/, before scripted hosts: what it sends on, to which host, and how often."""
 
 import socket
 import threading

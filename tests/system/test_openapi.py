@@ -19,7 +19,7 @@ SNAPSHOT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory):
-    """An application whose database nobody asks: the document is made of the routes."""
+    """An application whose database is never used: the document is made from the routes."""
     return build(f"sqlite:///{tmp_path_factory.mktemp('openapi') / 'unused.db'}")
 
 

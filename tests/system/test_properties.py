@@ -178,6 +178,7 @@ TAGS = st.from_regex(r'\A(W/)?"[0-9]{0,22}(-[a-z]*)?"(, ?"x")*\Z').filter(lambda
 BEARERS = st.tuples(st.sampled_from(["Bearer ", "bearer  ", "Basic ", f"{COOKIE}="]), HEADER).map("".join)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"TRUSTED_PROXIES": 2, "CORS_ORIGINS": "https://app.example.com"}], ids=str)
 def test_no_header_is_a_500(make_app, owner, settings):
     app = make_app(**settings)

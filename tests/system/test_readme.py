@@ -92,7 +92,7 @@ def _instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def unprepared(tmp_path: Path) -> Flask:
-    """An application over a database that nobody opens."""
+    """An application whose database is never opened."""
     return build(f"sqlite:///{tmp_path / 'unused.db'}")
 
 

@@ -1,4 +1,4 @@
-"""The service does what its document says, whoever asks: schemathesis finds nothing, with all its checks.
+"""The service does what its document says for every caller: schemathesis finds nothing, with all its checks.
 
 FUZZ_EXAMPLES sets how many examples it makes of each operation, FUZZ_SEED which.
 """

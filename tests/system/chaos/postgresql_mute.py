@@ -68,7 +68,7 @@ class Siege(NamedTuple):
 
 @contextmanager
 def siege(at: Stage, callers: list[Step]) -> Iterator[Siege]:
-    """Callers for as long as the block runs, each of whom has to be answered in time, while the service lives."""
+    """Callers for as long as the block runs; each is answered in time, and the service stays alive."""
     assert at.service is not None
     with paced.reader(at.service.port, "/healthz") as living:
         with living.beside(), Load(callers) as asking:

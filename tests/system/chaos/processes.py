@@ -217,7 +217,7 @@ def _behead(at: Stage) -> float:
         time.sleep(0.5)
         family = service.children()
         service.stop(signal.SIGKILL)
-    # Nobody calls meanwhile: a caller who is refused again and again is given the port itself for his own at last.
+    # No client calls meanwhile: one that is refused very often may get this very port for its own end.
     return ended(family, 30)
 
 

@@ -81,7 +81,7 @@ def locked(times: int, within: float) -> Outcome:
         bounded(refused)
         assert sum(answer.status == 503 for answer in refused) >= 3 * times, statuses(refused)
         expect(reads, 200)
-        expect_within(reads, within)  # whoever waits for the lock waits for 3 s
+        expect_within(reads, within)  # a writer waits 3 s for the lock
         at.settle()
         return Outcome(
             f"{times} x 3 s and 10 s, 3 writers and 2 readers",

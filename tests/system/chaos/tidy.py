@@ -37,9 +37,9 @@ def tidied() -> Iterator[Callable[[], list[str]]]:
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """Ctrl-C and its like end the run, unless they shall be ignored; asked again it goes on with its tidying.
+    """Ctrl-C and its like end the run, unless they are ignored; asked again it goes on with its tidying.
 
-    What it raises may come where it is lost (in a finaliser), or where somebody waits for long on the way out; so it
+    What it raises may come where it is lost (in a finaliser), or during a long wait on the way out; so it
     is raised again until the tidying begins.
     """
     before = {one: handler for one in STOPS if (handler := signal.getsignal(one)) != signal.SIG_IGN}

@@ -1,4 +1,4 @@
-"""Some callers are slow, or many at once want what is slow; how long everybody else's reads take meanwhile."""
+"""Some callers are slow, or many send slow requests at once; how long other callers' reads take meanwhile."""
 
 import socket
 import tempfile
