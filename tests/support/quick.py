@@ -11,7 +11,7 @@ from werkzeug.routing import Rule
 from directory.services.accounts import passwords
 
 MEMORY = Path("/dev/shm")
-MEMORY_BYTES = 1 << 30  # more than a run needs
+MEMORY_BYTES = 1 << 28  # several times what a run needs
 
 
 def configure() -> None:
