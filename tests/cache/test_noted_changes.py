@@ -18,7 +18,7 @@ from directory.http.cache_tags import CacheTags
 from tests.conftest import Database
 from tests.support.factories import Api, World
 
-on_postgresql = pytest.snapshot.parametrize("migrated", ["postgresql"], indirect=True)
+on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # No public answer shows these; the last is computed from others.
 HIDDEN = {"users": {"email", "password_hash"}, "projects": {"listed_at"}}
 CHANGED = {"categories": "name", "users": "username", "project_tags": "tag", "standings": "upvotes"}
