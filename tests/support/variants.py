@@ -19,7 +19,7 @@ NO_CACHE = "the response cache is off"
 OUR_WORKER = {
     "balancing": "gunicorn's own worker does not balance connections between processes",
     "descriptors": "gunicorn's own worker ends where it can open no more files",
-    "shutdown": "gunicorn's own worker closes accepted connections at its end without an answer",
+    "shutdown": "gunicorn's own worker ends without an answer on some connections that were accepted before",
     "slow clients": "with gunicorn's own worker an unfinished request holds a thread",
 }
 
