@@ -170,7 +170,7 @@ def test_the_log_is_narrowed_by_an_index_that_is_in_its_order(many: Flask, world
         for columns in about.values():
             connection.exec_driver_sql(
                 "INSERT INTO audit_entries (action, at, actor_id, user_id, project_id) "
-                f"SELECT {columns} FROM audit_entries WHERE id <= 300"
+                f"SELECT {columns} FROM audit_entries WHERE id <= 1500"
             )
         connection.commit()
         connection.exec_driver_sql("ANALYZE")
@@ -178,10 +178,10 @@ def test_the_log_is_narrowed_by_an_index_that_is_in_its_order(many: Flask, world
         for each in (path, _by_cursor(admin, path)):
             page = plans(many, admin, each)[-1]
             assert f"ix_audit_entries_{narrowed}_id" in page, (each, page)
-            for table in ("audit_entries", "users"):
-                assert f"Seq Scan on {table}" not in page, (each, page)
-            for sorting in ("Sort", "TEMP B-TREE"):  # what two indexes find together may be sorted: it is little
-                assert sorting not in page or "BitmapAnd" in page, (each, page)
+            assert "Seq Scan on audit_entries" not in page, (each, page)
+            # What two indexes find together may be sorted and joined with all of the few users: it is little.
+            for wrong in ("Sort", "TEMP B-TREE", "Seq Scan on users"):
+                assert wrong not in page or "BitmapAnd" in page, (each, page)
 
 
 def test_nobody_counts_the_users(many: Flask, world: World) -> None:
