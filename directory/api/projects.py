@@ -5,13 +5,14 @@ from typing import Any
 from flask import Blueprint, current_app
 
 from directory.api.schemas.projects import ProjectDetail, ProjectInput, ProjectPage, ProjectQuery, VoteOutput
+from directory.api.schemas.review import HistoryQuery, TimelinePage
 from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
 from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation, versions_allowed
-from directory.services import submissions, voting
+from directory.services import audit, submissions, voting
 from directory.services.catalog import catalog
 from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.webhooks.outbox import Endpoint
@@ -121,6 +122,16 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 def delete(project_id: int) -> Any:
     """Delete a project with its votes."""
     submissions.remove(project_id, by=caller(), notify=subscribers(), versions=versions_allowed())
+
+
+@bp.get("/<id:project_id>/timeline")
+@owner_required
+@operation(query=HistoryQuery(), answer=TimelinePage(), tier="read", raises=(NotOwner,))
+def timeline(project_id: int, query: dict[str, Any]) -> Any:
+    """List what happened to a project: submission, edits and decisions, oldest first."""
+    window = pagination.window(query)
+    found = audit.timeline(project_id, window)
+    return {"items": found.items, "pagination": pagination.pagination(found, window)}
 
 
 @bp.post("/<id:project_id>/upvote")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from directory.services import health, moderation
 from directory.services.data import recount
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import Api, World
+from tests.support.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -88,12 +90,22 @@ def test_the_standings_include_what_is_written_while_they_are_filled(
     if database.backend == "sqlite":
         return  # there a migration holds the only write lock
     voted, gone, fan = world.project(), world.project(), world.user()
+    # By SQL, for the rule writes to columns of later migrations.
+    copied = (
+        "owner_id, category_id, title, slug, tagline, description, url, tags, status, hot, version, created_at, "
+        "updated_at, submitted_at, published_at"
+    )
+    added = (
+        f"INSERT INTO projects ({copied}, url_key, upvotes) SELECT {copied}, 'x', 0 FROM projects WHERE id = {voted}"
+    )
 
     def meanwhile(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         if statement == "ANALYZE standings":
             world.vote(voted, fan)
             run(app, f"DELETE FROM projects WHERE id = {gone}")
-            world.project(votes=2)
+            run(app, added)
+            for _ in range(2):
+                world.vote(gone + 1, world.user())
 
     with app.app_context():
         flask_migrate.downgrade(revision="0006")
@@ -112,6 +124,51 @@ def test_what_was_there_before_is_found_by_search_after_going_down_and_up(app: F
         transaction(lambda: moderation.decide(tagged, "approve", by=None, notify=[]))
     for words, project in (("GRUSSE see", title), ("worter", tagged)):
         assert [one["id"] for one in api.get("/api/projects", query_string={"q": words}).json["items"]] == [project]
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_nothing_waits_while_the_indexes_of_log_and_urls_are_built(app: Flask, world: World, api: Api) -> None:
+    """An old transaction holds the build up; callers do not wait behind it meanwhile."""
+    held, voted, fan = world.project(), world.project(), world.user()
+    entries = "SELECT id, action, project_id FROM audit_entries ORDER BY id"
+    building = (
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONC%' AND wait_event_type = 'Lock'"
+    )
+
+    def upgrade() -> None:
+        with app.app_context():
+            flask_migrate.upgrade()
+
+    with app.app_context():
+        before = db.session.execute(text(entries)).all()
+        db.session.remove()
+        flask_migrate.downgrade(revision="0010")
+        with ThreadPoolExecutor(1) as pool, db.engine.connect() as old, db.engine.connect() as other:
+            old.exec_driver_sql("BEGIN")
+            old.exec_driver_sql(f"UPDATE projects SET tagline = 'x' WHERE id = {held}")
+            upgraded = pool.submit(upgrade)
+            until(lambda: other.scalar(text(building)) == 1)
+            world.vote(voted, fan)
+            other.exec_driver_sql(f"UPDATE projects SET tagline = 'y' WHERE id = {voted}")
+            other.exec_driver_sql("INSERT INTO audit_entries (action, at) VALUES ('project.edited', now())")
+            assert api.get(f"/api/projects/{voted}").json["upvotes"] == 1
+            assert not upgraded.done()
+            old.exec_driver_sql("ROLLBACK")
+            upgraded.result()
+        after = db.session.execute(text(f"{entries} LIMIT {len(before)}")).all()
+    assert after == before
+    assert world.caller(world.admin()).get("/api/admin/audit?limit=1").json["items"][0]["action"] == "project.edited"
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_an_index_that_was_not_finished_is_built_anew(app: Flask) -> None:
+    valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'ix_projects_url_key'::regclass"
+    with app.app_context():
+        flask_migrate.downgrade(revision="0010")
+        run(app, "CREATE INDEX ix_projects_url_key ON projects (url_key)")
+        run(app, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_projects_url_key'::regclass")
+        flask_migrate.upgrade()
+        assert db.session.scalar(text(valid))
 
 
 def run(app: Flask, statement: str) -> None:

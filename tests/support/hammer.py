@@ -17,7 +17,7 @@ from tests.conftest import build
 from tests.support import quick
 from tests.support.factories import Api
 
-Call = tuple[str | None, str, str, Any]  # token, method, path, body
+Call = tuple[Any, ...]  # token, method, path, body and, if there are any, headers
 
 
 @cache
@@ -61,8 +61,8 @@ def threads(app: Any, scripts: Iterable[list[Call]]) -> list[dict[str, Any]]:
 
 def _play(app: Any, script: list[Call]) -> list[dict[str, Any]]:
     answers = []
-    for token, method, path, body in script:
-        response = Api(app, token).call(method, path, body)
+    for token, method, path, body, *headers in script:
+        response = Api(app, token).call(method, path, body, headers=headers[0] if headers else {})
         answers.append(
             {"token": token, "method": method, "path": path, "status": response.status_code, "json": response.json}
         )

@@ -83,7 +83,7 @@ class Teller(RuleBasedStateMachine):
             project.times, project.due = renewed, set()
         expected = {**project.fields, **project.times, "category": project.fields["category"], "status": project.status}
         expected |= {"upvotes": len(project.voters), "has_upvoted": viewer and viewer.id in project.voters}
-        expected |= {"owner": {"id": project.owner.id, "username": project.owner.username}}
+        expected |= {"owner": {"id": project.owner.id, "username": project.owner.username}, "version": project.version}
         private = {"rejection_reason": project.reason} if self.model.owns(viewer, project) else {}
         if private and single:
             private |= {"queue_position": self.model.place(project)}

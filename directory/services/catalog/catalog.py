@@ -156,6 +156,4 @@ def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     if viewer is None or not (viewer.is_admin or viewer.id == owner_id):
         del project["rejection_reason"]
-    elif project["status"] != Status.REJECTED:
-        project["rejection_reason"] = None
     return project

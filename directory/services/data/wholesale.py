@@ -53,6 +53,7 @@ ENTRY = (
     "reason",
     "url_key",
     "waited_seconds",
+    "project_title",
 )
 VOTE = ("user_id", "project_id", "created_at")
 
@@ -149,6 +150,7 @@ def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
         None,
         key,
         None,
+        project.title,
     )
     if project.decided_at is None:
         return [submitted]
@@ -158,5 +160,5 @@ def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
     reason = project.rejection_reason
     return [
         submitted,
-        (action, project.decided_at, decided_by, project.id, pending, status, reason, key, waited),
+        (action, project.decided_at, decided_by, project.id, pending, status, reason, key, waited, project.title),
     ]
