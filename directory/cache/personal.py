@@ -87,33 +87,37 @@ class PersonalReads:
             if (match := self._cache.routes.find_by_id(request.public)) is not None:
                 return self._singles([(request, match)], in_loop=False)[0]
             if (public := self._stored(request.public)) is not None:
-                found = self._pages([(request, public)], in_loop=False)[0]
+                found = self._page(request, public)
                 if found is not None or not self._may_ask(request.proof):
                     return found
             public = self._make(request.public)
-            return None if public is None else self._pages([(request, public)], in_loop=False)[0]
+            return None if public is None else self._page(request, public)
         except DirectoryError:  # of an address that has no public response
             return None
         except Exception as error:  # which the application meets too, and answers
             log.info("no personal response", extra={"reason": type(error).__name__})
             return None
 
-    def find_many(self, requests: list[PersonalRequest]) -> list[PersonalResponse | None]:
-        """Responses for the event loop, by one statement for all pages and one for all single projects."""
-        pages: list[tuple[PersonalRequest, CachedResponse]] = []
+    def find_many(self, requests: list[PersonalRequest]) -> tuple[list[PersonalResponse | None], Snapshot | None]:
+        """Responses for the event loop, by one statement for all pages and one for all single projects.
+
+        Also the snapshot that the pages took, at which other responses may be validated.
+        """
+        pages: list[_Question] = []
         singles: list[tuple[PersonalRequest, MatchById]] = []
-        for request in requests:
-            if (public := self._stored(request.public)) is not None:
-                pages.append((request, public))
-            elif (match := self._cache.routes.find_by_id(request.public)) is not None:
-                singles.append((request, match))
         found: dict[PersonalRequest, PersonalResponse | None] = {}
         try:
-            found |= zip((request for request, _ in pages), self._pages(pages, in_loop=True), strict=True)
+            for request in requests:
+                if (public := self._stored(request.public)) is not None:
+                    pages.append(_Question(request, _projects(public)))
+                elif (match := self._cache.routes.find_by_id(request.public)) is not None:
+                    singles.append((request, match))
+            self._ask(pages, in_loop=True)
+            found |= {question.request: self._filled(question) for question in pages}
             found |= zip((request for request, _ in singles), self._singles(singles, in_loop=True), strict=True)
         except Exception as error:
             log.info("no personal response in the loop", extra={"reason": type(error).__name__})
-        return [found.get(request) for request in requests]
+        return [found.get(request) for request in requests], pages[0].snapshot if pages else None
 
     def _stored(self, request: CacheableRequest) -> CachedResponse | None:
         """The public response that was valid at the latest snapshot."""
@@ -137,16 +141,15 @@ class PersonalReads:
         now = time.monotonic()
         return now >= self._failed_until and now >= self._refused.get(proof, 0.0)
 
-    def _pages(
-        self, asked: list[tuple[PersonalRequest, CachedResponse]], *, in_loop: bool
-    ) -> list[PersonalResponse | None]:
-        questions = [_Question(request, _projects(public)) for request, public in asked]
-        if questions:
-            self._ask(questions, in_loop=in_loop)
-        return [self._filled(question) for question in questions]
+    def _page(self, request: PersonalRequest, public: CachedResponse) -> PersonalResponse | None:
+        question = _Question(request, _projects(public))
+        self._ask([question], in_loop=False)
+        return self._filled(question)
 
     def _ask(self, questions: list[_Question], *, in_loop: bool) -> None:
         """Have the questions settled by one statement, together with those of other threads that wait."""
+        if not questions:
+            return
         self._questions.extend(questions)
         with self._flask.app_context(), self._cache.validator.reading_votes(in_loop=in_loop) as read:
             if read is not None and not all(question.is_settled for question in questions):

@@ -83,7 +83,7 @@ class Each:
 
     def named(self, given: list[Row]) -> dict[str, Any]:
         """The parameters of `several`."""
-        return self._named([*zip(*given, strict=True)])
+        return self._named([*map(list, zip(*given, strict=True))])
 
     @staticmethod
     def placed(rows: list[Row], count: int) -> list[Row | None]:

@@ -18,6 +18,7 @@ from directory.cache.key import CacheableRequest
 from directory.cache.middleware import CacheMiddleware
 from directory.cache.personal import PersonalRequest, PersonalResponse
 from directory.cache.response import STATUSES, read_body
+from directory.cache.validator import Snapshot
 from directory.http import authentication, endpoint, hooks
 from directory.server.connections import Connection
 from directory.server.request_reader import ParsedRequest
@@ -131,14 +132,19 @@ class CachedReads:
             return [None] * len(asked)
         members = [each for each in asked if each.personal is not None][:MEMBERS_MAX]
         others = [each for each in asked if each.personal is None]
-        found = dict(zip(members, self._cache.personal.find_many([_personal(each) for each in members]), strict=True))
+        made, snapshot = self._cache.personal.find_many([_personal(each) for each in members])
+        found = dict(zip(members, made, strict=True))
         if others:
-            found |= zip(others, self._look([_read(each) for each in others], began), strict=True)
+            found |= zip(others, self._look([_read(each) for each in others], began, snapshot), strict=True)
         return [self._response(found.get(each), each) for each in asked]
 
-    def _look(self, reads: list[CacheableRequest], began: float) -> list[PersonalResponse | None]:
+    def _look(
+        self, reads: list[CacheableRequest], began: float, snapshot: Snapshot | None
+    ) -> list[PersonalResponse | None]:
+        """The anonymous answers, those of the store valid at the `snapshot`, which is read unless it has been."""
         store = self._cache.store
-        snapshot = self._cache.validator.snapshot_for_loop() if any(read.key in store for read in reads) else None
+        if snapshot is None and any(read.key in store for read in reads):
+            snapshot = self._cache.validator.snapshot_for_loop()
         answers = [None if snapshot is None else store.get(read.key, snapshot) for read in reads]
         left = [place for place, answer in enumerate(answers) if answer is None]
         is_late = time.monotonic() > began + LOOK_SECONDS

@@ -270,7 +270,8 @@ def test_one_statement_answers_several_members(
             assert request is not None
             requests.append(request)
     statements.clear()
-    responses = cache.personal.find_many(requests)
+    responses, snapshot = cache.personal.find_many(requests)
+    assert snapshot == cache.validator.latest
     assert len(statements) == (2 if database.backend == "postgresql" else 8)  # one for the pages, one for the projects
     for request, response in zip(requests, responses, strict=True):
         assert response is not None

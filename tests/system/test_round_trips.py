@@ -8,11 +8,12 @@ from flask import Flask
 from sqlalchemy.engine import make_url
 
 from directory.extensions import db
+from directory.server import fast_path as fast_path_module
 from tests.conftest import Database, build
 from tests.support.caching import close_validator
 from tests.support.factories import World
 from tests.support.members import bearer, by_loop, by_wsgi, cookie
-from tests.support.reading import fast_path
+from tests.support.reading import asked, fast_path, parsed
 from tests.support.wire import Wire
 
 pytestmark = [pytest.mark.response_cache, pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)]
@@ -115,3 +116,27 @@ def test_each_operation_takes_so_many_round_trips(distant: Flask, world: World, 
         "me": 2,
         "decision": 7,
     }
+
+
+def test_members_and_others_of_one_turn_share_their_round_trips(distant: Flask, world: World, wire: Wire) -> None:
+    does = Operations(distant, world)
+    for caller in ("", "token", "token"):
+        does.read("/api/projects", caller)
+    paths = [("/api/projects", caller) for caller in ("", "", "token", "cookie", "token")]
+    requests = []
+    for path, caller in paths:
+        each = asked(parsed(path, **does.callers[caller]))
+        assert does.fast.may_answer(each)
+        requests.append(each)
+    before = wire.round_trips
+    answers = does.fast.answer(requests)
+    assert wire.round_trips - before == 1
+    assert [answer is not None and answer.status for answer in answers] == [b"200 OK"] * 5
+
+
+def test_members_of_a_turn_are_bounded(distant: Flask, world: World, monkeypatch: Any) -> None:
+    monkeypatch.setattr(fast_path_module, "MEMBERS_MAX", 2)
+    does = Operations(distant, world)
+    requests = [asked(parsed(f"/api/projects/{does.project}", **does.callers["token"])) for _ in range(3)]
+    assert all(map(does.fast.may_answer, requests))
+    assert [answer is None for answer in does.fast.answer(requests)] == [False, False, True]
