@@ -48,8 +48,8 @@ def _page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 @bp.get("")
 @public
 @operation(
-    query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",),
-    raises=(Unauthenticated,), cache_tags=_page_tags, personal=lambda page: page["items"],
+    query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
+    raises=(Unauthenticated,), cache_tags=_page_tags, projects_of=lambda page: page["items"],
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
@@ -74,8 +74,9 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
 @bp.get("/<id:project_id>")
 @public
 @operation(
-    answer=ProjectDetail(), tier="read", etag=True, cache_tags=lambda project, _: CacheTags((project["id"],)),
-    read_many=catalog.public, read_many_as=catalog.shown_to_members, personal=lambda project: [project],
+    answer=ProjectDetail(), tier="read", etag=True, personal=True,
+    cache_tags=lambda project, _: CacheTags((project["id"],)), read_many=catalog.public,
+    read_many_as=catalog.shown_to_members, projects_of=lambda project: [project],
 )  # fmt: skip
 def show(project_id: int) -> Any:
     """Show a project.

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from directory.http.cache_tags import CREDENTIALS
 from directory.http.hooks import request_id
 
-# Request headers with which the next caller may have to get another answer. By its credentials a caller is known; with
-# any of the others the application answers.
+# Request headers that may change an answer, beside the credentials. With any of them the application answers.
 UNCACHEABLE = ("Origin", "If-Match", "Range")
 _CREDENTIALS, _UNCACHEABLE = (
     tuple(f"HTTP_{name.upper().replace('-', '_')}" for name in names) for names in (CREDENTIALS, UNCACHEABLE)
@@ -23,7 +22,7 @@ _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
 class CacheableRequest(NamedTuple):
-    """A read, but for who calls: its address, its id, and the ETags that the caller has, if it sent any."""
+    """A read without its credentials: its address, its id, and the ETags that the caller has, if it sent any."""
 
     scheme: str
     path: str
@@ -44,12 +43,12 @@ class CacheableRequest(NamedTuple):
 
 
 def has_credentials(environ: dict[str, Any]) -> bool:
-    """Whether a request may say who calls."""
+    """Whether a request has a header for credentials."""
     return any(name in environ for name in _CREDENTIALS)
 
 
 def read_from(environ: dict[str, Any]) -> CacheableRequest | None:
-    """The read in a WSGI environment, whoever calls; None where the application has to answer it."""
+    """The read in a WSGI environment, without its credentials; None where the application has to answer it."""
     if environ["REQUEST_METHOD"] != "GET" or not environ["PATH_INFO"].startswith("/api/"):
         return None
     if_none_match = environ.get("HTTP_IF_NONE_MATCH")

@@ -162,7 +162,8 @@ class CacheMiddleware:
         etag = f'"{rendered.etag}"'
         headers, shared = [*rendered.headers.items(), ("ETag", etag)], self._shared_headers[request.scheme == "https"]
         # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
-        body, template = bytes(memoryview(rendered.body)), Template(match.view.operation.personal)
+        body, spec = bytes(memoryview(rendered.body)), match.view.operation
+        template = Template(spec.projects_of) if Template.fits(spec) else None
         return CachedResponse("application/json", headers, shared, etag, body, match.rule, template)
 
     def _pass_on(self, environ: Environ, start_response: StartResponse, request: CacheableRequest) -> Iterable[bytes]:

@@ -1,9 +1,9 @@
 """Personal responses: what a signed-in member gets for an address whose public response is stored.
 
-One statement tells the snapshot, the member, and the votes for the projects shown. If the public response is valid at
+One statement returns the snapshot, the member, and the votes for the projects shown. If the public response is valid at
 that snapshot, the personal one is the public one with these votes filled in. A single project is read by one statement
-together with the member and the vote. Everything else is for the application: see `readers` for the callers, and
-`key` for the requests.
+together with the member and the vote. The application answers everything else: `readers` says for which callers, and
+`key` for which requests.
 """
 
 import logging
@@ -18,6 +18,7 @@ from flask import Flask
 from directory.cache.key import CacheableRequest
 from directory.cache.response import CachedResponse
 from directory.cache.routes import MatchById
+from directory.cache.template import Template
 from directory.cache.validator import Snapshot
 from directory.db.statements import Row
 from directory.errors import DirectoryError
@@ -28,20 +29,20 @@ if TYPE_CHECKING:
     from directory.cache.middleware import CacheMiddleware
 
 log = logging.getLogger(__name__)
-# The application answers alone: a caller that was left to it once, for so many seconds, and everybody after a failure.
+# Seconds for which the application answers: a caller whose last request it had to answer; all callers after a failure.
 REFUSED_SECONDS, FAILED_SECONDS = 1.0, 5.0
 REFUSED_MAX = 1_000  # callers that are remembered
 
 
 class PersonalRequest(NamedTuple):
-    """A read with a credential: the same without it, and what the caller is known by."""
+    """A read with a credential: the read without it, and the credential."""
 
     public: CacheableRequest
     proof: Proof
 
 
 class PersonalResponse(NamedTuple):
-    """A response, and the member whom it is for; None for anybody."""
+    """A response, and the id of the member that it is for; None for a public response."""
 
     response: CachedResponse
     user_id: int | None
@@ -120,9 +121,10 @@ class PersonalReads:
         return [found.get(request) for request in requests], pages[0].snapshot if pages else None
 
     def _stored(self, request: CacheableRequest) -> CachedResponse | None:
-        """The public response that was valid at the latest snapshot."""
+        """The public response that was valid at the latest snapshot, if it has a template."""
         latest = self._cache.validator.latest
-        return None if latest is None else self._cache.store.get(request.key, latest)
+        public = None if latest is None else self._cache.store.get(request.key, latest)
+        return None if public is None or public.template is None else public
 
     def _make(self, request: CacheableRequest) -> CachedResponse | None:
         """The public response, made anew; None where the application has to. Raises what the rule raises.
@@ -131,13 +133,13 @@ class PersonalReads:
         since the latest one would make the response invalid.
         """
         validator, match = self._cache.validator, self._cache.routes.find(request)
-        if match is None:
+        if match is None or not Template.fits(match.view.operation):
             return None
         snapshot = (None if self._is_sqlite else validator.latest) or validator.snapshot()
         return None if snapshot is None else self._cache.make(request, snapshot, match)
 
     def _may_ask(self, proof: Proof) -> bool:
-        """Whether the application need not answer this caller alone."""
+        """Whether the caller may be looked up here, or the application answers it for now."""
         now = time.monotonic()
         return now >= self._failed_until and now >= self._refused.get(proof, 0.0)
 
@@ -152,7 +154,8 @@ class PersonalReads:
             return
         self._questions.extend(questions)
         with self._flask.app_context(), self._cache.validator.reading_votes(in_loop=in_loop) as read:
-            if read is not None and not all(question.is_settled for question in questions):
+            is_open = time.monotonic() >= self._failed_until  # the read that this thread waited for may have failed
+            if read is not None and is_open and not all(question.is_settled for question in questions):
                 waiting = [question for question in self._waiting() if not question.is_settled]
                 snapshot, rows = read([(*each.request.proof.digests, each.projects) for each in waiting])
                 if snapshot is None:
@@ -208,7 +211,7 @@ class PersonalReads:
         return PersonalResponse(response._replace(shared_headers=shared), user_id)
 
     def _refuse(self, proof: Proof) -> None:
-        """Leave the caller to the application for a while, which would answer its next requests as well."""
+        """Let the application answer the caller's next requests: a look-up here would be in vain again."""
         if len(self._refused) >= REFUSED_MAX:
             self._refused.clear()
         self._refused[proof] = time.monotonic() + REFUSED_SECONDS

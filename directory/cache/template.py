@@ -47,6 +47,11 @@ class Template:
     _content: Content | None = field(default=None, compare=False)
     _unvoted_etag: str = field(default="", compare=False)
 
+    @staticmethod
+    def fits(spec: endpoint.Operation) -> bool:
+        """Whether the answers of an operation differ for a member by votes at most."""
+        return not spec.personal or spec.projects_of is not None
+
     def content(self, body: bytes) -> Content:
         """What differs. Raises ValueError where not every project has a vote to fill in."""
         if self._content is None:

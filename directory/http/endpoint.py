@@ -39,11 +39,11 @@ class Operation:
     one: by one short statement it returns for each id what the view would return to an anonymous caller, and None where
     the view would raise. `read_many_as` is the same for signed-in callers, as a function of credentials with an id
     each: it returns the caller's id and what the view would return, and None wherever that takes more than the
-    statement. `personal` is a function of the data of a public answer that depends on the caller, and returns the
-    projects in it: to a signed-in caller who neither owns one of them nor is an administrator, the answer differs by
-    their `has_upvoted` alone. `check` returns what the rules refuse of a body beside its schema. A server may answer
-    several requests for a `batched` route in one thread, so that their rules commit together, and one for a `constant`
-    route, whose answer never changes, without a thread.
+    statement. `personal` says that a public answer depends on the caller. `projects_of` is a function of the data of
+    such an answer, and returns the projects in it: to a signed-in caller who neither owns one of them nor is an
+    administrator, the answer differs by their `has_upvoted` alone. `check` returns what the rules refuse of a body
+    beside its schema. A server may answer several requests for a `batched` route in one thread, so that their rules
+    commit together, and one for a `constant` route, whose answer never changes, without a thread.
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
@@ -62,7 +62,8 @@ class Operation:
     cache_tags: Callable[[Any, dict[str, Any]], CacheTags | None] | None = None
     read_many: Callable[[list[int]], list[Any]] | None = None
     read_many_as: Callable[[list[tuple[Proof, int]]], list[Any]] | None = None
-    personal: Callable[[Any], list[dict[str, Any]]] | None = None
+    personal: bool = False
+    projects_of: Callable[[Any], list[dict[str, Any]]] | None = None
     batched: bool = False
     constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
@@ -120,7 +121,7 @@ def read_many(spec: Operation, ids: list[int]) -> list["Rendered | None"]:
 
 def read_many_as(spec: Operation, asked: list[tuple[Proof, int]]) -> list["tuple[int, Rendered] | None"]:
     """The answers to several signed-in reads of one object each, with the callers' ids; None where it takes more."""
-    results = [] if spec.read_many_as is None else spec.read_many_as(asked)
+    results = [None] * len(asked) if spec.read_many_as is None else spec.read_many_as(asked)
     return [None if found is None else (found[0], render(found[1], spec)) for found in results]
 
 

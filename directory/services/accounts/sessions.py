@@ -78,10 +78,10 @@ class Proof(NamedTuple):
 
 
 def names_member(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether `reader`, of the users, is the active member whom a session or a token names by its digest.
+    """Whether `reader`, an alias of the users, is the active member of a session or a token, given by its digest.
 
-    Administrators are no members here, and a session or token whose last use needs writing names nobody. The
-    parameters of the condition are those of `instants`.
+    It is false for administrators, and for a session or token whose last use is to be recorded. The condition has the
+    parameters of `instants`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
     by_token = _TOKEN.token_hash == token, _LIVE_TOKEN, _TOKEN.last_used_at >= bindparam("touched")

@@ -1,7 +1,7 @@
-"""What members see of live projects, for several of them by one statement: who they are, and what they voted for.
+"""What signed-in members see of live projects: one statement identifies several of them and reads their votes.
 
-It leaves out everybody whose answers take more: administrators, owners, and a session or token that has ended or whose
-last use needs writing. The rules for one caller answer those.
+It leaves out callers that see more or that need a write: administrators, owners, and a session or token that has ended
+or whose last use is to be recorded. The rules for one caller answer those.
 """
 
 from functools import lru_cache
