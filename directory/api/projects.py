@@ -50,7 +50,7 @@ def _page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 @public
 @operation(
     query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
-    raises=(Unauthenticated,), cache_tags=_page_tags,
+    raises=(Unauthenticated,), cache_tags=_page_tags, projects_of=lambda page: page["items"],
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
@@ -77,6 +77,7 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
 @operation(
     answer=ProjectDetail(), tier="read", etag=True, personal=True,
     cache_tags=lambda project, _: CacheTags((project["id"],)), read_many=catalog.public,
+    read_many_as=catalog.shown_to_members, projects_of=lambda project: [project],
 )  # fmt: skip
 def show(project_id: int) -> Any:
     """Show a project.

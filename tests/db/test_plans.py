@@ -10,9 +10,9 @@ from flask import Flask
 from sqlalchemy import Connection, event, select, text
 
 from directory.extensions import db
-from directory.models import Project, Session, Token, User
+from directory.models import Project, Session, Token, User, now
 from directory.services.accounts import sessions
-from directory.services.catalog import queries
+from directory.services.catalog import queries, readers
 from tests.conftest import BACKENDS
 from tests.support import servers
 from tests.support.factories import Api, World
@@ -277,6 +277,34 @@ def test_callers_and_projects_are_looked_up_by_their_keys_indexes_alone_and_toge
                 assert f"SCAN {table}" not in plan, plan
             assert "Merge" not in plan, plan
             assert "Hash" not in plan, plan
+
+
+def test_members_and_their_votes_are_looked_up_by_indexes_alone(many: Flask) -> None:
+    with many.app_context():
+        members = list(db.session.scalars(select(User.id).where(User.role == "member")))
+        for n, user in enumerate(members * 10):
+            db.session.add(Token(user_id=user, name="x", token_hash=f"{n:064}", last_used_at=now()))
+            db.session.add(Session(user_id=user, user_agent="x", token_hash=f"{n:064}"))
+        db.session.commit()
+        with db.engine.connect() as connection:
+            connection.exec_driver_sql("ANALYZE")
+        live = list(db.session.scalars(select(Project.id).where(Project.status == "live").limit(20)))
+        page = ",".join(map(str, live))
+        noted = Plans()
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        for each, shown in ((readers.votes(db.engine.dialect.name), page), (readers.projects(), live[0])):
+            asked = [(f"{n:064}", "", shown) if n % 2 else ("", f"{n:064}", shown) for n in range(20, 28)]
+            together = each.all(asked)
+            assert [row and row[0] for row in together] == members[20:28]
+            assert [each.all([values])[0] for values in asked[:2]] == together[:2]
+        event.remove(db.engine, "before_cursor_execute", noted.note)
+        for plan in noted.explained():
+            for table in ("users", "tokens", "sessions", "upvotes", "projects"):
+                assert f"Seq Scan on {table}" not in plan, plan
+                assert not re.search(rf"SCAN ({table}|reader)\b", plan), plan
+            assert "Merge" not in plan, plan
+            assert "Hash" not in plan, plan
+            assert re.search(r"\(user_id=\? AND project_id=\?\)|user_id = .*\) AND \(project_id = ", plan), plan
 
 
 def test_a_search_goes_to_the_index_of_words_in_every_order(many: Flask, world: World) -> None:

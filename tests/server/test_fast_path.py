@@ -70,21 +70,21 @@ def test_without_a_cache_the_loop_answers_what_is_constant_and_nothing_else(make
     path = FastPath(app, lambda work: work())
     assert path.constant.answer(asked(parsed("/healthz"))) is not None
     request = parsed(f"/api/projects/{project}")
-    assert not path.may_answer(request)
+    assert not path.may_answer(asked(request))
     assert in_loop(path, request) is None
 
 
 def test_the_loop_may_answer_what_is_cached_and_what_takes_one_row(app: Flask, world: World, api: Api) -> None:
     project, path = world.project(), fast_path_of(app)
-    assert path.may_answer(parsed(f"/api/projects/{project}"))
+    assert path.may_answer(asked(parsed(f"/api/projects/{project}")))
     others = ["/api/projects", "/api/projects?page=1", "/api/categories"]
     unanswered = [f"/api/projects/{project}?a=1", "/api/projects/0", "/api/nothing"]
-    assert not any(path.may_answer(parsed(each)) for each in [*others, *unanswered])
+    assert not any(path.may_answer(asked(parsed(each))) for each in [*others, *unanswered])
     for each in [*others, *unanswered]:
         api.get(each)
-    assert all(path.may_answer(parsed(each)) for each in others)
-    assert not any(path.may_answer(parsed(each)) for each in unanswered)
-    assert not path.may_answer(parsed("/api/projects", Cookie="a=b"))
+    assert all(path.may_answer(asked(parsed(each))) for each in others)
+    assert not any(path.may_answer(asked(parsed(each))) for each in unanswered)
+    assert not path.may_answer(asked(parsed("/api/projects", Cookie="a=b")))
 
 
 def test_what_the_loop_answers_is_what_the_application_does(app: Flask, world: World, api: Api) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory.cache.key import PERSONAL, CacheableRequest
+from directory.cache.key import UNCACHEABLE, CacheableRequest, has_credentials
 from directory.server.connections import Connection
 from directory.server.fast_path import Application, Asked
 from directory.server.request_reader import LONGEST, ParsedRequest, recognise
@@ -100,14 +100,16 @@ def test_a_recognised_request_means_the_same_to_gunicorn_and_werkzeug(
     assert {name: environ[name] for name in ours if name not in SERVERS} == {
         name: value for name, value in ours.items() if name not in SERVERS
     }
-    if found.read is None:
+    read = found.read or found.personal
+    if read is None:
         return
+    assert (found.read is None) == has_credentials(environ) == (found.personal is not None)
     environ = behind(hops, environ)
-    assert found.read.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
-    assert found.read.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
-    assert found.read.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
+    assert read.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
+    assert read.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
+    assert read.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
     assert environ["REQUEST_METHOD"] == "GET"
-    assert not any(f"HTTP_{name.upper().replace('-', '_')}" in environ for name in PERSONAL)
+    assert not any(f"HTTP_{name.upper().replace('-', '_')}" in environ for name in UNCACHEABLE)
 
 
 def given_to_the_application(request: ParsedRequest) -> dict[str, Any]:

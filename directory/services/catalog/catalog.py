@@ -15,7 +15,8 @@ from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import queries, search
+from directory.services.accounts.sessions import Proof
+from directory.services.catalog import queries, readers, search
 from directory.services.catalog.columns import NAMES, QUEUE_POSITION, TOTAL
 from directory.services.catalog.paging import Slice, Window, cut
 
@@ -77,6 +78,15 @@ def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
 def public(project_ids: list[int]) -> list[dict[str, Any] | None]:
     """The projects by id as anybody may see them; None for each that is not live."""
     return [None if row is None else _view(row, None) for row in queries.live().all(project_ids)]
+
+
+def shown_to_members(asked: list[tuple[Proof, int]]) -> list[tuple[int, dict[str, Any]] | None]:
+    """For each credential and project, by one statement: the member's id, and the project as that member sees it.
+
+    None where it takes more: see `readers`.
+    """
+    rows = readers.projects().all([(*proof.digests, project_id) for proof, project_id in asked])
+    return [None if row is None else (row[0], _view(row[1:], None)) for row in rows]
 
 
 def stored(project_id: int) -> dict[str, Any]:
