@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from directory.db.statements import Prepared
-from directory.services.catalog import queries, search_index
+from directory.services.catalog import search_index, search_queries
 from directory.services.catalog.search_words import words
 from tests.support.factories import Api, World
 
@@ -125,7 +125,7 @@ def test_few_matches_and_many_are_listed_alike(world: World, api: Api, monkeypat
     whole = api.get("/api/projects", query_string={**query, "limit": "100"}).json
     assert len(whole["items"]) == whole["pagination"]["total"] == 12
     told = Prepared(text("SELECT 1000000" if many else "SELECT 0"))
-    monkeypatch.setattr(queries, "matches", lambda _: told)
+    monkeypatch.setattr(search_queries, "matches", lambda *_: told)
 
     def shown(**where: Any) -> tuple[list[Any], dict[str, Any]]:
         # The cookie keeps the answer from being one that is kept.
