@@ -4,6 +4,7 @@ A sample of the index tells the first without a look at all that match; indexes 
 second without a look at those whose description matches.
 """
 
+import sqlalchemy as sa
 from alembic import op
 
 revision = "0015"
@@ -15,14 +16,14 @@ depends_on = None
 SAMPLE = "live AND (project_id & 65535) < 4096"
 FUNCTIONS = {
     "project_search_live": """
-CREATE FUNCTION project_search_live() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION project_search_live() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.live := (SELECT p.status = 'live' FROM projects p WHERE p.id = NEW.project_id);
     RETURN NEW;
 END $$
 """,
     "project_search_live_over": """
-CREATE FUNCTION project_search_live_over() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION project_search_live_over() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE project_search SET live = (NEW.status = 'live') WHERE project_id = NEW.id;
     RETURN NULL;
@@ -30,14 +31,14 @@ END $$
 """,
 }
 TRIGGERS = {
-    "project_search_live": "BEFORE INSERT ON project_search FOR EACH ROW",
+    "project_search_live": "BEFORE INSERT OR UPDATE OF document ON project_search FOR EACH ROW",
     "project_search_live_over": "AFTER UPDATE OF status ON projects FOR EACH ROW WHEN (OLD.status <> NEW.status)",
 }
 # The planner may read the table instead, or a tree of it: right where it knows how many entries have the word, and for
 # the beginning of a word it does not. So it is left the index of words alone. The sample tells soon where very many
 # match; for the index of all, whose matches are all read before the first is given, they are too many.
 MATCHES = f"""
-CREATE FUNCTION search_matches(query tsquery, only_live boolean, most bigint) RETURNS bigint LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION search_matches(query tsquery, only_live boolean, most bigint) RETURNS bigint LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $$
 DECLARE
     found bigint;
@@ -57,7 +58,7 @@ END $$
 """
 # The projects that match in the title (a) or in title, tagline and tags (ab), some of them.
 LEADING = """
-CREATE FUNCTION search_leading(scope text, query tsquery, most bigint) RETURNS SETOF bigint LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION search_leading(scope text, query tsquery, most bigint) RETURNS SETOF bigint LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $$
 BEGIN
     IF scope = 'title' THEN
@@ -67,7 +68,15 @@ BEGIN
     END IF;
 END $$
 """
-SCOPES = {"title": "{a}", "brief": "{a,b}"}
+INDEXES = {
+    "sample": f"(document) WHERE {SAMPLE}",
+    "title": "(ts_filter(document, '{a}'))",
+    "brief": "(ts_filter(document, '{a,b}'))",
+}
+NOT_LIVE = sa.text(
+    "UPDATE project_search SET live = false WHERE project_id IN (SELECT e.project_id FROM project_search e "
+    "JOIN standings s ON s.project_id = e.project_id WHERE e.live AND s.status <> 'live' LIMIT 5000)"
+)
 BRIEF = (
     "CREATE VIRTUAL TABLE project_search_brief USING fts5(title, brief, "
     "tokenize=\"ascii tokenchars '+#.='\", detail='column')"
@@ -81,20 +90,20 @@ def upgrade() -> None:
             "INSERT INTO project_search_brief (rowid, title, brief) SELECT rowid, title, brief FROM project_search"
         )
         return
-    op.execute("ALTER TABLE project_search ADD COLUMN live boolean NOT NULL DEFAULT true")
+    # What takes a lock that a search waits for takes no time, and the rest takes no such lock; so it is no transaction,
+    # and each part can be run again.
+    op.execute("ALTER TABLE project_search ADD COLUMN IF NOT EXISTS live boolean NOT NULL DEFAULT true")
     for name, when in TRIGGERS.items():
         op.execute(FUNCTIONS[name])
-        op.execute(f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}()")
-    op.execute(
-        "UPDATE project_search e SET live = false FROM projects p WHERE p.id = e.project_id AND p.status <> 'live'"
-    )
-    op.execute(f"CREATE INDEX ix_project_search_sample ON project_search USING gin (document) WHERE {SAMPLE}")
-    for scope, weights in SCOPES.items():
-        op.execute(
-            f"CREATE INDEX ix_project_search_{scope} ON project_search USING gin (ts_filter(document, '{weights}'))"
-        )
+        op.execute(f"CREATE OR REPLACE TRIGGER {name} {when} EXECUTE FUNCTION {name}()")
     op.execute(MATCHES)
     op.execute(LEADING)
+    with op.get_context().autocommit_block():
+        while op.get_bind().execute(NOT_LIVE).rowcount:
+            pass
+        for name, what in INDEXES.items():
+            op.execute(f"DROP INDEX IF EXISTS ix_project_search_{name}")
+            op.execute(f"CREATE INDEX CONCURRENTLY ix_project_search_{name} ON project_search USING gin {what}")
 
 
 def downgrade() -> None:
@@ -106,6 +115,6 @@ def downgrade() -> None:
     op.execute("DROP TRIGGER project_search_live_over ON projects")
     for name in FUNCTIONS:
         op.execute(f"DROP FUNCTION {name}() CASCADE")
-    for name in ("sample", *SCOPES):
-        op.execute(f"DROP INDEX ix_project_search_{name}")
+    for name in INDEXES:
+        op.execute(f"DROP INDEX IF EXISTS ix_project_search_{name}")
     op.execute("ALTER TABLE project_search DROP COLUMN live")

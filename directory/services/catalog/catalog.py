@@ -105,7 +105,7 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     found = cut(rows, queries.order(sort), window)
     told = rows[0][TOTAL] if rows else None
     if told is None:
-        told = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given)
+        told = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)
     number = int(told)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
@@ -115,12 +115,12 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
 
 def total(filters: Filters) -> int:
     """How many projects match `filters` without a query: a sum of counters unless tag or owner make it a count."""
-    return _total(filters, filters.given())
+    return _total(filters, filters.given(), "")
 
 
-def _total(filters: Filters, given: dict[str, Any]) -> int:
+def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
     """How many projects match; of the matches of a query no more than one beyond `search.MOST` are counted."""
-    return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given))
+    return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name, matches).first(given))
 
 
 def _matches(names: tuple[str, ...], status: str | None, dialect: str, given: dict[str, Any]) -> str:

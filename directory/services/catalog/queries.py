@@ -153,13 +153,15 @@ def _told(filters: tuple[str, ...], status: str | None, dialect: str) -> ColumnE
 
 
 @lru_cache(maxsize=100)
-def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepared:
+def count(filters: tuple[str, ...], status: str | None, dialect: str, matches: str = "") -> Prepared:
     """How many projects a list holds: a sum of counters, a row for each category, where they tell it.
 
     Of a query's matches no more than `beyond` are counted.
     """
     if _counted(filters):
         return Prepared(_counters(filters, status))
+    if matches == FEW:
+        return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect)), replan=True)
     if "q" in filters:
         return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
     matching = conditions(filters, status, dialect).values()
@@ -167,17 +169,7 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepare
 
 
 def _at_most_beyond(filters: tuple[str, ...], status: str | None, dialect: str) -> AnySelect:
-    # Match by match, so that it ends with the last one counted.
-    match = search.matching(dialect).subquery("match")
-    others = _without_query(filters)
-    columns: Any = P
-    query: AnySelect = select(match.c.id)
-    if status and _stands(filters):
-        columns, query = S, query.join(standings, S.project_id == match.c.id)
-    else:
-        query = query.join(projects, P.id == match.c.id)
-    query = query.where(*conditions(others, status, dialect, columns).values())
-    within = query.limit(BEYOND).correlate(None).subquery("within")
+    within = _walked(filters, status, "upvotes", dialect)[0].limit(BEYOND).correlate(None).subquery("within")
     return select(func.count()).select_from(within)
 
 

@@ -66,10 +66,10 @@ def number(dialect: str, most: ColumnElement[int], *, live: bool) -> ColumnEleme
 def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: bool) -> ColumnElement[int]:
     match = matches.subquery("match")
     query: AnySelect = select(match.c.id)
-    if live:
+    if live:  # as a join it might begin with the live projects, and search for each
         stands = Standing.__table__.c
-        query = query.join(Standing.__table__, stands.project_id == match.c.id)
-        query = query.where(stands.status == literal_column(f"'{Status.LIVE}'"))
+        status = select(stands.status).where(stands.project_id == match.c.id).scalar_subquery()
+        query = query.where(status == literal_column(f"'{Status.LIVE}'"))
     return select(func.count()).select_from(query.limit(most).subquery("counted")).scalar_subquery()
 
 

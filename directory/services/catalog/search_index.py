@@ -15,7 +15,7 @@ from directory.services.catalog.search_words import whole, words
 
 _UPSERT = (
     "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
-    "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document, live = excluded.live"
+    "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
 )
 # The second table tells soon which few match better than by their description, which the first finds among all.
 _REPLACE = (
