@@ -118,7 +118,7 @@ def _secret_key(env: Mapping[str, str], *, production: bool) -> str:
 
 
 def _development_key() -> str:
-    """Made once and kept, so that what it signs outlives a restart."""
+    """Made once and stored, so that what it signs outlives a restart."""
     path = INSTANCE / "secret_key"
     try:
         if not path.exists() or not path.stat().st_size:
@@ -129,7 +129,7 @@ def _development_key() -> str:
             draft.replace(path)  # whole or not at all: a process that starts beside us never reads a part of it
         return path.read_text().strip()
     except OSError as error:
-        raise ConfigError("SECRET_KEY", f"is not set, and none can be kept in {path}: {error.strerror}") from None
+        raise ConfigError("SECRET_KEY", f"is not set, and none can be stored in {path}: {error.strerror}") from None
 
 
 def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ def _default_file() -> Path:
 
 
 def _one_process_on_memory(settings: dict[str, Any]) -> None:
-    """Limits kept in memory count per process: n processes would allow n times as much."""
+    """Limits in memory count per process: n processes would allow n times as much."""
     if settings["WEB_CONCURRENCY"] > 1 and not settings["REDIS_URL"] and settings["RATELIMIT_ENABLED"]:
         why = "several processes need REDIS_URL, because rate limits in memory hold for one process only"
         raise ConfigError("WEB_CONCURRENCY", why)

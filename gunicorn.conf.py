@@ -1,6 +1,6 @@
 """How gunicorn serves the application, and the webhook deliverer beside it.
 
-One process with threads is the default: rate limits are kept in memory, and hold exactly, while there is no Redis.
+One process with threads is the default: rate limits are counted in memory, and hold exactly, while there is no Redis.
 """
 
 import os
@@ -37,8 +37,8 @@ preload_app = True
 
 timeout = graceful_timeout = 30
 keepalive = 5
-# A single worker is never replaced: what it counts in memory would be forgotten, and nobody would answer meanwhile.
-# Where there are several, one is replaced so seldom that its kept answers pay: at 10,000 requests, which a busy worker
+# A single worker is never replaced: what it counts in memory would be forgotten, and no process would answer meanwhile.
+# Where there are several, one is replaced so seldom that its cache pays: at 10,000 requests, which a busy worker
 # answers in a few seconds, half of all throughput was lost to starting anew.
 max_requests = 1_000_000 if workers > 1 else 0
 max_requests_jitter = max_requests // 10

@@ -109,7 +109,7 @@ class Unauthenticated(DirectoryError):
 
 
 class InvalidCredentials(DirectoryError):
-    """A wrong login or password; which of the two is not told."""
+    """A wrong login or password; the answer does not say which."""
 
     code = "invalid_credentials"
     default = "The login or the password is wrong."
@@ -240,4 +240,4 @@ class ReadOnly(DirectoryError):
 
     code = "read_only"
     default = "The service takes no writes at present. Reads go on."
-    retry_after = 60  # it is for minutes, and those who come back every other second would be refused for nothing
+    retry_after = 60  # read-only periods take minutes; sooner retries would be refused as well

@@ -49,7 +49,7 @@ def problem(code: str) -> Response:
 
 
 def asset(version: str, name: str) -> Response:
-    """A file of the pages; its address changes with its content, so it may be kept for ever. Raises NotFound."""
+    """A file of the pages; its address changes with its content, so clients may cache it for ever. Raises NotFound."""
     if name not in ASSETS or version != current_version():
         raise NotFound
     headers = {"Cache-Control": FOREVER}

@@ -40,8 +40,8 @@ class CacheMiddleware:
         self.store: ResponseStore[CachedResponse] = ResponseStore(CAPACITY)
         self._routes = CacheableRoutes(flask)
         vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
-        plain, secure = ((("Vary", vary), *hooks.public_headers(scheme)) for scheme in ("http", "https"))
-        self._shared_headers = plain, secure
+        over_http, over_https = ((("Vary", vary), *hooks.public_headers(scheme)) for scheme in ("http", "https"))
+        self._shared_headers = over_http, over_https
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""

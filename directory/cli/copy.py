@@ -1,4 +1,4 @@
-"""flask copy: everything of another database into this one, proved before it is kept."""
+"""flask copy: copies everything of another database into this one, and compares both before it commits."""
 
 import os
 from typing import Any
@@ -17,7 +17,7 @@ from directory.services.data import copying
 
 SHOWN = 20  # faults of the recount
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-DIFFERENT = "Not all is the same and right, so nothing was kept: stop what writes, `flask recount` the one, try again."
+DIFFERENT = "The two differ, so nothing was committed: stop what writes, run `flask recount` on the source, try again."
 
 
 class Database(click.ParamType[URL]):

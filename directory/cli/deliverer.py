@@ -1,7 +1,8 @@
-"""The long-running deliverer: one lane for each endpoint, housekeeping, and an orderly end.
+"""The long-running deliverer: one thread for each endpoint, housekeeping, and an orderly end.
 
-A lane sends one thing at a time to one endpoint. A receiver that hangs holds its own lane and no other, and a
-deliverer that is killed leaves at most one delivery of each endpoint in doubt, to be sent again by the next.
+A delivery thread sends one notification at a time to one endpoint. A receiver that hangs holds its own thread
+and no other. A deliverer that is killed leaves at most one delivery of each endpoint in doubt, and the next deliverer
+sends it again.
 """
 
 import logging
@@ -30,10 +31,10 @@ Done = tuple[Claim, Outcome]
 
 
 class DeliveryThread(threading.Thread):
-    """Delivers to one endpoint, one exchange at a time, until told to stop."""
+    """Delivers to one endpoint, one exchange at a time, until it is stopped."""
 
     def __init__(self, app: Flask, endpoint: Endpoint, policy: Policy, stopping: threading.Event) -> None:
-        super().__init__(name=f"lane-{endpoint.name}", daemon=True)
+        super().__init__(name=f"delivery-{endpoint.name}", daemon=True)
         self._app, self._endpoint, self._policy, self._stopping = app, endpoint, policy, stopping
         self._pause = 0.0
 
@@ -72,7 +73,7 @@ class DeliveryThread(threading.Thread):
         return None if self._stopping.is_set() else claims.take(self._endpoint.name, self._policy)
 
     def _wait_for_database(self, error: Exception, done: Done | None) -> Done | None:
-        """Pause, longer each time. What was sent is kept for as long as the lease allows to write it down."""
+        """Pause, longer each time. The outcome of what was sent is held until it is written or the lease ends."""
         known = is_unavailable(error)
         log.warning("no look at the outbox: %s", type(error).__name__, exc_info=None if known else error)
         self._pause = min(max(0.25, self._pause * 2), LONGEST_PAUSE)
@@ -99,11 +100,11 @@ class DeliveryThread(threading.Thread):
 
 
 class Deliverer:
-    """The lanes of all endpoints."""
+    """The delivery threads of all endpoints."""
 
-    def __init__(self, app: Flask, endpoints: Sequence[Endpoint], policy: Policy, lanes: int = 1) -> None:
+    def __init__(self, app: Flask, endpoints: Sequence[Endpoint], policy: Policy, parallel: int = 1) -> None:
         self._app, self._policy, self._stopping = app, policy, threading.Event()
-        self._threads = [DeliveryThread(app, one, policy, self._stopping) for one in endpoints for _ in range(lanes)]
+        self._threads = [DeliveryThread(app, one, policy, self._stopping) for one in endpoints for _ in range(parallel)]
 
     def start(self) -> None:
         """Begin to deliver, in threads."""
@@ -117,11 +118,11 @@ class Deliverer:
             thread.join()
 
     def tidy(self) -> bool:
-        """Delete a portion of what has been kept for long enough. Whether there may be more."""
+        """Delete some of the deliveries whose retention has ended. Returns whether there may be more."""
         try:
             with self._app.app_context():
                 return transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)) == PURGED_AT_ONCE
-        except Exception as error:  # a lane says so when the database is out of reach for it
+        except Exception as error:  # a delivery thread says so when the database is out of reach for it
             log.warning("old deliveries are left for the next time: %s", type(error).__name__)
             return False
 

@@ -1,4 +1,4 @@
-"""flask recount: proves that whatever is kept beside the projects agrees with them, or repairs it."""
+"""flask recount: compares the copies and counters of the projects with the projects, and repairs them."""
 
 import sys
 from functools import partial

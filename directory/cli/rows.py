@@ -1,7 +1,7 @@
 """Projects as rows of a file: JSON Lines, or CSV with a header, in which tags are separated by spaces.
 
 Cells of CSV stand as they are, even where a spreadsheet would take them for a formula: what is exported is imported
-again without a change. Whoever opens an export in a spreadsheet should load its columns as text.
+again without a change. In a spreadsheet, load the columns of an export as text.
 """
 
 import csv

@@ -39,7 +39,7 @@ class Tally:
 
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
-@click.option("--owner", metavar="U", help="Who will own them.  [default: the oldest active administrator]")
+@click.option("--owner", metavar="U", help="The user that owns them.  [default: the oldest active administrator]")
 @click.option(
     "--status",
     type=click.Choice(["pending", "live"]),
@@ -58,7 +58,7 @@ def import_projects(
     A row holds what a submission does, and may hold a status (live, pending or rejected) and a rejection_reason. What
     flask export writes besides (id, owner, upvotes, …) is passed over. A bad row is reported with its line and
     skipped, and the exit status is then 1. A row whose URL the owner has submitted already changes nothing, so a
-    second run adds nothing. Nobody is notified.
+    second run adds nothing. No webhook is sent.
     """
     options = {"owner": _owner(owner), "status": status, "create_categories": create_categories}
     tally = Tally()
@@ -133,7 +133,7 @@ def _format(name: str) -> str:
 
 
 def _size(name: str) -> int:
-    """How many bytes there are to read; 0 where nobody knows."""
+    """How many bytes there are to read; 0 where it is unknown."""
     return 0 if name == "-" else os.path.getsize(name)
 
 
@@ -164,7 +164,7 @@ def _whole(name: str) -> Iterator[IO[str]]:
     part = f"{name}.{os.getpid()}.part"
     try:
         with open(part, "x", encoding="utf-8", newline="") as file:
-            with suppress(FileNotFoundError):  # who may read the old one may read this one, and nobody else
+            with suppress(FileNotFoundError):  # with the permissions of the old file
                 os.fchmod(file.fileno(), stat.S_IMODE(os.stat(name).st_mode))
             yield file
         os.replace(part, name)

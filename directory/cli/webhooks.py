@@ -32,11 +32,11 @@ webhooks = AppGroup("webhooks", help="Deliver notifications, and look after them
 
 @webhooks.command()
 @click.option(
-    "--lanes", type=click.IntRange(1, 32), default=1, show_default=True, help="Exchanges at once per endpoint."
+    "--parallel", type=click.IntRange(1, 32), default=1, show_default=True, help="Exchanges at once per endpoint."
 )
 @click.option("--until-eof", is_flag=True, help="Also stop when standard input ends.")
 @refusals()
-def work(lanes: int, until_eof: bool) -> None:
+def work(parallel: int, until_eof: bool) -> None:
     """Deliver what is due, until stopped. Any number may run, on any number of machines."""
     from directory.cli.deliverer import Deliverer
 
@@ -45,7 +45,7 @@ def work(lanes: int, until_eof: bool) -> None:
         raise click.ClickException("no endpoint is configured: set WEBHOOK_URL or WEBHOOK_ENDPOINTS")
     log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(endpoints)})
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    Deliverer(app, endpoints, Policy(), lanes).work(until_eof=until_eof)
+    Deliverer(app, endpoints, Policy(), parallel).work(until_eof=until_eof)
 
 
 @webhooks.command("list")

@@ -38,7 +38,7 @@ class Combined(Generic[Item, Result]):
 
     Together it is done for all or none of them; but where the result of one is Unavailable, it was not done for that.
     Nobody is refused for another's item, or waits for what another's waits for: work that failed together is done for
-    each alone, aside from the others. Where it may have been done for all that, only what is `repeatable` is done
+    each alone, apart from the others. Where it may have been done for all that, only what is `repeatable` is done
     again.
     """
 

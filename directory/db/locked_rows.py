@@ -15,7 +15,7 @@ PAUSE = 1.0  # seconds for which a row that was found locked counts as locked; w
 WAITING = 2  # callers that may wait for locked rows at a time, of a process; each occupies a thread
 REMEMBERED = 1_000  # rows that were found locked, before those of long ago are forgotten
 
-_LOCKED = "This is being changed at the moment. Try again in a second."
+_LOCKED = "This is being changed right now. Try again in a second."
 
 
 class LockedRows:

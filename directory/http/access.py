@@ -1,4 +1,4 @@
-"""Who may call a route. Every route carries one of these; `access` is what it says of itself.
+"""Access decorators: which callers may use a route. Every route has one, and names it in its `access`.
 
 They run before anything of the request is read or validated.
 """

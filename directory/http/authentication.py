@@ -1,4 +1,4 @@
-"""Who calls: the session cookie or the bearer token of a request, as Flask-Login's request loader."""
+"""Identify the caller by session cookie or bearer token, as Flask-Login's request loader."""
 
 import logging
 from contextlib import suppress
@@ -57,7 +57,7 @@ def proof(environ: dict[str, Any], cookie_name: str) -> sessions.Proof | None:
 
 
 def _proof(token: str | None, secret: str | None) -> sessions.Proof | None:
-    """What tells who calls: the bearer token alone where there is one, else the session cookie's secret."""
+    """The credential that identifies the caller: the bearer token if there is one, else the session cookie's secret."""
     if token is not None:
         return sessions.of_token(token)
     return sessions.of_cookie(secret) if secret else None

@@ -1,4 +1,4 @@
-"""How paths map to routes: which ids there can be, and that every route says who may call it."""
+"""How paths map to routes: which ids are possible, and that every route has an access rule."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ class NoSession(SessionInterface):
         return SecureCookieSession()
 
     def save_session(self, app: Flask, session: object, response: object) -> None:
-        """Nothing is kept."""
+        """Store nothing."""
 
 
 class Synchronous(Flask):
@@ -86,7 +86,7 @@ def hookless(app: Flask) -> Iterator[None]:
 
 
 def require_access(app: Flask) -> None:
-    """Refuse to start with a route that does not say who may call it: forgetting it must not open it."""
+    """Refuse to start with a route that has no access rule: a forgotten rule must not open the route."""
     for endpoint, view in app.view_functions.items():
         if not hasattr(view, "access"):
-            raise RuntimeError(f"the route {endpoint} does not say who may call it")
+            raise RuntimeError(f"the route {endpoint} has no access rule")

@@ -121,7 +121,7 @@ class Slug(Matching):
 
 
 class Whole(fields.Integer):
-    """A whole number of a query string, in plain ASCII digits, from `least` to `most`."""
+    """A whole number of a query string, in ASCII digits, from `least` to `most`."""
 
     def __init__(self, least: int, most: int, *, says: str | None = None, **kwargs: Any) -> None:
         self.least, self.most = least, most

@@ -50,7 +50,7 @@ def numbered(found: Slice, at: Window, total: int) -> dict[str, Any]:
 
 
 def links(paging: dict[str, Any]) -> str:
-    """The Link header (RFC 8288) of a numbered list, all filters kept. Under a cursor there is no last.
+    """The Link header (RFC 8288) of a numbered list, with all filters. Under a cursor there is no last.
 
     Nor is there where the total is capped; the list goes on by cursor behind its last page then.
     """

@@ -104,7 +104,7 @@ def _read_chunk(size: int) -> bytes:
 
 
 def _require_json_type() -> None:
-    """Raise UnsupportedMediaType unless the body says that it is plain JSON in UTF-8."""
+    """Raise UnsupportedMediaType unless the Content-Type is JSON in UTF-8."""
     # By hand, for Werkzeug's parser drops parameters that it cannot read, and all but one of repeated ones.
     media, *parameters = request.headers.get("Content-Type", "").split(";")
     if media.strip(" \t").lower() != "application/json":

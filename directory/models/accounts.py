@@ -1,4 +1,4 @@
-"""Who uses the directory: accounts, browser sessions and API tokens."""
+"""Accounts, browser sessions and API tokens."""
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -20,7 +20,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
         one_of("role", Role),
         one_of("status", AccountStatus),
         Index(None, "created_at", "id"),  # the users list, newest first; signups a day
-        Index(None, "role", "status", "id"),  # the active administrators, for the last-admin guard
+        Index(None, "role", "status", "id"),  # the active administrators, for the rule of the last administrator
         {"sqlite_autoincrement": True},
     )
 
@@ -39,7 +39,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
 
 
 class UserCount(db.Model):  # type: ignore[name-defined,misc]
-    """How many users there are of a role and a status, so that the list's total and the dashboard count nobody."""
+    """The number of users of a role and a status, which the list's total and the dashboard read instead of counting."""
 
     __tablename__ = "user_counts"
     __table_args__ = (CheckConstraint("users >= 0", name="users"),)

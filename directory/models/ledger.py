@@ -1,4 +1,4 @@
-"""What is kept of every change: the audit log, and the outbox of notifications."""
+"""The record of every change: the audit log, and the outbox of notifications."""
 
 from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -51,7 +51,7 @@ class Delivery(db.Model):  # type: ignore[name-defined,misc]
         UniqueConstraint("webhook_id", "endpoint"),
         CheckConstraint("(state = 'pending') = (settled_at IS NULL)", name="settled"),
         Index(None, "state", "id"),  # the administrators' list by state; the age of the oldest
-        Index(None, "settled_at"),  # what has been kept for long enough
+        Index(None, "settled_at"),  # deliveries whose retention has ended
         Index(  # what is due, endpoint by endpoint
             "ix_deliveries_due",
             "endpoint",

@@ -12,7 +12,7 @@ from directory.models.base import BigId, Id, Instant, JsonList, Status, UtcDateT
 class Category(db.Model):  # type: ignore[name-defined,misc]
     """A category, and how many projects of each state it holds.
 
-    The three counters are kept by triggers on `projects`, so that a list's total is a sum over the categories
+    Triggers maintain the three counters from `projects`, so that a list's total is a sum over the categories
     and never a scan of the projects.
     """
 
@@ -84,7 +84,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
 
 
 class Standing(db.Model):  # type: ignore[name-defined,misc]
-    """How a project stands among the others by votes, kept by triggers from `projects`: the indexes behind the orders.
+    """The votes and rank of a project, maintained by triggers from `projects`: the indexes behind the orders.
 
     Whatever changes an indexed column writes every index of the table anew on PostgreSQL. Here a vote does so, to
     narrow rows and five indexes, and to none of those of `projects`.
@@ -109,7 +109,7 @@ class Standing(db.Model):  # type: ignore[name-defined,misc]
 
 
 class ProjectTag(db.Model):  # type: ignore[name-defined,misc]
-    """A tag of a project, kept by triggers from `projects.tags`: the index behind the filter by tag."""
+    """A tag of a project, maintained by triggers from `projects.tags`: the index behind the filter by tag."""
 
     __tablename__ = "project_tags"
     __table_args__ = (Index(None, "project_id"),)  # a project's tags, when they change or it goes

@@ -48,9 +48,10 @@ def _hold(folder: Path) -> int:
 
 
 def _abandoned(folder: Path) -> bool:
-    """Whether it is ours, its maker dead, and nobody left who holds it.
+    """Whether the folder is ours, its maker is dead, and no process holds its lock.
 
-    The number alone would not do: where containers share a folder, that of a living server may mean nobody here.
+    The process number alone does not decide: where containers share a folder, the number of a server that lives in
+    another container may name no process here.
     """
     maker = _maker(folder)
     if maker is None or _lives(maker):
@@ -71,11 +72,11 @@ def _lives(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        pass  # it is somebody else's
+        pass  # the process belongs to another user
     return True
 
 
 def _remove(folder: str, maker: int) -> None:
-    """At the end of the process; its children inherit the intention, and shall not carry it out."""
+    """Remove the folder when the process that made it ends. Forked children inherit the handler and must not."""
     if os.getpid() == maker:
         shutil.rmtree(folder, ignore_errors=True)

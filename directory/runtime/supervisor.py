@@ -1,4 +1,4 @@
-"""A command kept running beside the server: started again when it dies, and never left behind by it."""
+"""Run a command beside the server: start it again when it dies, and end it with the server."""
 
 import logging
 import os
@@ -10,14 +10,14 @@ from contextlib import suppress
 
 SETTLED = 60.0  # seconds after which a death is the first of its kind again
 LONGEST_PAUSE = 60.0
-PATIENCE = 20.0  # for the exchange in hand, which is over within 15
+STOP_TIMEOUT = 20.0  # seconds; a webhook exchange under way ends within 15
 
 
 class Supervisor:
     """Runs one command in a process of its own.
 
-    The child's standard input is a pipe that nobody writes to. It ends with us, whatever ends us, kill -9 included,
-    and the command stops where it sees that: this needs no parent that still lives, and works on every system.
+    The child's standard input is a pipe without data. The pipe closes when this process ends, also by kill -9, and
+    the command stops when it reads that end. This works on every system and needs no parent that is still alive.
 
     A server forks workers while we start the command from a thread. `subprocess` opens a second pipe for that, and
     waits for ever where a worker has been born with it; `posix_spawn` needs none, and our own is there from the start.
@@ -31,20 +31,20 @@ class Supervisor:
         self._pid: int | None = None
 
     def start(self) -> None:
-        """Start the command, and keep it running from a thread."""
+        """Start the command, and a thread that starts it again when it dies."""
         self._thread.start()
 
     def restart(self) -> None:
-        """Have the command begin anew, with the code of now."""
+        """Start the command again, with the code on disk."""
         self._renewing = True
         self._signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End the command, at the latest after `PATIENCE` seconds."""
+        """End the command, at the latest after `STOP_TIMEOUT` seconds."""
         with self._lock:
             self._stopping.set()
         self._signal(signal.SIGTERM)
-        self._thread.join(PATIENCE)
+        self._thread.join(STOP_TIMEOUT)
         if self._thread.is_alive():
             self._signal(signal.SIGKILL)
 

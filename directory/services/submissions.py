@@ -90,7 +90,7 @@ def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Con
 def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
     """The project, locked, if `by` may change it and it is of a version that the caller means.
 
-    Who finds nothing to lock stops here: deleting the votes all the same was measured to deadlock with voters.
+    Where there is no row to lock the transaction stops: to delete the votes all the same was measured to deadlock.
     """
     query = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
     project = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()

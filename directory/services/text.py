@@ -64,8 +64,8 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
 def slugify(title: str) -> str:
     """An ASCII slug of at most 80 characters for a title; "project" where none of it can be spelled."""
     spelled = unicodedata.normalize("NFKD", title.casefold().translate(_SPELLINGS))
-    bare = "".join(char for char in spelled if not unicodedata.combining(char))
-    slug = re.sub("[^a-z0-9]+", "-", bare).strip("-")
+    unaccented = "".join(char for char in spelled if not unicodedata.combining(char))
+    slug = re.sub("[^a-z0-9]+", "-", unaccented).strip("-")
     return slug[:PROJECT_SLUG_MAX].rstrip("-") or "project"
 
 

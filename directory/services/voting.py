@@ -54,7 +54,7 @@ _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bin
 
 
 class Ballot(NamedTuple):
-    """Who wants what of a project: to `toggle`, `cast` or `withdraw` a vote; and when, by time.monotonic()."""
+    """What a voter wants of a project: to `toggle`, `cast` or `withdraw` the vote; `entered` is by time.monotonic()."""
 
     project_id: int
     voter_id: int

@@ -12,7 +12,7 @@ from directory.models import now
 from directory.services.webhooks import deliveries, outbox
 from directory.services.webhooks.outbox import Endpoint
 from tests.support.factories import World
-from tests.support.outbox import drain, endpoint, lane, put, quick, row
+from tests.support.outbox import delivery_thread, endpoint, put, quick, row, send_all
 from tests.support.receiver import SECRET, Receiver, status
 
 PATH = "/api/admin/webhooks/deliveries"
@@ -41,7 +41,7 @@ def test_administrators_see_deliveries_with_their_attempts(app: Flask, world: Wo
     assert (fresh["attempts"], fresh["delivered_at"]) == ([], None)
     assert fresh["next_attempt_at"].endswith("Z")
 
-    drain(lane(app, here, quick()))
+    send_all(delivery_thread(app, here, quick()))
     [told] = admin.get(PATH).json["items"]
 
     assert told["id"] == one
@@ -56,12 +56,12 @@ def test_administrators_send_again_with_the_same_id(
     app: Flask, world: World, here: Endpoint, receiver: Receiver
 ) -> None:
     [one] = made(app, here)
-    drain(lane(app, here, quick()))
+    send_all(delivery_thread(app, here, quick()))
     answer = world.caller(world.admin()).post(f"{PATH}/{one}/redeliver")
 
     assert answer.status_code == 202
     assert (answer.json["state"], answer.json["delivered_at"], len(answer.json["attempts"])) == ("pending", None, 1)
-    drain(lane(app, here, quick()))
+    send_all(delivery_thread(app, here, quick()))
     first, second = receiver.received
     assert first.id == second.id == answer.json["webhook_id"]
     assert world.caller(world.admin()).post(f"{PATH}/999/redeliver").status_code == 404
@@ -90,7 +90,7 @@ def test_one_event_for_two_endpoints_has_one_id_and_two_fates(app: Flask, world:
         transaction(
             lambda: outbox.enqueue("project.approved", project_id, by=None, endpoints=[here, other, deaf], reason="so")
         )
-    drain(lane(app, here, quick()))
+    send_all(delivery_thread(app, here, quick()))
 
     with app.app_context():
         first, second = row(1), row(2)

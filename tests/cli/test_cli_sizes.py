@@ -126,7 +126,7 @@ def test_sizes_left_out_follow_from_the_projects(run: Any) -> None:
 def test_more_votes_than_there_is_room_for_are_refused_before_anything_is_added(app: Flask, run: Any) -> None:
     result = run("seed", "--projects", 10, "--users", 3, "--votes", 28)
     assert result.exit_code == 1
-    assert result.stderr == "Error: votes: 9 live projects and 3 users have room for 27.\n"
+    assert result.stderr == "Error: votes: 9 live projects and 3 users allow at most 27.\n"
     with app.app_context():
         assert size(User) == size(Category) == 0
     assert run("seed", "--projects", 10, "--users", 3, "--votes", 27).exit_code == 0

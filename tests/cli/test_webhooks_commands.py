@@ -16,7 +16,7 @@ from directory.services.webhooks.claims import Outcome
 from directory.services.webhooks.outbox import Endpoint
 from directory.services.webhooks.schedule import Policy
 from tests.support.factories import World
-from tests.support.outbox import drain, endpoint, lane, put, quick, row, states
+from tests.support.outbox import delivery_thread, endpoint, put, quick, row, send_all, states
 from tests.support.receiver import SECRET, Receiver, status
 from tests.support.serving import ROOT
 
@@ -66,7 +66,7 @@ def test_list_shows_deliveries_newest_first_with_their_last_try(
     app: Flask, run: Callable[..., Any], here: Endpoint
 ) -> None:
     made(app, here, project_id=7)
-    drain(lane(app, here, quick()))
+    send_all(delivery_thread(app, here, quick()))
     dead(app, here)
     made(app, endpoint("https://gone.example/x"))
 
@@ -99,7 +99,7 @@ def test_redeliver_makes_one_due_at_once(app: Flask, run: Callable[..., Any], he
     assert "pending" in result.output.splitlines()[1]
     assert state(app, one) == ("pending", 0)
     assert state(app, other) == ("dead", 10)
-    assert drain(lane(app, here, quick())) == 1
+    assert send_all(delivery_thread(app, here, quick())) == 1
 
 
 def test_redeliver_of_one_that_is_not_there_changes_nothing(
@@ -192,7 +192,7 @@ def test_commands_say_what_is_missing(make_app: Any, run: Callable[..., Any]) ->
 def test_nothing_shows_a_secret(app: Flask, run: Callable[..., Any], world: World) -> None:
     endpoint_of = app.extensions["webhooks"][0]
     made(app, endpoint_of)
-    drain(lane(app, endpoint_of, quick()))
+    send_all(delivery_thread(app, endpoint_of, quick()))
     admin = world.caller(world.admin())
     shown = [run("list").output, run("send-test").output, run("redeliver", 1).output, admin.get(PATH).text]
 

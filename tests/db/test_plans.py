@@ -53,7 +53,7 @@ def plans(app: Flask, caller: Api, path: str) -> list[str]:
     with app.app_context():
         engine = db.engine
         event.listen(engine, "before_cursor_execute", noted.note)
-        answer = caller.get(path, headers={"If-None-Match": '"another"', "Cookie": "no=lane"})
+        answer = caller.get(path, headers={"If-None-Match": '"another"', "Cookie": "no=session"})
         event.remove(engine, "before_cursor_execute", noted.note)
         assert answer.status_code == 200, answer.json
         return [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "token_hash" not in sql]

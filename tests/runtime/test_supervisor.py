@@ -91,7 +91,7 @@ def test_the_end_is_the_end(keep: type) -> None:
 
 
 def test_what_does_not_end_is_killed(keep: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "PATIENCE", 0.2)
+    monkeypatch.setattr(supervisor, "STOP_TIMEOUT", 0.2)
     kept = keep(STUBBORN)
     [pid] = kept.pids(1)
     kept.supervisor.stop()

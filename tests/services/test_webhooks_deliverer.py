@@ -1,4 +1,4 @@
-"""The deliverer in this process: its turns, its lanes, its end, and a database that goes away. On both databases."""
+"""The deliverer in this process: its turns, its threads, its end, and a database that goes away. On both databases."""
 
 import sqlite3
 import threading
@@ -21,7 +21,7 @@ from directory.services.webhooks import claims, deliveries, sender
 from directory.services.webhooks.outbox import Endpoint
 from directory.services.webhooks.schedule import DELAYS, HOUR, Policy
 from tests.support.factories import World
-from tests.support.outbox import Clock, attempts, drain, endpoint, lane, put, quick, row, states
+from tests.support.outbox import Clock, attempts, delivery_thread, endpoint, put, quick, row, send_all, states
 from tests.support.receiver import Receiver, after, hang, status
 from tests.support.waiting import until
 
@@ -31,8 +31,8 @@ def delivering(app: Flask) -> Iterator[Callable[..., Deliverer]]:
     """Starts deliverers in threads, and stops them at the end."""
     started: list[Deliverer] = []
 
-    def start(*to: Endpoint, policy: Policy | None = None, lanes: int = 1) -> Deliverer:
-        started.append(Deliverer(app, to, policy or quick(), lanes))
+    def start(*to: Endpoint, policy: Policy | None = None, parallel: int = 1) -> Deliverer:
+        started.append(Deliverer(app, to, policy or quick(), parallel))
         started[-1].start()
         return started[-1]
 
@@ -47,7 +47,7 @@ def test_an_approval_is_delivered_with_the_public_project(app: Flask, world: Wor
         project_id = world.project(status="pending", title="Grüße")
         with app.app_context():
             transaction(lambda: moderation.decide(project_id, "approve", by=admin, notify=[to]))
-        assert drain(lane(app, to, quick())) == 1
+        assert send_all(delivery_thread(app, to, quick())) == 1
 
     [request] = receiver.received
     event = request.verified()
@@ -63,29 +63,29 @@ def test_a_receiver_that_is_down_gets_ten_tries_on_the_schedule_and_then_one_by_
     clock = Clock(now())
     with Receiver(lambda _name, number: status(503 if number <= 10 else 200)) as receiver:
         to = endpoint(receiver.url)
-        by_hand = lane(app, to, quick(clock=clock))
+        by_hand = delivery_thread(app, to, quick(clock=clock))
         with app.app_context():
             [one] = put(to, next_attempt_at=clock())
         for tries in range(1, 11):
             began = clock()
-            assert drain(by_hand) == 1
+            assert send_all(by_hand) == 1
             with app.app_context():
                 delivery = row(one)
             if tries < 10:
                 waited = (delivery.next_attempt_at - began).total_seconds()
                 assert DELAYS[tries] * 0.8 <= waited <= DELAYS[tries] * 1.2
                 clock.at = delivery.next_attempt_at - timedelta(milliseconds=1)
-                assert drain(by_hand) == 0
+                assert send_all(by_hand) == 0
                 clock.at = delivery.next_attempt_at
         assert states(app) == {"dead": 1}
         clock.advance(10 * 24 * HOUR)
-        assert drain(by_hand) == 0
+        assert send_all(by_hand) == 0
 
         clock.at = now()
         with app.app_context():
             transaction(lambda: deliveries.redeliver(one))
         clock.advance(1)
-        assert drain(by_hand) == 1
+        assert send_all(by_hand) == 1
 
     assert states(app) == {"delivered": 1}
     assert len({request.id for request in receiver.received}) == 1
@@ -107,12 +107,12 @@ def test_a_healthy_endpoint_is_served_while_another_hangs(app: Flask, delivering
         hanging.ending.set()
 
 
-def test_lanes_send_to_one_endpoint_at_once_when_told_to(app: Flask, delivering: Callable[..., Deliverer]) -> None:
+def test_parallel_deliveries_go_to_one_endpoint_at_once(app: Flask, delivering: Callable[..., Deliverer]) -> None:
     with Receiver(hang()) as receiver:
         to = endpoint(receiver.url)
         with app.app_context():
             put(to, 5)
-        delivering(to, lanes=3)
+        delivering(to, parallel=3)
         receiver.wait(lambda r: len(r.arrived) == 3)
         receiver.ending.set()
 
@@ -142,7 +142,7 @@ def test_a_claim_that_has_aged_is_not_sent(app: Flask) -> None:
         to = endpoint(receiver.url)
         with app.app_context():
             [one] = put(to)
-        assert lane(app, to, quick(slack=0.0)).turn() is None
+        assert delivery_thread(app, to, quick(slack=0.0)).turn() is None
 
         assert receiver.received == []
         with app.app_context():
@@ -172,7 +172,7 @@ def test_what_was_sent_is_written_down_when_the_database_is_back(app: Flask, mon
 def test_a_locked_sqlite_is_one_line_of_the_log_and_the_deliverer_goes_on(
     app: Flask, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of two lanes one waits for the database's lock and the other for this process's; either gives up."""
+    """Of two threads one waits for the database's lock and the other for this process's; either gives up."""
     monkeypatch.setattr(transactions, "SQLITE_BUSY_MILLISECONDS", 100)
     caplog.set_level("WARNING", "directory.cli.deliverer")
     with Receiver() as receiver:
@@ -198,7 +198,7 @@ def test_what_was_sent_is_dropped_once_its_lease_is_over(app: Flask) -> None:
     to = endpoint("http://127.0.0.1:1/")
     with app.app_context():
         put(to)
-    by_hand = lane(app, to, quick(deadline=0.5))
+    by_hand = delivery_thread(app, to, quick(deadline=0.5))
     done = by_hand.turn()
     assert done is not None
 

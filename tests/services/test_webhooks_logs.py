@@ -10,7 +10,7 @@ from directory.cli import deliverer as module
 from directory.db.transactions import transaction
 from directory.logs import JsonFormatter
 from directory.services.webhooks import deliveries
-from tests.support.outbox import attempts, drain, endpoint, lane, put, quick, row
+from tests.support.outbox import attempts, delivery_thread, endpoint, put, quick, row, send_all
 from tests.support.processes import free_port
 from tests.support.receiver import SECRET, Receiver, raw, status
 
@@ -25,7 +25,7 @@ def logged(app: Flask, caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogC
 def test_an_outcome_that_comes_too_late_changes_nothing(app: Flask, logged: pytest.LogCaptureFixture) -> None:
     with Receiver() as receiver:
         to = endpoint(receiver.url)
-        by_hand = lane(app, to, quick())
+        by_hand = delivery_thread(app, to, quick())
         with app.app_context():
             [one] = put(to)
         done = by_hand.turn()
@@ -48,7 +48,7 @@ def test_no_line_of_the_log_holds_a_secret(app: Flask, logged: pytest.LogCapture
             put(to)
             put(refused)
         for one in (to, refused):
-            drain(lane(app, one, quick(delays=(0.0,) * 3)))
+            send_all(delivery_thread(app, one, quick(delays=(0.0,) * 3)))
 
     lines = [JsonFormatter().format(record) for record in logged.records]
     told = [(line["status"], line["error"]) for line in map(json.loads, lines) if line["logger"] == module.log.name]

@@ -94,14 +94,14 @@ def quick(**changes: Any) -> Policy:
     return replace(Policy(poll=0.05), **changes)
 
 
-def lane(app: Flask, to: Endpoint, policy: Policy) -> DeliveryThread:
-    """A lane to be driven by hand."""
+def delivery_thread(app: Flask, to: Endpoint, policy: Policy) -> DeliveryThread:
+    """A delivery thread to be driven by hand."""
     return DeliveryThread(app, to, policy, threading.Event())
 
 
-def drain(lane: DeliveryThread) -> int:
-    """Let a lane, in this thread, send all that is due; how many it sent."""
-    sent, done = 0, lane.turn()
+def send_all(delivery_thread: DeliveryThread) -> int:
+    """Let a delivery thread, run in this one, send all that is due; how many it sent."""
+    sent, done = 0, delivery_thread.turn()
     while done is not None:
-        sent, done = sent + 1, lane.turn(done)
+        sent, done = sent + 1, delivery_thread.turn(done)
     return sent

@@ -16,7 +16,7 @@ from directory.services.webhooks import sender
 from directory.services.webhooks.claims import Outcome
 from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import ACTORS
-from directory.services.webhooks.schedule import DELAYS, KEPT, Policy
+from directory.services.webhooks.schedule import DELAYS, RETENTION, Policy
 from settings import webhooks
 from tests.support.outbox import EVENT, claim, endpoint, quick
 from tests.support.processes import free_port
@@ -75,7 +75,7 @@ def test_every_event_stands_on_the_page() -> None:
     [
         f"exchange may take {Policy().deadline:g} seconds, and to connect {Policy().connect:g}",
         f"by a lease of\n{Policy().lease.total_seconds():g} seconds",
-        f"deleted after {KEPT.days} days",
+        f"deleted after {RETENTION.days} days",
         "at once, then 5 seconds, 5 minutes, 30 minutes, 2, 5, 10, 14, 20 and 24 hours after",
         "User-Agent: " + sender.HEADERS["User-Agent"],
     ],

@@ -26,7 +26,7 @@ HEADERS: dict[str, dict[str, Any]] = {
     "Cache-Control": {"description": "Who may keep the answer, and for how long.", "required": True, "schema": TEXT},
     "Vary": {"description": "The request's headers on which the answer depends.", "required": True, "schema": TEXT},
     "Link": {
-        "description": "RFC 8288: first, prev, next and last, as far as they exist, with all filters kept.",
+        "description": "RFC 8288: first, prev, next and last, as far as they exist, with all filters.",
         "required": True,
         "schema": TEXT,
     },

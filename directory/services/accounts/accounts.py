@@ -67,7 +67,7 @@ def _taken(violated: str, *, username: str, email: str) -> Duplicate:
 def find(login: str) -> User | None:
     """The account of a username or e-mail address, whatever its case."""
     login = login.strip().lower()
-    if not login.isprintable():  # nobody's, and half of a surrogate pair is nothing that a database can be asked for
+    if not login.isprintable():  # no account has such a name, and no database accepts half of a surrogate pair
         return None
     return db.session.scalar(select(User).where(User.email == login if "@" in login else User.username == login))
 
@@ -146,10 +146,10 @@ def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str 
 
 
 def administer(user_id: int, *, role: str | None, status: str | None, by: Caller | None) -> None:
-    """Change another's (or one's own) role or status; there is an active administrator at every moment.
+    """Change another's (or one's own) role or status; there is an active administrator at all times.
 
-    The rows of all active administrators are locked in the order of their ids and the caller looked for among
-    them again: anything less was measured to leave none, or to let one who was just demoted demote others.
+    It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
+    among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
     `by` is None on the operator's command line. Raises NotFound, AdminRequired, LastAdmin.
     """
     admins, target = _lock_admins_and(user_id)

@@ -1,4 +1,4 @@
-"""Who calls: the value that every rule takes as `by` or `viewer`."""
+"""The caller: the value that every rule takes as `by` or `viewer`."""
 
 from dataclasses import dataclass
 

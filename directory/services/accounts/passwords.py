@@ -61,12 +61,12 @@ def _unpadded(raw: bytes) -> str:
 
 
 def configure(memory_kib: int, time_cost: int, parallelism: int) -> None:
-    """Set the cost of hashes from now on: memory in KiB, passes, lanes. For start-up, before any threads."""
+    """Set the cost of hashes from now on: memory in KiB, passes, parallelism. For start-up, before any threads."""
     global _current
     _current = _scheme(memory_kib, time_cost, parallelism)
 
 
-# OWASP's Password Storage Cheat Sheet: Argon2id with 19 MiB, two passes, one lane.
+# OWASP's Password Storage Cheat Sheet: Argon2id with 19 MiB, two passes, parallelism of one.
 _current = _scheme(memory_kib=19 * 1024, time_cost=2, parallelism=1)
 
 

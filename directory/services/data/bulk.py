@@ -32,7 +32,7 @@ def begin() -> None:
 
 
 def reserve(model: Any, size: int) -> int:
-    """Set `size` ids of a table aside and return the first: nobody else will be given any of them."""
+    """Reserve `size` ids of a table and return the first: no other transaction gets any of them."""
     table: Table = model.__table__
     if not on_postgresql():
         last = db.session.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
@@ -51,7 +51,7 @@ def reserve(model: Any, size: int) -> int:
 
 
 def number_from(table: Table, first: int) -> None:
-    """Have the next row of a table that nobody else writes to get the id `first`."""
+    """Give the id `first` to the next row of a table that no other transaction writes to."""
     change = "SELECT setval(pg_get_serial_sequence(:name, 'id'), :first, false)"
     if not on_postgresql():
         db.session.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})

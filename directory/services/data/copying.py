@@ -2,7 +2,7 @@
 
 A table goes over row by row, ids and all, but for what the target makes of the rows by itself: tags, standings and
 counters by its triggers, and the search index, which is another on each database. Sessions stay behind.
-The source is read as of one moment; nobody else may write to the target until the transaction ends.
+The source is read in one snapshot; no other session may write to the target until the transaction ends.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ from directory.services.data import bulk, recount
 
 READ_AT_ONCE = 2_000
 SEARCH = table("project_search")
-# A copy waits for nobody, but each side waits for the other: no limit of time holds for either.
+# No time limit applies: during a copy each side waits for the other.
 PATIENT = "SET {scope} statement_timeout = 0; SET {scope} idle_in_transaction_session_timeout = 0"
 
 
@@ -66,7 +66,7 @@ def tables() -> list[Table]:
 
 @contextmanager
 def opened(url: URL) -> Iterator[Connection]:
-    """The database to copy, as it is at this moment. Raises Conflict where it is none of this version."""
+    """The database to copy, as one snapshot. Raises Conflict where it is none of this version."""
     postgresql = url.get_backend_name() == "postgresql"
     if not postgresql and not Path(url.database or "").is_file():  # which would otherwise be made
         raise Conflict(f"There is no file {url.database}.")
@@ -122,7 +122,7 @@ def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
     tags = Content()
     for row in _rows(source, _selected(ProjectTag.__table__)):
         tags.add(row)
-    source.rollback()  # what is counted from here on is no longer of the moment when it was opened
+    source.rollback()  # from here on the counts are no longer those of the snapshot
     found = []
     for each in (*tables(), ProjectTag.__table__):
         target = Content()

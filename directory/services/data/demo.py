@@ -1,4 +1,4 @@
-"""The story behind the demo directory: who joined, submitted, was approved or rejected and voted, and when.
+"""The story behind the demo directory: which people join, submit, are approved or rejected, and vote, and when.
 
 Pure: nothing here touches the database. The projects are real, the people are invented.
 """
@@ -33,7 +33,7 @@ LONGEST_WAIT = 2.5
 
 @dataclass(slots=True)
 class Person:
-    """An account to be: who, since when, and a password that is known to nobody yet."""
+    """An account to create: its name, its age, and a random password."""
 
     username: str
     role: Role
@@ -72,14 +72,14 @@ def data(name: str) -> Any:
 
 def compose(seed: int) -> Story:
     """The story as of now, the same for the same seed but for its passwords. Hashes: outside any transaction."""
-    told = data("demo")
+    demo = data("demo")
     rng, at = random.Random(seed), now()  # noqa: S311 (a story, no secret)
-    people = _people(told["people"], rng, at)
-    submissions = _submissions(told["projects"], people[1:], rng, at)
+    people = _people(demo["people"], rng, at)
+    submissions = _submissions(demo["projects"], people[1:], rng, at)
     _vote([s for s in submissions if s.status is Status.LIVE], people[1:], rng, at)
     for person in people:
         person.password_hash = hash_password(person.password)
-    return Story(told["categories"], people, submissions)
+    return Story(demo["categories"], people, submissions)
 
 
 def _people(names: list[str], rng: random.Random, at: datetime) -> list[Person]:
@@ -100,15 +100,15 @@ def _submissions(
     decided = [LAST_DECIDED_SUBMISSION + span * rng.random() ** 1.5 for _ in shuffled[PENDING:]]
     waiting = [rng.uniform(LAST_SUBMISSION, 2 * LAST_DECIDED_SUBMISSION) for _ in shuffled[:PENDING]]
     rejected = dict(zip(rng.sample(range(len(decided)), len(REASONS)), REASONS, strict=True))
-    told = [
+    submissions = [
         _submission(fields, members, at - timedelta(days=ago), rng, reason=rejected.get(n))
         for n, (fields, ago) in enumerate(zip(shuffled[PENDING:], decided, strict=True))
     ]
-    told += [
+    submissions += [
         _submission(fields, members, at - timedelta(days=ago), rng, pending=True)
         for fields, ago in zip(shuffled[:PENDING], waiting, strict=True)
     ]
-    return sorted(told, key=lambda submission: submission.submitted_at)
+    return sorted(submissions, key=lambda submission: submission.submitted_at)
 
 
 def _submission(

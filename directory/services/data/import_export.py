@@ -30,7 +30,7 @@ READ_ONLY = (
     "published_at",
 )
 READ_AT_ONCE = 500
-# A transaction holds its categories (SQLite: the database) against other writers, who wait for 1.4 seconds at most.
+# A transaction holds its categories (SQLite: the database) against other writers, which wait for 1.4 seconds at most.
 TAKEN_AT_ONCE = 200
 
 _SOURCES = {"category": Category.slug.label("category"), "owner": User.username.label("owner")}
@@ -69,7 +69,7 @@ def take(
     """Submit validated rows for `owner`: for each True, or the refusal.
 
     All get `status`; without it each has its own, else it is pending. No decision has an actor. A row whose URL the
-    owner has submitted already is False: a second run adds nothing. Nobody is notified.
+    owner has submitted already is False: a second run adds nothing. No webhook is sent.
     Raises Duplicate where another transaction took such a URL in between; then the rows are to be taken again.
     """
     keys = [url_key(row["url"]) for row in rows]

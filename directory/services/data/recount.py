@@ -1,4 +1,4 @@
-"""Whether what is kept beside the projects agrees with them, and putting it right where it does not.
+"""Compare the copies and counters that triggers maintain with the projects, and repair them.
 
 Counted again are the votes, the rank, the standing, the tags and the search entry of every project, the counters of the
 categories and the numbers of users. A look takes no locks, so what it finds is a suspicion: between two of its
@@ -76,7 +76,7 @@ def scopes() -> Iterator[Scope]:
 
 
 def look(scope: Scope) -> Look:
-    """Compare the projects of a scope with what is kept beside them."""
+    """Compare the projects of a scope with their copies and counters."""
     lift_time_limits()
     stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
     columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, stands)
@@ -117,8 +117,8 @@ def look_at_categories() -> list[Fault]:
 
 
 def confirm_categories(*, repair: bool) -> list[Fault]:
-    """The counters that differ while nobody may change them; repaired, if asked."""
-    # Who has changed a counter holds its row until the change is committed: it is counted, or not begun.
+    """Lock the counters, and return those that differ; repair them if asked."""
+    # A transaction that changed a counter holds its row until it commits: the count contains all of its change or none.
     db.session.execute(select(Category.id).order_by(Category.id).with_for_update(key_share=True))
     faults = look_at_categories()
     for fault in faults if repair else ():
@@ -140,7 +140,7 @@ def look_at_users() -> list[Fault]:
 
 
 def confirm_users(*, repair: bool) -> list[Fault]:
-    """The numbers of users that differ while nobody may change them; repaired, if asked."""
+    """Lock the numbers of users, and return those that differ; repair them if asked."""
     if on_postgresql():  # with SQLite this transaction is the only one that writes
         db.session.execute(text("LOCK TABLE user_counts IN SHARE ROW EXCLUSIVE MODE"))
     faults = look_at_users()

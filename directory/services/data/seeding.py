@@ -43,7 +43,7 @@ def plant(story: Story) -> Planted:
     first = bulk.reserve(Project, len(new))
     numbered = list(enumerate(new, first))
     admin = story.people[0]
-    decided_by = admin.id if admin in new_people else None  # whoever has that name by now decided nothing
+    decided_by = admin.id if admin in new_people else None  # another account of that name decided nothing
     wholesale.write([_past(s, n, category_ids) for n, s in numbered], decided_by=decided_by)
     votes = [(voter.id, number, at) for number, s in numbered for voter, at in s.votes]
     wholesale.write_votes(votes)
@@ -92,21 +92,21 @@ def _not_there(submissions: list[Submission]) -> list[Submission]:
     return [s for s in submissions if (s.owner.id, url_key(s.fields["url"])) not in there]
 
 
-def _past(told: Submission, number: int, category_ids: dict[str, int]) -> wholesale.Draft:
+def _past(submission: Submission, number: int, category_ids: dict[str, int]) -> wholesale.Draft:
     return wholesale.Draft(
         id=number,
-        owner_id=told.owner.id,
-        category_id=category_ids[told.fields["category"]],
-        title=told.fields["title"],
-        tagline=told.fields["tagline"],
-        description=told.fields["description"],
-        url=told.fields["url"],
+        owner_id=submission.owner.id,
+        category_id=category_ids[submission.fields["category"]],
+        title=submission.fields["title"],
+        tagline=submission.fields["tagline"],
+        description=submission.fields["description"],
+        url=submission.fields["url"],
         logo_url=None,
-        repository_url=told.fields.get("repository_url"),
-        tags=told.fields["tags"],
-        status=told.status,
-        upvotes=len(told.votes),
-        submitted_at=told.submitted_at,
-        decided_at=told.decided_at,
-        rejection_reason=told.reason,
+        repository_url=submission.fields.get("repository_url"),
+        tags=submission.fields["tags"],
+        status=submission.status,
+        upvotes=len(submission.votes),
+        submitted_at=submission.submitted_at,
+        decided_at=submission.decided_at,
+        rejection_reason=submission.reason,
     )

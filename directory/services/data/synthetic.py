@@ -133,7 +133,7 @@ class Plan:
         )
 
     def _votes_for(self, project: Draft, rng: random.Random) -> Iterator[Row]:
-        """Each by another user who had joined, soon after the publication, or after joining where that is later."""
+        """Each vote by another user, soon after the publication, or after the user joined where that is later."""
         if not project.upvotes or project.decided_at is None:
             return
         published = project.decided_at.timestamp()
@@ -165,8 +165,8 @@ def _votes(states: bytearray, sizes: Sizes, rng: random.Random) -> "array[int]":
     """The number of votes of each project: Zipf's law over the live ones in a random order."""
     live = array("I", (number for number, status in enumerate(states) if not status))
     if sizes.votes > len(live) * sizes.users:
-        room = f"{len(live):,} live projects and {sizes.users:,} users have room for {len(live) * sizes.users:,}"
-        raise Invalid.field("votes", f"{room}.")
+        reason = f"{len(live):,} live projects and {sizes.users:,} users allow at most {len(live) * sizes.users:,}"
+        raise Invalid.field("votes", f"{reason}.")
     rng.shuffle(live)
     votes = array("I", [0]) * len(states)
     for number, share in zip(live, zipf.shares(sizes.votes, len(live), sizes.users), strict=True):

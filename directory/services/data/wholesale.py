@@ -1,7 +1,7 @@
 """Projects written many at once, with all that the rules would have left beside each: rank, search entry, log.
 
-For seeding, where what the rules stamp with the present moment needs other times, and for imports, where a statement
-for each row and rule takes ten times as long. Nobody is notified, and the fields are those that a schema has checked.
+For seeding, where what the rules stamp with the present time needs other times, and for imports, where a statement
+for each row and rule takes ten times as long. No webhook is sent, and the fields are those that a schema has checked.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
-"""Who delivers what: claims on due deliveries, and what became of each try.
+"""Claims on due deliveries, and the outcome of each try.
 
-A claim is a lease with a fencing token, committed before anything is sent. Whoever dies leaves a lease that ends, and
-the next to look takes the work up; whoever comes too late holds a token that is no longer in the row, so that what
-they report changes nothing. A try counts once it is reported.
+A claim is a lease with a fencing token, committed before anything is sent. The lease of a deliverer that dies ends, and
+another deliverer takes the work. A deliverer that reports too late holds a token that is no longer in the row, so its
+report changes nothing. A try counts once it is reported.
 """
 
 import secrets
@@ -15,7 +15,7 @@ from sqlalchemy import CursorResult, delete, literal_column, or_, select, update
 
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
-from directory.services.webhooks.schedule import KEPT, Policy
+from directory.services.webhooks.schedule import RETENTION, Policy
 
 # Spelt out in the statement: as a parameter, neither database could use the index of the pending ones.
 PENDING = Delivery.state == literal_column("'pending'")
@@ -100,13 +100,13 @@ def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
 
 def purge(policy: Policy, most: int = 500) -> int:
     """Delete deliveries that were settled 90 days ago, with their attempts; how many, `most` at a time."""
-    old = select(Delivery.id).where(Delivery.settled_at < policy.clock() - KEPT).limit(most)
+    old = select(Delivery.id).where(Delivery.settled_at < policy.clock() - RETENTION).limit(most)
     ids = list(db.session.scalars(old.with_for_update(skip_locked=True)))
     return _change(delete(Delivery).where(Delivery.id.in_(ids)))
 
 
 def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
-    # A lease that would last for longer than any does is from before the clock was put back: nobody holds it.
+    # A lease that would last for longer than any does is from before the clock was put back: no deliverer holds it.
     stale = Delivery.leased_until > at + 2 * policy.lease
     free = or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
     due = select(Delivery.id).where(Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free)

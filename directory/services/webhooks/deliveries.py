@@ -55,7 +55,7 @@ def redeliver(delivery_id: int) -> dict[str, Any]:
 def redeliver_all(*, dead_only: bool = False, since: datetime | None = None) -> int:
     """The same for many: those that are dead, those made since a time, or both together. Returns how many.
 
-    What is being sent at this moment is left to it.
+    A delivery that a deliverer is sending right now is left to it.
     """
     which: list[Any] = [or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at_once())]
     if dead_only:

@@ -1,7 +1,7 @@
 """The stored event as each format sends it. In a chat, nothing that a member wrote pings, formats, or is over a limit.
 
-Only the frame of a message is ours; titles, taglines and names are foreign text. It loses its directional marks, which
-could turn the words around it, gets an invisible space after each `@`, and is escaped in the chat's own way.
+Only the frame of a message is ours; titles, taglines and names are foreign text. It loses its directional characters,
+which could turn the words around it, gets an invisible space after each `@`, and is escaped in the chat's own way.
 """
 
 import json
@@ -56,7 +56,7 @@ def discord(event: dict[str, Any], site: Site) -> dict[str, Any]:
         embed["url"] = project["url"]
     if site.url:
         embed["author"] = {"name": site.name, "url": site.address("/")}
-    # Nobody is mentioned whatever the text says.
+    # The text cannot mention a user.
     return {"content": NAMES[event["type"]], "embeds": [embed], "allowed_mentions": {"parse": []}}
 
 
@@ -79,14 +79,14 @@ def slack(event: dict[str, Any], site: Site) -> dict[str, Any]:
 
 def fit(text: str, most: int, escape: Escape) -> str:
     """Foreign text, escaped, in `most` UTF-16 units: cut between two of its characters, never within an escape."""
-    kept, room = "", most - 1
+    text_so_far, left = "", most - 1
     for character in " ".join(DIRECTIONAL.sub("", text).split()):
         escaped = escape(character)
         width = _units(escaped)
-        if width > room:
-            return f"{kept}…"
-        kept, room = kept + escaped, room - width
-    return kept or INVISIBLE
+        if width > left:
+            return f"{text_so_far}…"
+        text_so_far, left = text_so_far + escaped, left - width
+    return text_so_far or INVISIBLE
 
 
 def _facts(event: dict[str, Any]) -> list[tuple[str, str]]:
@@ -121,5 +121,5 @@ def _slack_link(address: str, title: str) -> str:
 
 
 def _section(text: str) -> dict[str, Any]:
-    # Verbatim: Slack then makes no channel, person or link out of plain words.
+    # Verbatim: Slack then makes no channel, person or link out of ordinary words.
     return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}

@@ -36,7 +36,7 @@ PUBLIC_FIELDS = (
     "submitted_at",
     "published_at",
 )
-# The member that names who caused the event.
+# The member that names the user behind the event.
 ACTORS = {
     "project.approved": "approved_by",
     "project.submitted": "submitted_by",

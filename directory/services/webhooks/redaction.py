@@ -1,4 +1,4 @@
-"""What is kept of a receiver's answer: its first kilobyte as text, without the endpoint's secrets."""
+"""The excerpt of a receiver's answer that is stored: its first kilobyte as text, without the endpoint's secrets."""
 
 import re
 from urllib.parse import parse_qsl, urlsplit

@@ -24,7 +24,7 @@ MINUTE, HOUR = 60.0, 3600.0
 DELAYS = (0.0, 5.0, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
 JITTER = 0.2
 LONGEST_WAIT = 24 * HOUR  # that a receiver can ask for with Retry-After
-KEPT = timedelta(days=90)
+RETENTION = timedelta(days=90)
 
 
 def database_clock() -> datetime:

@@ -77,7 +77,7 @@ class Wire:
         return connection
 
     def cut(self) -> None:
-        """End the connection, which wakes whoever reads from it; keep any other from being opened."""
+        """End the connection, which wakes its reader, and prevent another one."""
         with self._lock:
             self.was_cut = True
             if self._handle is not None:
@@ -101,9 +101,9 @@ class _Adapter(HTTPAdapter):
 
     def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
         pool: Any = super().get_connection_with_tls_context(*args, **options)
-        wire, plain = self._wire, pool.ConnectionCls
+        wire, parent = self._wire, pool.ConnectionCls
 
-        class Connection(plain):  # type: ignore[misc,valid-type]
+        class Connection(parent):  # type: ignore[misc,valid-type]
             def _new_conn(self) -> socket.socket:
                 return wire.admit(super()._new_conn())
 
@@ -121,7 +121,7 @@ class _Session(requests.Session):
         self.mount("http://", _Adapter(wire))
 
     def get_redirect_target(self, _response: requests.Response) -> None:
-        """Nowhere: told not to follow, requests still looks one step ahead and reads the whole body for it."""
+        """Follow no redirect. Even with allow_redirects=False, requests looks ahead and reads the whole body."""
 
 
 class _Exchange:
@@ -155,9 +155,9 @@ class _Exchange:
             return Outcome(None, f"no answer within {self._policy.deadline:g} s", milliseconds)
         if self._status is None:
             return Outcome(None, self._error, milliseconds)
-        kept = redaction.excerpt(self._body, self._endpoint)
+        excerpt = redaction.excerpt(self._body, self._endpoint)
         asked = self._retry_after if self._status in (429, 503) else None
-        return Outcome(self._status, None, milliseconds, kept, asked)
+        return Outcome(self._status, None, milliseconds, excerpt, asked)
 
     def _post(self, session: requests.Session) -> requests.Response:
         body = formats.render(self._endpoint.format, self._claim.payload, self._endpoint.site)
@@ -174,7 +174,7 @@ class _Exchange:
 
     def _read(self, raw: Any) -> None:
         # Undecoded, so that a small answer cannot unfold into a large one; and piece by piece, so that what came
-        # before the cut is kept.
+        # before the cut is not lost.
         while len(self._body) < READ_BYTES:
             piece = raw.read1(READ_BYTES - len(self._body), decode_content=False)
             if not piece:
