@@ -136,7 +136,10 @@ class PersonalReads:
         if match is None or not Template.fits(match.view.operation):
             return None
         snapshot = (None if self._is_sqlite else validator.latest) or validator.snapshot()
-        return None if snapshot is None else self._cache.make(request, snapshot, match)
+        if snapshot is None:
+            self._fail()
+            return None
+        return self._cache.make(request, snapshot, match)
 
     def _may_ask(self, proof: Proof) -> bool:
         """Whether the caller may be looked up here, or the application answers it for now."""
@@ -158,8 +161,8 @@ class PersonalReads:
             if read is not None and is_open and not all(question.is_settled for question in questions):
                 waiting = [question for question in self._waiting() if not question.is_settled]
                 snapshot, rows = read([(*each.request.proof.digests, each.projects) for each in waiting])
-                if snapshot is None:
-                    self._failed_until = time.monotonic() + FAILED_SECONDS
+                if snapshot is None and not in_loop:  # a thread waits long enough to tell a fault from a short delay
+                    self._fail()
                 for question, row in zip(waiting, rows or [None] * len(waiting), strict=True):
                     question.settle(snapshot, row)
         for question in questions:
@@ -209,6 +212,10 @@ class PersonalReads:
     def _private(self, response: CachedResponse, request: PersonalRequest, user_id: int) -> PersonalResponse:
         shared = self._cache.private_headers[request.public.scheme == "https"]
         return PersonalResponse(response._replace(shared_headers=shared), user_id)
+
+    def _fail(self) -> None:
+        """Let the application answer all callers for a while: the database does not answer here in time."""
+        self._failed_until = time.monotonic() + FAILED_SECONDS
 
     def _refuse(self, proof: Proof) -> None:
         """Let the application answer the caller's next requests: a look-up here would be in vain again."""
