@@ -23,6 +23,7 @@ from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
 import config
+from bench import search
 from bench.load import GROWING, OPERATIONS, Subjects, fresh, measure, requests, wait_for
 from bench.report import growth, plot, table
 from directory import create_app
@@ -81,7 +82,7 @@ def main() -> None:
             for directory in directories:
                 flask(directory.environment, "recount", "--check")
     (given.out / "results.json").write_text(json.dumps(results, indent=1))
-    (given.out / "table.md").write_text(text := table(results) + growth(results))
+    (given.out / "table.md").write_text(text := table(results) + search.table(results) + growth(results))
     (given.out / "cost.svg").write_text(plot(results))
     print(text)
 
@@ -187,6 +188,8 @@ def asked(operation: str, server: Served, given: Any, postgres: Any) -> dict[str
     told = {"server": server.name, "size": server.directory.size, "start_s": server.started}
     if operation == "fresh_analytics":
         return told | fresh(server.url, subjects)
+    if operation == "search_common":
+        return told | search.common(server.url, subjects.admin, subjects.words)
     pids = {"server": server.pid} | ({"database": postgres.pid} if postgres else {})
     lines = requests(operation, subjects)
     return told | measure(server.url, lines, seconds=given.seconds, connections=given.connections, pids=pids)

@@ -228,6 +228,8 @@ def test_a_search_goes_to_the_index_of_words_in_every_order(many: Flask, world: 
     owner = admin.get("/api/projects?q=xylophone").json["items"][0]["owner"]["username"]
     for order in ("", "&sort=newest", "&sort=upvotes", "&sort=popular", f"&sort=newest&owner={owner}"):
         for plan in plans(many, admin, f"/api/projects?q=xylophone{order}"):
+            if plan.startswith("Result"):
+                continue  # the functions that count, see tests/services/test_search_many.py
             assert "ix_project_search_document" in plan or "VIRTUAL TABLE INDEX" in plan, plan
             assert "VIRTUAL TABLE INDEX 0:=" not in plan, plan  # a search for each project
             _reads_no_whole(plan, order)

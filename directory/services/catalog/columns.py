@@ -35,6 +35,7 @@ COLUMNS = (
     users.c.username.label("owner_username"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
+ID, STATUS = NAMES.index("id"), NAMES.index("status")
 TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
 
 
