@@ -201,6 +201,21 @@ def test_the_best_matches_take_no_look_at_all_where_a_few_tell(
         assert best_match.page(values, Window(5, None, Position(tuple(first[4]), forward=False)), dialect) is None
 
 
+def test_a_better_match_with_few_votes_takes_a_look_at_all(
+    places: tuple[int, dict[str, int]], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(search, "MOST", 100)
+    made = [one._replace(upvotes=0) if one.title == "common" else one for one in listed(2, 400)]
+    filters = Filters(status="live", q="common")
+    with only_for_now():
+        written(made, *places)
+        dialect = db.engine.dialect.name
+        values = {"most": 100, "beyond": 101, **(search_language.expressions("common", dialect) or {})}
+        assert best_match.page(values, Window(5), dialect) is None
+        found = page(filters, "best", Window(5), viewer=None)
+        assert [item["id"] for item in found.items] == expected(made, filters, "best")[:5]
+
+
 def test_a_project_that_goes_meanwhile_shortens_no_page(places: tuple[int, dict[str, int]], monkeypatch: Any) -> None:
     monkeypatch.setattr(search, "MOST", 100)
     made = listed(2, 400)

@@ -64,22 +64,33 @@ def _following(given: dict[str, Any], after: Match, size: int, looked_at: int, d
 
 def _from_top(given: dict[str, Any], skipped: int, size: int, after: Match | None, dialect: str) -> list[Match] | None:
     """Those that are best of all, or best of all after one."""
-    wanted = skipped + size
-    seen: list[Match] = []
     for looked_at in LOOKED_AT:
-        # No more than best match looks at: all of these are among the matches with the most votes.
-        rows = search_queries.most_voted(min(looked_at, search.MOST), False, dialect).all(given)
-        seen = [match for match in _best(rows) if after is None or match < after][:wanted]
-        if len(seen) == wanted:
-            break
-    else:
+        found = _best_of_all(given, skipped + size, after, looked_at, dialect)
+        if found is not None:
+            return found[skipped:]
+    return None
+
+
+def _best_of_all(
+    given: dict[str, Any], wanted: int, after: Match | None, looked_at: int, dialect: str
+) -> list[Match] | None:
+    # No more than best match looks at: all of these are among the matches with the most votes.
+    rows = search_queries.most_voted(min(looked_at, search.MOST), False, dialect).all(given)
+    seen = [match for match in _best(rows) if after is None or match < after][:wanted]
+    if len(seen) < wanted or (looked_at < LOOKED_AT[-1] and _has_many_better(seen)):
         return None
     better = _better_than(seen[-1].rank, given, dialect)
-    others = set(better or ()) - set(seen)
-    if better is None or (others and not _is_looked_at(min(others, key=lambda match: match[1:]))):
+    if better is None:
         return None
-    found = sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)
-    return found[skipped:wanted]
+    others = set(better) - set(seen)
+    if others and not _is_looked_at(min(others, key=lambda match: match[1:])):
+        return None
+    return sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)[:wanted]
+
+
+def _has_many_better(seen: list[Match]) -> bool:
+    """Whether so many are better than the last one that all better ones may be too many to be looked up."""
+    return sum(match.rank > seen[-1].rank for match in seen) > 2
 
 
 def _better_than(rank: int, given: dict[str, Any], dialect: str) -> list[Match] | None:
