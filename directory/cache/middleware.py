@@ -27,6 +27,7 @@ from directory.http import endpoint, hooks
 from directory.http.cache_tags import CREDENTIALS, CacheTags
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
+POLICY = "Content-Security-Policy"  # a page has one of its own
 OVERHEAD = 1_400  # bytes that an entry takes beside its body, its template included
 
 Environ = dict[str, Any]
@@ -50,13 +51,14 @@ class CacheMiddleware:
             ]
             for caching in (hooks.PUBLIC, hooks.PRIVATE)
         )
+        self._page_headers = [tuple(each for each in both if each[0] != POLICY) for both in self._shared_headers]
         self.personal = PersonalReads(flask, self)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
         began = time.perf_counter()
         request = read_from(environ)
-        if request is None:
+        if request is None or not self.routes.covers(request.path):
             return self._app(environ, start_response)
         if has_credentials(environ):
             recognised = self.personal.recognise(request, environ)
@@ -160,11 +162,12 @@ class CacheMiddleware:
     ) -> CachedResponse:
         """The public response that has this content."""
         etag = f'"{rendered.etag}"'
-        headers, shared = [*rendered.headers.items(), ("ETag", etag)], self._shared_headers[request.scheme == "https"]
+        headers = [*rendered.headers.items(), ("ETag", etag)]
+        shared = (self._page_headers if POLICY in rendered.headers else self._shared_headers)[request.scheme == "https"]
         # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
         body, spec = bytes(memoryview(rendered.body)), match.view.operation
         template = Template(spec.projects_of) if Template.fits(spec) else None
-        return CachedResponse("application/json", headers, shared, etag, body, match.rule, template)
+        return CachedResponse(rendered.media_type or "", headers, shared, etag, body, match.rule, template)
 
     def _pass_on(self, environ: Environ, start_response: StartResponse, request: CacheableRequest) -> Iterable[bytes]:
         """Let the application answer, and store its response if it is public."""
