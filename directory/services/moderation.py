@@ -15,6 +15,7 @@ from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.accounts.identity import Caller
+from directory.services.catalog import counters
 from directory.services.catalog.ranking import hot
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
@@ -73,11 +74,12 @@ def decide_many(
 ) -> dict[int, str | None]:
     """Approve or reject each of the projects; by id None where it holds now, else the code of the refusal.
 
-    Projects are locked in the order of their ids and then decided category by category, so that two such batches
-    reach the categories' counters in the same order and never wait for each other in a ring.
+    Projects are locked in the order of their ids, and then the counters that they share, so that two such batches never
+    wait for each other in a ring.
     """
     locked = select(Project.id, Project.category_id).where(Project.id.in_(ids)).order_by(Project.id)
     found = list(db.session.execute(locked.with_for_update(key_share=True)))
+    counters.lock([project.id for project in found])
     refusals: dict[int, str | None] = dict.fromkeys(ids, NotFound.code)
     for project in sorted(found, key=lambda row: (row.category_id, row.id)):
         try:
