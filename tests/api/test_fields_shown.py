@@ -110,7 +110,8 @@ def test_the_list_of_ones_own_shows_all_of_each_and_nothing_of_others(world, cal
     for status in ("live", "pending", "rejected"):
         world.project(owner, status)
     found = {name: shown(caller, "GET", "/api/projects?owner=me") for name, caller in callers.items()}
-    assert found == everywhere("unauthenticated", {"items"} | PAGES, items(OWN, PAGES), {"items"} | PAGES)
+    own = items(OWN_DETAIL, PAGES)
+    assert found == everywhere("unauthenticated", {"items"} | PAGES, own, {"items"} | PAGES)
 
 
 @pytest.mark.parametrize("query", ["", "?status=pending", "?status=rejected", "?q=things", "?sort=oldest"])
@@ -144,7 +145,19 @@ ANSWERS = {
     "POST /api/admin/webhooks/deliveries/<id:delivery_id>/redeliver": DELIVERY,
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
+    "GET /api/projects/counts": {"live", "pending", "rejected"},
+    "GET /api/projects/check": {"same"} | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes"),
     "GET /api/categories": items(CATEGORY),
+    "GET /api/tags": items({"tag", "live_projects"}),
+    "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
+    "GET /api/session": {
+        *below("user", *ACCOUNT),
+        *below("site", "name", "url"),
+        "registration_open",
+        "read_only",
+        "password_reset",
+        "providers",
+    },
     "POST /api/auth/register": ACCOUNT,
     "POST /api/auth/login": ACCOUNT,
     "GET /api/auth/me": ACCOUNT,
@@ -174,6 +187,7 @@ def ask(app, world):
     admin = world.admin()
     caller, targets = world.caller(admin), Targets(world, admin)
     caller.put(f"/api/projects/{world.project(admin, votes=1)}", {"title": "Changed"})  # by somebody, for the log
+    world.project(admin, title="New", tags=["tag"])
     targets.session()
     delivery = attempted(app, targets.delivery())
 

@@ -171,6 +171,7 @@ CHECKS = {
     "redis": None,
     "webhooks": {"oldest_undelivered_seconds": None},
 }
+KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes")}
 PASSWORD = "correct horse battery staple"  # noqa: S105 an example, of no account
 
 PATHS: dict[str, Any] = {
@@ -179,6 +180,7 @@ PATHS: dict[str, Any] = {
     "session_id": 31,
     "token_id": 5,
     "delivery_id": 91,
+    "username": "ada",
     "slug": "web-frameworks",
     "code": "not_found",
     "version": "0123456789abcdef",
@@ -225,6 +227,23 @@ ANSWERS: dict[str, Any] = {
     "authListTokens": {"items": [TOKEN]},
     "authIssueToken": {**TOKEN, "token": "pds_example-of-a-token-that-opens-nothing"},
     "categoriesIndex": {"items": [CATEGORY]},
+    "tagsIndex": {"items": [{"tag": "python", "live_projects": 5}, {"tag": "web", "live_projects": 3}]},
+    "usersShow": {
+        "username": "ada",
+        "created_at": USER["created_at"],
+        "live_projects": 1,
+        "upvotes_received": 128,
+    },
+    "sessionShow": {
+        "user": USER,
+        "site": {"name": "Project Directory", "url": "https://projects.example"},
+        "registration_open": True,
+        "read_only": False,
+        "password_reset": False,
+        "providers": [],
+    },
+    "projectsCounts": {"live": 1, "pending": 1, "rejected": 0},
+    "projectsCheck": {"same": [KNOWN], "similar": []},
     "projectsIndex": {"items": [FLASK], "pagination": PAGINATION},
     "projectsCreate": {**PENDING, "queue_position": 4},
     "projectsShow": FLASK,

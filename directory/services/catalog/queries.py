@@ -24,13 +24,13 @@ from sqlalchemy import (
 
 from directory.db.lookup import LookUp
 from directory.db.statements import Prepared
-from directory.models import Category, Project, ProjectTag, Standing, Status, User
+from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
 from directory.services.catalog import search
 from directory.services.catalog.columns import queue_position, viewed
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
-tags, standings = ProjectTag.__table__, Standing.__table__
+tags, standings, upvotes = ProjectTag.__table__, Standing.__table__, Upvote.__table__
 P, S = projects.c, standings.c
 
 SORTS = {
@@ -45,6 +45,7 @@ STANDINGS = {
     "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
+_BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 BEYOND: Any = bindparam("beyond", type_=BigInteger)  # how many matches of a query are counted at most
 WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that no vote changes
 COUNTERS = {
@@ -88,8 +89,9 @@ def _listed(
     filters: tuple[str, ...], status: str | None, sort: str, dialect: str, *, few: bool
 ) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids that a list is of, its order by the columns at hand, and its total."""
-    if few:
-        listed = _gathered(filters, status, dialect)
+    gathered = few or "voter_id" in filters
+    if gathered:
+        listed = _gathered(filters, status, dialect, few=few)
     elif sort == "best":
         listed = _most_voted(filters, status, dialect)
     else:
@@ -97,7 +99,7 @@ def _listed(
         return among, by, _told(filters, status, dialect)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if sort == "best":
-        best = listed if few else _first(listed)
+        best = listed if gathered else _first(listed)
         ranks = search.ranked(best, dialect).subquery("ranks")
         return select(ranks.c.id), _order_of(BEST, ranks), total
     return select(listed.c.id), _order_of(SORTS[sort], listed), total
@@ -113,11 +115,14 @@ def _walked(filters: tuple[str, ...], status: str | None, sort: str, dialect: st
     return select(P.id).where(*conditions(filters, status, dialect).values()), SORTS[sort]
 
 
-def _gathered(filters: tuple[str, ...], status: str | None, dialect: str) -> CTE:
-    """The matches of a query that has few, from the index of words, with what the orders go by."""
+def _gathered(filters: tuple[str, ...], status: str | None, dialect: str, *, few: bool) -> CTE:
+    """The matches of a query that has `few`, else what a voter has voted for, with what the orders go by."""
+    begun = search.matching(dialect) if few else select(upvotes.c.project_id.label("id")).where(_BY_VOTER)
     # Materialised, else PostgreSQL may look for the words in each project of the list, and SQLite search for each.
-    matches = search.matching(dialect).cte("matches").prefix_with("MATERIALIZED")
-    narrowed = conditions(tuple(name for name in filters if name != "q"), status, dialect)
+    matches = begun.cte("matches").prefix_with("MATERIALIZED")
+    narrowed = conditions(tuple(n for n in filters if n != ("q" if few else "voter_id")), status, dialect)
+    if not few and "q" in filters:
+        narrowed["q"] = search.holds(P.id, dialect)
     query = select(P.id, P.upvotes, P.hot, P.listed_at, P.submitted_at).join(matches, matches.c.id == P.id)
     return query.where(*narrowed.values()).cte("gathered").prefix_with("MATERIALIZED")
 
@@ -155,6 +160,8 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepare
     """
     if _counted(filters):
         return Prepared(_counters(filters, status))
+    if "voter_id" in filters:
+        return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect, few=False)), replan=True)
     if "q" in filters:
         return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
     matching = conditions(filters, status, dialect).values()
@@ -236,6 +243,7 @@ def conditions(
         "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
         "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
         "owner_id": lambda: P.owner_id == bindparam("owner_id"),
+        "voter_id": lambda: P.id.in_(select(upvotes.c.project_id).where(_BY_VOTER)),
         "tag": lambda: P.id.in_(tagged),
         "q": lambda: search.found(P.id if columns is P else columns.project_id, dialect),
     }

@@ -72,6 +72,13 @@ def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
     return looked_at.in_(matching(dialect))
 
 
+def holds(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
+    """The same condition, looked up for each project by itself: right for the few of a list that is short."""
+    found: Any = select(literal_column("1")).select_from(_index).where(_key(dialect) == project_id)
+    found = found.where(_holds(TIERS[-1], dialect))
+    return found.correlate(project_id.table).exists()  # type: ignore[no-any-return]
+
+
 def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]:
     """Of candidates (`id`, `upvotes`) that all match also the `rank`, higher for better."""
     better = [(_reaches(candidates.c.id, tier, dialect), len(TIERS) - n) for n, tier in enumerate(TIERS[:-1], 1)]
