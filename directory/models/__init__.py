@@ -6,7 +6,7 @@ It may import `db`, `extensions`, `errors` and `logs`.
 from directory.models.accounts import Session, Token, User, UserCount
 from directory.models.base import AccountStatus, DeliveryState, Role, Status, now
 from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
-from directory.models.projects import Category, Project, ProjectTag, Standing, Upvote
+from directory.models.projects import Category, Project, ProjectTag, Standing, TagCount, Upvote
 
 __all__ = [
     "AccountStatus",
@@ -21,6 +21,7 @@ __all__ = [
     "Session",
     "Standing",
     "Status",
+    "TagCount",
     "Token",
     "Upvote",
     "User",
