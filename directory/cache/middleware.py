@@ -17,7 +17,7 @@ from flask import Flask, g
 from directory.cache.key import CacheableRequest, has_credentials, read_from
 from directory.cache.memo import Memo
 from directory.cache.personal import PersonalReads, PersonalResponse
-from directory.cache.response import STATUSES, CachedResponse, Headers, cacheable_response, read_body
+from directory.cache.response import STATUSES, CachedResponse, Headers, SharedHeaders, cacheable_response, read_body
 from directory.cache.routes import CacheableRoutes, Match, MatchById
 from directory.cache.store import ResponseStore
 from directory.cache.template import Template
@@ -27,7 +27,6 @@ from directory.http import endpoint, hooks
 from directory.http.cache_tags import CREDENTIALS, CacheTags
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
-POLICY = "Content-Security-Policy"  # a page has one of its own
 OVERHEAD = 1_400  # bytes that an entry takes beside its body, its template included
 
 Environ = dict[str, Any]
@@ -44,14 +43,7 @@ class CacheMiddleware:
         self.store: ResponseStore[CachedResponse] = ResponseStore(CAPACITY)
         self.routes = CacheableRoutes(flask)
         vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
-        self._shared_headers, self.private_headers = (
-            [
-                (("Vary", vary), *hooks.security_headers(scheme), ("Cache-Control", caching))
-                for scheme in ("http", "https")
-            ]
-            for caching in (hooks.PUBLIC, hooks.PRIVATE)
-        )
-        self._page_headers = [tuple(each for each in both if each[0] != POLICY) for both in self._shared_headers]
+        self.shared_headers = SharedHeaders(vary)
         self.personal = PersonalReads(flask, self)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -163,7 +155,7 @@ class CacheMiddleware:
         """The public response that has this content."""
         etag = f'"{rendered.etag}"'
         headers = [*rendered.headers.items(), ("ETag", etag)]
-        shared = (self._page_headers if POLICY in rendered.headers else self._shared_headers)[request.scheme == "https"]
+        shared = self.shared_headers.of(request.scheme, headers, hooks.PUBLIC)
         # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
         body, spec = bytes(memoryview(rendered.body)), match.view.operation
         template = Template(spec.projects_of) if Template.fits(spec) else None

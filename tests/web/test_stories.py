@@ -27,7 +27,7 @@ def test_a_newcomer_submits_a_reviewer_decides_and_a_third_finds_it(chromium, ap
     world.category("tools", "Tools")
     world.user("third")
     admin = world.caller(world.admin())
-    with served(app) as site, visitor(chromium, site) as ada, visitor(chromium, site) as third:
+    with served(app) as site, visitor(chromium, site, 404) as ada, visitor(chromium, site) as third:
         page = ada.open("/submit").page
         fill(page, website="https://lantern.example", title="Lanternfish", tagline="Charts in the terminal")
         page.get_by_label("Category", exact=True).select_option("Tools")
