@@ -20,7 +20,7 @@ from tests.support.factories import Api, World
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # No public answer shows these; the last is computed from others.
-HIDDEN = {"users": {"email", "password_hash"}, "projects": {"listed_at"}}
+HIDDEN = {"users": {"email", "password_hash", "last_seen_at"}, "projects": {"listed_at"}}
 CHANGED = {"categories": "name", "users": "username", "project_tags": "tag", "standings": "upvotes"}
 TOLD = {"status": "live", "category": "tools", "tag": "a", "owner": "someone", "q": "project", "limit": "1"}
 

@@ -87,13 +87,22 @@ def test_what_is_written_while_the_standings_are_filled_is_told_by_them(
 ) -> None:
     if database.backend == "sqlite":
         return  # nobody else writes there meanwhile
-    voted, gone, fan = world.project(), world.project(), world.user()
+    voted, gone, fans = world.project(), world.project(), [world.user().id for _ in range(2)]
+    copied = (
+        "owner_id, category_id, title, slug, tagline, description, url, tags, status, hot, version, created_at, "
+        "updated_at, submitted_at, published_at"
+    )
 
     def meanwhile(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if statement == "ANALYZE standings":
-            world.vote(voted, fan)
+        if statement == "ANALYZE standings":  # of the previous version, which has not all of today's columns
+            run(app, f"SELECT vote({voted}, {fans[0]}, 'cast', now())")
             run(app, f"DELETE FROM projects WHERE id = {gone}")
-            world.project(votes=2)
+            run(
+                app,
+                f"INSERT INTO projects ({copied}, url_key, upvotes) "
+                f"SELECT {copied}, 'new', 0 FROM projects WHERE id = {voted}",
+            )
+            run(app, f"SELECT vote(max(id), unnest(ARRAY{fans}), 'cast', now()) FROM projects")
 
     with app.app_context():
         flask_migrate.downgrade(revision="0006")
