@@ -79,9 +79,10 @@ class Draft(NamedTuple):
     rejection_reason: str | None = None
 
 
-def write(drafts: Sequence[Draft], *, decided_by: int | None) -> None:
+def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> None:
     """Add the projects, their search entries and the log of their decisions; votes are another call.
 
+    What is `imported` has been neither submitted nor decided here: its log is one entry that says so.
     Either all have ids or none, and then they are of one owner. Raises Duplicate.
     """
     if not drafts:
@@ -93,7 +94,11 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None) -> None:
         bulk.load(Project, names, (_columns(*pair)[: len(names)] for pair in zip(drafts, keys, strict=True)))
     written = drafts if numbered else _numbered(drafts, keys)
     search_index.index(written)
-    entries = [entry for pair in zip(written, keys, strict=True) for entry in _entries(*pair, decided_by)]
+    pairs = zip(written, keys, strict=True)
+    if imported:
+        entries = [_import_entry(*pair) for pair in pairs]
+    else:
+        entries = [entry for pair in pairs for entry in _entries(*pair, decided_by)]
     entries.sort(key=lambda entry: entry[1])  # the log is read by its ids: they follow time
     bulk.load(AuditEntry, ENTRY, entries)
 
@@ -137,6 +142,11 @@ def _columns(project: Draft, key: str) -> Row:
     )
 
 
+def _import_entry(project: Draft, key: str) -> Row:
+    at, reason = project.submitted_at, project.rejection_reason
+    return ("project.imported", at, project.owner_id, project.id, None, project.status.value, reason, key, None)
+
+
 def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
     pending, status = Status.PENDING.value, project.status.value
     submitted = (
@@ -153,8 +163,7 @@ def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
     if project.decided_at is None:
         return [submitted]
     action = "project.approved" if project.status is Status.LIVE else "project.rejected"
-    # What came in live has not been decided on, so it has no part in how long decisions take.
-    waited = (project.decided_at - project.submitted_at).total_seconds() or None
+    waited = (project.decided_at - project.submitted_at).total_seconds()
     reason = project.rejection_reason
     return [
         submitted,
