@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from directory.api.docs import ASSETS
-from directory.api.openapi import examples, prose
+from directory.api.openapi import examples, examples_admin, prose
 from directory.errors import PreconditionFailed
 from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import READS, Operation
@@ -28,7 +28,9 @@ PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "code": {"type": "string", "enum": list(KINDS)},
     "version": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
     "name": {"type": "string", "enum": list(ASSETS)},
+    "endpoint": {"type": "string", "pattern": "^[^/]+$", "maxLength": 300},
 }
+BODIES = examples.BODIES | examples_admin.BODIES
 ID_SCHEMA = {"type": "integer", "format": "int64", "minimum": 1, "maximum": HIGHEST_ID}
 
 
@@ -100,7 +102,7 @@ class Route:
         """The body, None where none is foreseen."""
         if self.operation.body is NOTHING:
             return None
-        content = {"application/json": {"schema": self.operation.body, "example": examples.BODIES[self.id]}}
+        content = {"application/json": {"schema": self.operation.body, "example": BODIES[self.id]}}
         return {"required": self.operation.body_required, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:
