@@ -17,26 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg
-from flask import g
-from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
-import config
-from bench.load import GROWING, OPERATIONS, Subjects, fresh, measure, requests, wait_for
+from bench import search
+from bench.distance import distance
+from bench.filling import flask, prepare
+from bench.load import GROWING, OPERATIONS, SIGNED_IN, Subjects, fresh, measure, requests, wait_for
 from bench.report import growth, plot, table
-from directory import create_app
-from directory.extensions import db
-from directory.http import pagination as cursors
-from directory.models import Project
-from directory.services.accounts.sessions import digest
-from directory.services.catalog import search_index
-from directory.services.catalog.paging import Position
 from tests.support import servers
 from tests.support.processes import free_port
 
 ROOT = Path(__file__).parent.parent
-MEMBERS = 999
 # It syncs, and has the log and the quarter of the machine's memory that docs/deploy.md gives it.
 QUARTER = max(1, round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4 / 1024**3))
 DURABLE = {
@@ -56,7 +47,9 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
     parser.add_argument("--alone", action="store_true", help="without the ceilings: where only growth is asked for")
-    parser.add_argument("--ops", nargs="+", default=[*OPERATIONS, *GROWING], choices=[*OPERATIONS, *GROWING])
+    every = [*OPERATIONS, *SIGNED_IN, *GROWING]
+    parser.add_argument("--ops", nargs="+", default=every, choices=every)
+    parser.add_argument("--distance", type=float, default=0.0, metavar="MS", help="to PostgreSQL, each way")
     parser.add_argument(
         "--database", help="a PostgreSQL that runs already, as postgresql+psycopg://…; its bench_N are used"
     )
@@ -74,14 +67,17 @@ def main() -> None:
             postgres = own or Running(given.database)
             redis = stack.enter_context(servers.redis(own=True))
         directories = [fill(size, given, postgres, redis) for size in given.sizes]
+        far = None
+        if postgres is not None and given.distance:
+            far = stack.enter_context(distance(make_url(postgres.url).port or 5432, given.distance))
         names = ["ours", *([] if given.alone else OTHERS)]
         for round_ in range(given.rounds + 1):
-            done = play(round_, names, directories, given, postgres)
+            done = play(round_, names, [moved(each, far) for each in directories], given, postgres)
             results += done if round_ else []  # the first fills the memories, and does not count
             for directory in directories:
                 flask(directory.environment, "recount", "--check")
     (given.out / "results.json").write_text(json.dumps(results, indent=1))
-    (given.out / "table.md").write_text(text := table(results) + growth(results))
+    (given.out / "table.md").write_text(text := table(results) + search.table(results) + growth(results))
     (given.out / "cost.svg").write_text(plot(results))
     print(text)
 
@@ -125,6 +121,15 @@ def fill(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> Fil
     if not given.database:
         flask(environment, "seed", "--projects", str(size))
     return Filled(size, environment, prepare(url, environment))
+
+
+def moved(directory: Filled, port: int | None) -> Filled:
+    """The directory with its database behind another port; None for its own."""
+    if port is None:
+        return directory
+    url = make_url(directory.environment["DATABASE_URL"]).set(host="127.0.0.1", port=port)
+    environment = {**directory.environment, "DATABASE_URL": url.render_as_string(hide_password=False)}
+    return Filled(directory.size, environment, directory.subjects)
 
 
 def play(round_: int, names: list[str], directories: list[Filled], given: Any, postgres: Any) -> list[dict[str, Any]]:
@@ -187,6 +192,8 @@ def asked(operation: str, server: Served, given: Any, postgres: Any) -> dict[str
     told = {"server": server.name, "size": server.directory.size, "start_s": server.started}
     if operation == "fresh_analytics":
         return told | fresh(server.url, subjects)
+    if operation == "search_common":
+        return told | search.common(server.url, subjects.admin, subjects.words)
     pids = {"server": server.pid} | ({"database": postgres.pid} if postgres else {})
     lines = requests(operation, subjects)
     return told | measure(server.url, lines, seconds=given.seconds, connections=given.connections, pids=pids)
@@ -203,71 +210,6 @@ def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:
     (out / "one").write_bytes(http.get(f"{base}/api/projects/{first}", timeout=30).content)
     (out / "vote").write_text(f'{{"project_id":{first},"upvoted":true,"upvotes":1}}')
     (out / "analytics").write_bytes(http.get(f"{base}/api/admin/analytics", headers=admin, timeout=30).content)
-
-
-def prepare(url: str, environment: dict[str, str]) -> Subjects:
-    """Tokens for the first thousand users, one of them an administrator, and what there is to ask for."""
-    from sqlalchemy import create_engine, text
-
-    engine = create_engine(url)
-    now = "2026-01-01 00:00:00.000000"
-    with engine.begin() as connection:
-        ids = list(connection.scalars(text("SELECT id FROM users ORDER BY id LIMIT :n"), {"n": MEMBERS + 1}))
-        connection.execute(text("UPDATE users SET role = 'admin' WHERE id = :id"), {"id": ids[0]})
-        rows = [{"u": user, "h": digest(f"bench-{user}"), "at": now} for user in ids]
-        connection.execute(text("DELETE FROM tokens WHERE name = 'bench'"))  # of an earlier run over the same database
-        into = "INSERT INTO tokens (user_id, name, token_hash, created_at) VALUES (:u, 'bench', :h, :at)"
-        connection.execute(text(into), rows)
-        live = list(connection.scalars(text("SELECT id FROM projects WHERE status = 'live' ORDER BY id DESC")))
-        slugs = list(connection.scalars(text("SELECT slug FROM categories ORDER BY id")))
-    if engine.dialect.name == "postgresql":
-        plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(plain, autocommit=True) as vacuum:
-            vacuum.execute("VACUUM ANALYZE")
-            vacuum.execute("CHECKPOINT")
-    engine.dispose()
-    words, cursors = rare(environment, live), anywhere(environment, live)
-    return Subjects(live, slugs, [f"bench-{user}" for user in ids[1:]], f"bench-{ids[0]}", cursors, words)
-
-
-def rare(environment: dict[str, str], live: list[int]) -> list[str]:
-    """Words of one project each: they are made its title, and indexed."""
-    chosen = {f"zyx{n}w": project for n, project in enumerate(live[:: len(live) // 50])}
-    app = create_app(config.load(environment))
-    with app.app_context():
-        for word, project in chosen.items():
-            found = db.session.get_one(Project, project)
-            found.title = word
-            search_index.index([found])
-        db.session.commit()
-        db.engine.dispose()
-    return list(chosen)
-
-
-def anywhere(environment: dict[str, str], live: list[int]) -> list[str]:
-    """Cursors from the list's beginning to its end, as the service signs them."""
-    app = create_app(config.load(environment))
-    with app.app_context():
-        g.path = "/api/projects"
-        listed = {"status": "live", "sort": "newest"}
-        cursors.window({"limit": 20}, listed)
-        rows = db.session.execute(
-            select(Project.listed_at, Project.id).where(Project.id.in_(live[:: len(live) // 200])),
-        )
-        signed = [str(cursors._encode(Position((at, number), forward=True))) for at, number in rows]
-        db.session.remove()
-        db.engine.dispose()
-    return signed
-
-
-def flask(environment: dict[str, str], *command: str) -> None:
-    """A flask command; what it prints is shown where it fails."""
-    quiet = {**environment, "LOG_LEVEL": "WARNING"}
-    done = subprocess.run(
-        [sys.executable, "-m", "flask", *command], env=quiet, cwd=ROOT, capture_output=True, text=True
-    )
-    if done.returncode:
-        raise SystemExit(f"flask {' '.join(command)}: {done.stdout}{done.stderr}")
 
 
 if __name__ == "__main__":

@@ -14,15 +14,17 @@ from typing import Any
 import psutil
 
 OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
+# The same page and the same projects, asked for by members: by a token, or as a browser does.
+SIGNED_IN = ("list_me", "list_me_cookie", "one_me", "one_me_cookie")
 # What else must not grow with the directory. Asked as an administrator, to whom nothing is given from memory; the
 # dashboard, which is, after a vote each time. Of the queue, the pages that the smallest directory has as well.
-GROWING = ("cursor", "search", "queue", "users", "fresh_analytics")
+GROWING = ("cursor", "search", "search_common", "queue", "users", "fresh_analytics")
 SCRIPT = Path(__file__).parent / "replay.lua"
 
 
 @dataclass(frozen=True)
 class Subjects:
-    """What requests can be about; `tokens` are members', `admin` the administrator's.
+    """What requests can be about; `tokens` and `cookies` are members', `admin` the administrator's token.
 
     `cursors` stand anywhere in the list of the newest, `words` each in one project.
     """
@@ -30,6 +32,7 @@ class Subjects:
     live: list[int]
     categories: list[str]
     tokens: list[str]
+    cookies: list[str]
     admin: str
     cursors: list[str]
     words: list[str]
@@ -37,6 +40,7 @@ class Subjects:
 
 def requests(operation: str, subjects: Subjects) -> list[str]:
     """The lines for replay.lua: the same for every server and round."""
+    callers = [f"cookie:{cookie}" for cookie in subjects.cookies] if operation.endswith("_cookie") else subjects.tokens
     rng = random.Random(f"7-{operation}")
     popular = random.Random(7).sample(subjects.live, len(subjects.live))
     weights = list(itertools.accumulate((n + 1) ** -0.9 for n in range(len(popular))))
@@ -52,14 +56,15 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         number = min(int(rng.paretovariate(1.3)), 10)
         return f"GET /api/projects?status=live&sort={sort}&page={number}&limit=20{category} -"
 
-    def one() -> str:
-        return f"GET /api/projects/{next(drawn)} -"
+    def one(caller: str = "-") -> str:
+        return f"GET /api/projects/{next(drawn)} {caller}"
 
     def vote() -> str:
         return f"POST /api/projects/{next(drawn)}/upvote {rng.choice(subjects.tokens)}"
 
+    first_page = "GET /api/projects?status=live&sort=newest&page=1&limit=20"
     if operation == "list":
-        return ["GET /api/projects?status=live&sort=newest&page=1&limit=20 -"]
+        return [f"{first_page} -"]
     if operation == "analytics":
         return [f"GET /api/admin/analytics {subjects.admin}"]
     admin = subjects.admin
@@ -70,10 +75,12 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         "users": lambda: f"GET /api/admin/users?page={rng.randint(1, 10)} {admin}",
         "list_mix": page,
         "one": one,
+        "list_me": lambda: f"{first_page} {rng.choice(callers)}",
+        "one_me": lambda: one(rng.choice(callers)),
         "vote": vote,
         "mixed": lambda: rng.choices([page, one, vote], [70, 20, 10])[0](),
     }
-    return [makers[operation]() for _ in range(20_000 if operation == "vote" else 5_000)]
+    return [makers[operation.removesuffix("_cookie")]() for _ in range(20_000 if operation == "vote" else 5_000)]
 
 
 def measure(url: str, lines: list[str], *, seconds: int, connections: int, pids: dict[str, int]) -> dict[str, Any]:

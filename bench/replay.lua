@@ -1,5 +1,5 @@
--- Replays prepared requests ("METHOD PATH TOKEN" a line, the token may be "-") in a loop, each thread from a place of
--- its own, and prints one line of JSON at the end.
+-- Replays prepared requests ("METHOD PATH CALLER" a line; the caller is a token, "cookie:NAME=VALUE", or "-" for none) in
+-- a loop, each thread from a place of its own, and prints one line of JSON at the end.
 local threads = 0
 
 function setup(thread)
@@ -10,9 +10,14 @@ end
 function init(args)
   prepared, next_one = {}, 0
   for line in io.lines(args[1]) do
-    local method, path, token = line:match("^(%S+) (%S+) (%S+)$")
+    local method, path, caller = line:match("^(%S+) (%S+) (%S+)$")
     local headers = { Host = wrk.headers["Host"] }
-    if token ~= "-" then headers["Authorization"] = "Bearer " .. token end
+    local cookie = caller:match("^cookie:(.*)$")
+    if cookie then
+      headers["Cookie"] = cookie
+    elseif caller ~= "-" then
+      headers["Authorization"] = "Bearer " .. caller
+    end
     prepared[#prepared + 1] = wrk.format(method, path, headers)
   end
   next_one = math.floor(place * #prepared / 2)

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 Rows = list[dict[str, Any]]
 COLOURS = {
     "list": "#1b6ca8", "list_mix": "#d1495b", "one": "#2e8b57", "vote": "#8e5ea2", "mixed": "#e0a030",
+    "list_me": "#5aa9e6", "list_me_cookie": "#7fc8f8", "one_me": "#74c69d", "one_me_cookie": "#95d5b2",
     "analytics": "#444444", "cursor": "#7f4f24", "search": "#00a6a6", "queue": "#c71585", "users": "#6b8e23",
 }  # fmt: skip
 
@@ -74,8 +75,8 @@ def _cost(row: dict[str, Any]) -> float:
 
 
 def _like(op: str) -> str:
-    """Mixtures of pages are held against the ceiling of one page."""
-    return "list" if op in {"list_mix", "mixed"} else op
+    """Mixtures of pages are held against the ceiling of one page, and members' requests against that of anybody's."""
+    return "list" if op in {"list_mix", "mixed"} else op.partition("_me")[0]
 
 
 def plot(rows: Rows) -> str:

@@ -1,8 +1,9 @@
 """What every test may use: both databases, applications, callers, things to act on, and a recorder of statements."""
 
 import os
-import shutil
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +11,23 @@ import flask_migrate
 import pytest
 from flask import Flask
 from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
 
 import config
 from directory import create_app
 from directory.extensions import db
-from directory.services.accounts import passwords
-from tests.support import servers
+from tests.support import quick, servers
 from tests.support.caching import close_validator
 from tests.support.factories import Api, World
+from tests.support.variants import ENVIRONMENT, OF_THE_RUN, reason_to_skip
 
 BACKENDS = ("sqlite", "postgresql")
-ENVIRONMENT = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "LOG_LEVEL": "WARNING", "RATELIMIT_ENABLED": "false"}
-# Settings that a whole run of the suite may take from the environment, as `RESPONSE_CACHE=false make test` does.
-OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE",) if name in os.environ}
 
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
+    quick.configure()
     servers.start_servers()
-    passwords.configure(8, 1, 1)  # a thousandth of the real cost
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -36,9 +35,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    marked = item.get_closest_marker("response_cache") is not None
-    if marked and not config.load({**ENVIRONMENT, **OF_THE_RUN})["RESPONSE_CACHE"]:
-        pytest.skip("the response cache is off")
+    if reason := reason_to_skip(item):
+        pytest.skip(reason)
 
 
 def build(url: str, **settings: Any) -> Flask:
@@ -48,10 +46,27 @@ def build(url: str, **settings: Any) -> Flask:
 
 
 def migrate(url: str) -> None:
+    """Make the tables of an empty database. A new file of SQLite is a copy of one that was migrated before."""
+    path = make_url(url).database
+    if url.startswith("sqlite:") and path and not Path(path).exists():
+        Path(path).write_bytes(template())
+    else:
+        upgrade(url)
+
+
+def upgrade(url: str) -> None:
     app = build(url)
     with app.app_context():
         flask_migrate.upgrade()
         db.engine.dispose()
+
+
+@cache
+def template() -> bytes:
+    """The file of a migrated, empty SQLite database."""
+    with tempfile.TemporaryDirectory() as folder:
+        upgrade(f"sqlite:///{folder}/template.db")
+        return Path(folder, "template.db").read_bytes()
 
 
 class Database:
@@ -71,13 +86,12 @@ class Database:
 class SqliteDatabase(Database):
     def __init__(self, folder: Path) -> None:
         super().__init__(f"sqlite:///{folder / 'test.db'}")
-        self.path, self.template = folder / "test.db", folder / "template.db"
-        migrate(f"sqlite:///{self.template}")
+        self.path = folder / "test.db"
 
     def reset(self) -> None:
         for suffix in ("-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-        shutil.copyfile(self.template, self.path)
+        self.path.write_bytes(template())
 
 
 class PostgresqlDatabase(Database):

@@ -5,13 +5,14 @@ from typing import Any
 from flask import Blueprint, current_app
 
 from directory.api.schemas.projects import ProjectDetail, ProjectInput, ProjectPage, ProjectQuery, VoteOutput
+from directory.api.schemas.review import HistoryQuery, TimelinePage
 from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
 from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation, versions_allowed
-from directory.services import submissions, voting
+from directory.services import audit, submissions, voting
 from directory.services.catalog import catalog
 from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.webhooks.outbox import Endpoint
@@ -49,7 +50,7 @@ def _page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 @public
 @operation(
     query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
-    raises=(Unauthenticated,), cache_tags=_page_tags,
+    raises=(Unauthenticated,), cache_tags=_page_tags, projects_of=lambda page: page["items"],
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
@@ -76,6 +77,7 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
 @operation(
     answer=ProjectDetail(), tier="read", etag=True, personal=True,
     cache_tags=lambda project, _: CacheTags((project["id"],)), read_many=catalog.public,
+    read_many_as=catalog.shown_to_members, projects_of=lambda project: [project],
 )  # fmt: skip
 def show(project_id: int) -> Any:
     """Show a project.
@@ -121,6 +123,16 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 def delete(project_id: int) -> Any:
     """Delete a project with its votes."""
     submissions.remove(project_id, by=caller(), notify=subscribers(), versions=versions_allowed())
+
+
+@bp.get("/<id:project_id>/timeline")
+@owner_required
+@operation(query=HistoryQuery(), answer=TimelinePage(), tier="read", raises=(NotOwner,))
+def timeline(project_id: int, query: dict[str, Any]) -> Any:
+    """List what happened to a project: submission, edits and decisions, oldest first."""
+    window = pagination.window(query)
+    found = audit.timeline(project_id, window)
+    return {"items": found.items, "pagination": pagination.pagination(found, window)}
 
 
 @bp.post("/<id:project_id>/upvote")

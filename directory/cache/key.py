@@ -1,7 +1,7 @@
 """The requests that the cache can answer, and the key under which it stores the response.
 
-A cacheable request is a GET of the API that says nothing about its caller. Whatever is doubtful is not cacheable: the
-application answers it.
+A cacheable request is a GET of the API that says nothing about its caller but a credential. Whatever is doubtful is
+not cacheable: the application answers it.
 """
 
 import re
@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from directory.http.cache_tags import CREDENTIALS
 from directory.http.hooks import request_id
 
-# The request headers that make an answer personal: with any of these the next caller may have to get another answer.
-PERSONAL = (*CREDENTIALS, "Origin", "If-Match", "Range")
-_ENVIRON_PERSONAL = tuple(f"HTTP_{name.upper().replace('-', '_')}" for name in PERSONAL)
+# Request headers that may change an answer, beside the credentials. With any of them the application answers.
+UNCACHEABLE = ("Origin", "If-Match", "Range")
+_CREDENTIALS, _UNCACHEABLE = (
+    tuple(f"HTTP_{name.upper().replace('-', '_')}" for name in names) for names in (CREDENTIALS, UNCACHEABLE)
+)
 # The grammar of If-None-Match, RFC 9110 section 13.1.2. Implementations differ in how they read anything else.
 _ETAG = r'(?:W/)?"[!#-~]*"'
 _ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
@@ -20,7 +22,7 @@ _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
 class CacheableRequest(NamedTuple):
-    """An anonymous read: its address, its id, and the ETags that the caller has, if it sent any."""
+    """A read without its credentials: its address, its id, and the ETags that the caller has, if it sent any."""
 
     scheme: str
     path: str
@@ -40,12 +42,17 @@ class CacheableRequest(NamedTuple):
         return self.if_none_match == "*" or etag in _OPAQUE_TAG.findall(self.if_none_match)
 
 
-def from_environ(environ: dict[str, Any]) -> CacheableRequest | None:
-    """The cacheable request in a WSGI environment; None where the application has to answer it."""
+def has_credentials(environ: dict[str, Any]) -> bool:
+    """Whether a request has a header for credentials."""
+    return any(name in environ for name in _CREDENTIALS)
+
+
+def read_from(environ: dict[str, Any]) -> CacheableRequest | None:
+    """The read in a WSGI environment, without its credentials; None where the application has to answer it."""
     if environ["REQUEST_METHOD"] != "GET" or not environ["PATH_INFO"].startswith("/api/"):
         return None
     if_none_match = environ.get("HTTP_IF_NONE_MATCH")
-    if any(name in environ for name in _ENVIRON_PERSONAL) or not is_etag_list(if_none_match):
+    if any(name in environ for name in _UNCACHEABLE) or not is_etag_list(if_none_match):
         return None
     path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     identity = request_id(environ.get("HTTP_X_REQUEST_ID", ""))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from directory.cache.key import CacheableRequest
+from directory.cache.template import Template
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
@@ -12,7 +13,10 @@ Headers = list[tuple[str, str]]
 
 
 class CachedResponse(NamedTuple):
-    """A public response. `shared_headers` is one tuple that all responses of a scheme refer to, to save memory."""
+    """A response. `shared_headers` is one tuple that all responses of a scheme refer to, to save memory.
+
+    Without a `template` it cannot be made personal.
+    """
 
     media_type: str
     headers: Headers
@@ -20,6 +24,7 @@ class CachedResponse(NamedTuple):
     etag: str
     body: bytes
     route: str
+    template: Template | None = None
 
     def render(self, request: CacheableRequest) -> tuple[int, Headers, bytes]:
         """The status, the headers without the shared ones, and the body for a request.

@@ -6,11 +6,14 @@ triggers record which projects' votes changed, and that anything else was writte
 `PRAGMA data_version`, which changes on a connection whenever another one commits, and says no more than that.
 """
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Engine
+from sqlalchemy import BigInteger, Engine, Integer, String, bindparam, column, null, select, text, union_all
 
-from directory.db.statements import deallocate_all
+from directory.db.statements import Prepared, Row, deallocate_all, use_connection
+from directory.services.catalog import readers
 
 TIMEOUT = 1.0  # seconds for a read; where the database takes longer, the application answers
 LOOP_TIMEOUT = 0.05  # seconds for a read by the event loop, which holds up all connections
@@ -24,13 +27,20 @@ class VoteChange(NamedTuple):
     highest: int
 
 
+Changes = list[VoteChange] | None  # None where anything may have changed
+SnapshotWithVotes = tuple[Any, Changes, list[Row | None]]
+
+
 class SnapshotReader(Protocol):
     """A connection, made by the pool, that reads the snapshot."""
 
     connection: Any
 
-    def read(self, since: Any, seconds: float) -> tuple[Any, list[VoteChange] | None]:
+    def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
         """The current snapshot, and the votes that changed since another; None for these where anything may have."""
+
+    def read_with_votes(self, since: Any, seconds: float, asked: list[Row]) -> "SnapshotWithVotes":
+        """The same, and at that very snapshot the rows of `readers.votes` for the values that are `asked`."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -55,9 +65,54 @@ class SqliteSnapshotReader:
         """Close the connection."""
         self._driver.close()
 
-    def read(self, since: Any, seconds: float) -> tuple[Any, list[VoteChange] | None]:
+    def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
         """The version number."""
         return self._driver.execute("PRAGMA data_version").fetchone()[0], None
+
+    def read_with_votes(self, since: Any, seconds: float, asked: list[Row]) -> SnapshotWithVotes:
+        """The version number and the rows, in one transaction, so that both are of one state. Needs an application."""
+        self._driver.execute("BEGIN DEFERRED")
+        try:
+            state, changes = self.read(since, seconds)
+            with use_connection(self.connection, seconds):
+                return state, changes, readers.votes("sqlite").all(asked)
+        finally:
+            self._driver.execute("ROLLBACK")
+
+
+# One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
+# snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are looked
+# up: so a transaction that stays open for long makes no read slower, whatever is written meanwhile. The first read,
+# without a last snapshot, finds no changes.
+_CHANGES_SINCE = """
+    SELECT pg_current_snapshot() AS snapshot, c.transaction, c.project_id, c.low, c.high
+    FROM (VALUES (1)) AS always LEFT JOIN (
+        (SELECT * FROM changes WHERE transaction >= pg_snapshot_xmax(CAST({since} AS pg_snapshot)))
+        UNION ALL
+        (SELECT * FROM changes WHERE transaction = ANY (ARRAY(
+            SELECT x FROM pg_snapshot_xip(CAST({since} AS pg_snapshot)) AS x
+            WHERE pg_visible_in_snapshot(x, pg_current_snapshot())
+        )))
+        LIMIT {most}
+    ) AS c ON true
+"""
+
+
+@lru_cache
+def _with_votes() -> Prepared:
+    """The snapshot and the changes, in rows without a place, and the rows of `readers.votes`: one statement for all."""
+    sql = text(_CHANGES_SINCE.format(since=":since", most=PostgresqlSnapshotReader.MAX_CHANGES + 1))
+    columns = column("snapshot", String), column("transaction", String), column("project_id", BigInteger)
+    changes = sql.bindparams(bindparam("since", type_=String())).columns(
+        *columns, column("low", Integer), column("high", Integer)
+    )
+    seen, found = changes.subquery("seen"), readers.votes("postgresql").several.subquery("found")
+    return Prepared(
+        union_all(
+            select(*seen.c, null().label("place"), null().label("reader"), null().label("voted")),
+            select(*(null() for _ in seen.c), *found.c),
+        )
+    )
 
 
 class PostgresqlSnapshotReader:
@@ -65,21 +120,7 @@ class PostgresqlSnapshotReader:
 
     NAME = b"directory_snapshot"
     MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
-    # One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
-    # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are
-    # looked up: so a transaction that stays open for long makes no read dearer, whatever is written meanwhile.
-    # The first read, without a last snapshot, finds no changes.
-    QUERY = b"""
-        SELECT pg_current_snapshot(), c.transaction, c.project_id, c.low, c.high
-        FROM (VALUES (1)) AS always LEFT JOIN (
-            (SELECT * FROM changes WHERE transaction >= pg_snapshot_xmax($1::pg_snapshot))
-            UNION ALL
-            (SELECT * FROM changes WHERE transaction = ANY (ARRAY(
-                SELECT x FROM pg_snapshot_xip($1) AS x WHERE pg_visible_in_snapshot(x, pg_current_snapshot())
-            )))
-            LIMIT %d
-        ) AS c ON true
-    """ % (MAX_CHANGES + 1)
+    QUERY = _CHANGES_SINCE.format(since="$1", most=MAX_CHANGES + 1).encode()
 
     def __init__(self, connection: Any) -> None:
         self.connection, self._driver = connection, connection.dbapi_connection
@@ -96,18 +137,30 @@ class PostgresqlSnapshotReader:
         """Close the connection."""
         self._driver.close()
 
-    def read(self, since: Any, seconds: float) -> tuple[Any, list[VoteChange] | None]:
+    def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
         """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`."""
         self._driver.pgconn.send_query_prepared(self.NAME, [since])
         result = self._driver.result(seconds)
-        if result.ntuples > self.MAX_CHANGES:
-            return result.get_value(0, 0), None
+        rows = ([result.get_value(row, column) for column in range(1, 5)] for row in range(result.ntuples))
+        return result.get_value(0, 0), self._changes(rows, result.ntuples)
+
+    def read_with_votes(self, since: Any, seconds: float, asked: list[Row]) -> SnapshotWithVotes:
+        """The same with the rows. Needs an application, and raises SQLAlchemy's errors."""
+        each = readers.votes("postgresql")
+        with use_connection(self.connection, seconds):
+            rows = _with_votes().all({"since": None if since is None else since.decode(), **each.named(asked)})
+        seen, found = [row[:5] for row in rows if row[5] is None], [row[5:] for row in rows if row[5] is not None]
+        return seen[0][0].encode(), self._changes((row[1:] for row in seen), len(seen)), each.placed(found, len(asked))
+
+    def _changes(self, rows: Iterable[Any], count: int) -> Changes:
+        """The changes from rows of transaction, project, and lowest and highest number of votes."""
+        if count > self.MAX_CHANGES:
+            return None
         changes = []
-        for row in range(result.ntuples):
-            if result.get_value(row, 1) is None:  # the one row of a snapshot without changes
+        for transaction, project_id, *numbers in rows:
+            if transaction is None:  # the one row of a snapshot without changes
                 break
-            values = [result.get_value(row, column) for column in (2, 3, 4)]
-            if values[0] is None:
-                return result.get_value(0, 0), None
-            changes.append(VoteChange(*map(int, values)))
-        return result.get_value(0, 0), changes
+            if project_id is None:
+                return None
+            changes.append(VoteChange(int(project_id), *map(int, numbers)))
+        return changes

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from directory.cache.changes import ChangeFeed
 from directory.cache.snapshots import LOOP_TIMEOUT, TIMEOUT, SnapshotReader, open_reader
-from directory.db.statements import use_connection
+from directory.db.statements import Row, use_connection
 
 # The event loop holds up all connections while it waits. These bound its waits for a database that is slow or mute.
 LOOP_LOCK_TIMEOUT = 0.02  # seconds that it waits for a read of the snapshot that a thread has begun
@@ -22,6 +22,9 @@ class Snapshot(NamedTuple):
 
     number: int
     changes: ChangeFeed
+
+
+ReadVotes = Callable[[list[Row]], tuple[Snapshot | None, list[Row | None]]]
 
 
 class SnapshotValidator:
@@ -57,8 +60,30 @@ class SnapshotValidator:
         try:
             if self._reads_begun == before:
                 self._reads_begun += 1
-                self._latest = self._read(timeout)
+                self._latest, _ = self._read(timeout)
             return self._latest
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def reading_votes(self, *, in_loop: bool) -> Iterator[ReadVotes | None]:
+        """A function that reads the snapshot together with rows of `readers.votes`. No other thread reads meanwhile.
+
+        It returns None in place of the snapshot where the database does not give one in time. There is no function
+        where another thread reads for too long; and for the event loop, without a connection.
+        """
+        lock_timeout, timeout = (LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT) if in_loop else (TIMEOUT, TIMEOUT)
+        if (in_loop and not self._is_ready) or not self._lock.acquire(timeout=lock_timeout):
+            yield None
+            return
+
+        def read(asked: list[Row]) -> tuple[Snapshot | None, list[Row | None]]:
+            self._reads_begun += 1
+            self._latest, rows = self._read(timeout, asked)
+            return self._latest, rows
+
+        try:
+            yield read
         finally:
             self._lock.release()
 
@@ -108,20 +133,27 @@ class SnapshotValidator:
         if reader is not None:
             reader.close()
 
-    def _read(self, timeout: float) -> Snapshot | None:
-        """Read the snapshot. After a new connection anything may have changed: it knows no earlier snapshot."""
+    def _read(self, timeout: float, asked: list[Row] | None = None) -> tuple[Snapshot | None, list[Row | None]]:
+        """Read the snapshot, and the rows that are asked. After a new connection anything may have changed.
+
+        Such a connection knows no earlier snapshot.
+        """
         if self._reader is None and timeout < TIMEOUT:  # the event loop has no time to open a connection
-            return None
+            return None, []
+        rows: list[Row | None] = []
         try:
             if self._reader is None:
                 self._reader = open_reader(self._engine)
-            state, changes = self._reader.read(self._state, timeout)
+            if asked is None:
+                state, changes = self._reader.read(self._state, timeout)
+            else:
+                state, changes, rows = self._reader.read_with_votes(self._state, timeout, asked)
         except Exception:
             self.close()
-            return None
+            return None, []
         if state == self._state and self._latest is not None:
-            return self._latest
+            return self._latest, rows
         self._number += 1
         self._changes.add(self._number, None if self._state is None else changes)
         self._state = state
-        return Snapshot(self._number, self._changes)
+        return Snapshot(self._number, self._changes), rows

@@ -2,6 +2,7 @@
 
 import os
 import select
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -77,6 +78,7 @@ def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
 
 
 def _sqlite_connect(driver: Any, _record: Any) -> None:
+    driver.create_function("has_words", 2, _has_words, deterministic=True)
     driver.isolation_level = None  # the driver's own BEGIN comes late, and would make every write begin as a read
     for pragma in (
         f"busy_timeout={SQLITE_BUSY_MILLISECONDS}",
@@ -87,6 +89,22 @@ def _sqlite_connect(driver: Any, _record: Any) -> None:
         "trusted_schema=OFF",
     ):
         driver.execute(f"PRAGMA {pragma}")
+
+
+def _has_words(text: str, asked: str) -> bool:
+    """Whether of each line of `asked` one of the parts between the bars occurs in the text."""
+    for parts in _lines(asked):  # a generator for each would take as long as the rest
+        for part in parts:
+            if part in text:
+                break
+        else:
+            return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _lines(asked: str) -> list[list[str]]:
+    return [line.split("|") for line in asked.split("\n")]
 
 
 def _sqlite_begin(begun: Connection) -> None:

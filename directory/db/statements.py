@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.adapt import Transformer
-from sqlalchemy import Dialect, Engine, Select, TextClause
+from sqlalchemy import CompoundSelect, Dialect, Engine, Select, TextClause
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import deadline
@@ -23,6 +23,7 @@ from directory.db.transactions import in_transaction
 from directory.extensions import db
 
 Row = tuple[Any, ...]
+Statement = Select[Any] | CompoundSelect[Any] | TextClause
 # Keys of a pooled connection's `info`: what turns results into values, and the names of prepared statements by text.
 _LOADER, _NAMES = "directory.loader", "directory.names"
 MAX_PREPARED = 100  # on one connection: filters, orders and page sizes make thousands of statements, which take memory
@@ -72,7 +73,7 @@ class Prepared:
     whose best plan depends on the values, on how many rows have a word or a tag.
     """
 
-    def __init__(self, statement: Select[Any] | TextClause, *, replan: bool = False) -> None:
+    def __init__(self, statement: Statement, *, replan: bool = False) -> None:
         self.statement, self._replan = statement, replan
         self._compiled: dict[str, _Compiled] = {}
 
@@ -110,7 +111,7 @@ class Prepared:
 class _Compiled:
     """The text of a statement for one dialect, with the conversions of its parameters and of its results."""
 
-    def __init__(self, statement: Select[Any] | TextClause, dialect: Dialect) -> None:
+    def __init__(self, statement: Statement, dialect: Dialect) -> None:
         self._dialect = dialect
         compiled: Any = statement.compile(dialect=dialect)
         self._text = intern(str(compiled))
@@ -166,7 +167,7 @@ class _CompiledForSqlite(_Compiled):
 class _CompiledForPostgresql(_Compiled):
     """Prepared under a name of its own on each connection that runs it, unless it is planned for each run."""
 
-    def __init__(self, statement: Select[Any] | TextClause, dialect: Any, *, replan: bool) -> None:
+    def __init__(self, statement: Statement, dialect: Any, *, replan: bool) -> None:
         super().__init__(statement, type(dialect)(paramstyle="numeric_dollar"))
         self._replan = replan
 

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask, Request, Response, current_app, g, request
 from flask_login import current_user
 from sqlalchemy.exc import SQLAlchemyError
-from werkzeug.http import parse_cookie
+from werkzeug.sansio.http import parse_cookie  # as Flask's requests do: it takes any bytes
 
 from directory.db.transactions import writing
 from directory.errors import ReadOnly, Unauthenticated, Unavailable

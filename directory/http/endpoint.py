@@ -22,6 +22,7 @@ from directory.http.authentication import viewer
 from directory.http.cache_tags import CREDENTIALS, CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NOTHING, Check, checked_body, checked_query
+from directory.services.accounts.sessions import Proof
 
 View = Callable[..., Any]
 READS = {"GET", "HEAD", "OPTIONS"}
@@ -36,14 +37,17 @@ class Operation:
     of the data and the query, and returns what a public answer depends on; without it, or where it returns None, the
     answer depends on all that is in the database. `read_many` is a function of ids, for a route whose path ends with
     one: by one short statement it returns for each id what the view would return to an anonymous caller, and None where
-    the view would raise. `check` returns what the rules refuse of a body beside its schema. A server may answer several
-    requests for a `batched` route in one thread, so that their rules commit together, and one for a `constant` route,
-    whose answer never changes, without a thread.
+    the view would raise. `read_many_as` is the same for signed-in callers, as a function of credentials with an id
+    each: it returns the caller's id and what the view would return, and None wherever that takes more than the
+    statement. `personal` says that a public answer depends on the caller. `projects_of` is a function of the data of
+    such an answer, and returns the projects in it: to a signed-in caller who neither owns one of them nor is an
+    administrator, the answer differs by their `has_upvoted` alone. `check` returns what the rules refuse of a body
+    beside its schema. A server may answer several requests for a `batched` route in one thread, so that their rules
+    commit together, and one for a `constant` route, whose answer never changes, without a thread.
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
-    answer carries beyond what every answer does, and `optional_headers`, what it may carry; `personal`, whether a
-    public answer depends on the caller; `media_types`, of an answer that is not JSON. A `page` is for people: it
-    ignores unknown query parameters and is not in the document.
+    answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
+    that is not JSON. A `page` is for people: it ignores unknown query parameters and is not in the document.
     """
 
     answer: Schema | None = None
@@ -57,12 +61,14 @@ class Operation:
     transactional: bool = True
     cache_tags: Callable[[Any, dict[str, Any]], CacheTags | None] | None = None
     read_many: Callable[[list[int]], list[Any]] | None = None
+    read_many_as: Callable[[list[tuple[Proof, int]]], list[Any]] | None = None
+    personal: bool = False
+    projects_of: Callable[[Any], list[dict[str, Any]]] | None = None
     batched: bool = False
     constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
     optional_headers: tuple[str, ...] = ()
-    personal: bool = False
     media_types: tuple[str, ...] = ("application/json",)
     page: bool = False
 
@@ -111,6 +117,12 @@ def read_many(spec: Operation, ids: list[int]) -> list["Rendered | None"]:
     """The answers to several anonymous reads of one object each, by its id; None where the view would raise."""
     results = [] if spec.read_many is None else spec.read_many(ids)
     return [None if result is None else render(result, spec) for result in results]
+
+
+def read_many_as(spec: Operation, asked: list[tuple[Proof, int]]) -> list["tuple[int, Rendered] | None"]:
+    """The answers to several signed-in reads of one object each, with the callers' ids; None where it takes more."""
+    results = [None] * len(asked) if spec.read_many_as is None else spec.read_many_as(asked)
+    return [None if found is None else (found[0], render(found[1], spec)) for found in results]
 
 
 def respond(result: Any, spec: Operation) -> Response:

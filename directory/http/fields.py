@@ -1,7 +1,7 @@
 """Field types: how a value is read, refused, documented and written."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -176,11 +176,21 @@ class Word(Checked):
 class Few(fields.List[Any]):
     """A list of `least` to `most` different values. They are counted before any of them is looked at.
 
-    Else a body full of bad ones would be answered by an error for each, many times as long as the body.
+    Else a body full of bad ones would be answered by an error for each, many times as long as the body. `key` gives
+    what no two values may share; without it that is the value itself.
     """
 
-    def __init__(self, inner: fields.Field[Any], least: int, most: int, *, of: str, **kwargs: Any) -> None:
-        self.least, self.most, self.of = least, most, of
+    def __init__(
+        self,
+        inner: fields.Field[Any],
+        least: int,
+        most: int,
+        *,
+        of: str,
+        key: Callable[[Any], Hashable] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.least, self.most, self.of, self.key = least, most, of, key
         super().__init__(inner, **kwargs)
         document(self, **({"minItems": least} if least else {}), maxItems=most, uniqueItems=True)
 
@@ -188,7 +198,7 @@ class Few(fields.List[Any]):
         if isinstance(value, list) and not self.least <= len(value) <= self.most:
             raise ValidationError(f"Must be {self.least} to {self.most} {self.of}s.")
         values = super()._deserialize(value, attr, data, **kwargs)
-        if len(set(values)) < len(values):
+        if len(set(values if self.key is None else map(self.key, values))) < len(values):
             raise ValidationError(f"The same {self.of} stands there twice.")
         return values
 

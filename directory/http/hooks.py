@@ -108,11 +108,6 @@ def _check_write() -> None:
         csrf.refuse_cross_site()
 
 
-def public_headers(scheme: str) -> list[tuple[str, str]]:
-    """The headers of a public answer that do not depend on the request."""
-    return [*security_headers(scheme), ("Cache-Control", PUBLIC)]
-
-
 def _finish(response: Response) -> Response:
     user = known()
     response.headers.add("X-Request-ID", g.request_id)

@@ -81,6 +81,7 @@ def one_of(column: str, words: type[StrEnum]) -> CheckConstraint:
 # SQLite gives an automatic id to INTEGER keys only; both databases hold 63 bits.
 BigId = BigInteger().with_variant(Integer(), "sqlite")
 JsonList = JSON().with_variant(JSONB(), "postgresql")
+JsonObject = JSON(none_as_null=True)  # as text on PostgreSQL too, so that its members keep their order
 
 Id = Annotated[int, mapped_column(BigId, primary_key=True)]
 Instant = Annotated[datetime, mapped_column(UtcDateTime())]

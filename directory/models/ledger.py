@@ -1,25 +1,30 @@
 """The record of every change: the audit log, and the outbox of notifications."""
 
+from typing import Any
+
 from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import BigId, DeliveryState, Id, Instant, now, one_of
+from directory.models.base import BigId, DeliveryState, Id, Instant, JsonObject, now, one_of
 
 
 class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     """One change, written in its transaction. Triggers refuse every update and delete.
 
     `project_id` is no foreign key: the entry outlives the project, and `url_key` ties it to a later submission of
-    the same URL. `waited_seconds` is the time from submission to this decision.
+    the same URL. `project_title` is the project's title after the change, `changes` what an edit changed: by field an
+    object with `from` and `to`. Both are null in entries older than the columns. `waited_seconds` is the time from
+    submission to this decision.
     """
 
     __tablename__ = "audit_entries"
     __table_args__ = (
-        Index(None, "project_id", "id"),  # a project's history
+        Index(None, "project_id", "id"),  # a project's history and timeline
         Index(None, "url_key", "id"),  # the history of the same URL
         Index(None, "user_id", "id"),  # what was done to a user
         Index(None, "actor_id", "id"),  # what a user did
+        Index(None, "action", "id"),  # the log of an action
         Index(None, "action", "at"),  # the dashboard's series
         {"sqlite_autoincrement": True},
     )
@@ -35,6 +40,8 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     reason: Mapped[str | None] = mapped_column(String(1000))
     url_key: Mapped[str | None] = mapped_column(String(64))
     waited_seconds: Mapped[float | None] = mapped_column(Float(53))
+    project_title: Mapped[str | None] = mapped_column(String(100))
+    changes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
 
 
 class Delivery(db.Model):  # type: ignore[name-defined,misc]

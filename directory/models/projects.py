@@ -46,6 +46,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         CheckConstraint("upvotes >= 0", name="upvotes"),
         CheckConstraint("status <> 'live' OR published_at IS NOT NULL", name="published"),
         UniqueConstraint("owner_id", "url_key"),  # one submission of a URL by an owner
+        Index(None, "url_key"),  # all submissions of a URL
         # A list by state, newest first, with and without a category. The state leads, so they serve the review too.
         # None has a column that a vote changes: the orders by votes are those of `standings`.
         Index(None, "status", "listed_at", "id"),

@@ -16,11 +16,13 @@ from gunicorn.http.wsgi import base_environ
 
 from directory.cache.key import CacheableRequest
 from directory.cache.middleware import CacheMiddleware
+from directory.cache.personal import PersonalRequest, PersonalResponse
 from directory.cache.response import STATUSES, read_body
+from directory.cache.validator import Snapshot
 from directory.http import authentication, endpoint, hooks
 from directory.server.connections import Connection
 from directory.server.request_reader import ParsedRequest
-from directory.server.tuning import LOOK_SECONDS, REST_SECONDS, STALE_SECONDS
+from directory.server.tuning import LOOK_SECONDS, MEMBERS_MAX, REST_SECONDS, STALE_SECONDS
 
 log = logging.getLogger(__name__)
 BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
@@ -28,11 +30,15 @@ BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC
 
 @dataclass(eq=False, slots=True)
 class Asked:
-    """A request that was read, over which connection, and when: by time.perf_counter()."""
+    """A request that was read, over which connection, and when: by time.perf_counter().
+
+    `personal` is set where the cache may have a personal response to it.
+    """
 
     connection: Connection
     request: ParsedRequest
     began: float
+    personal: PersonalRequest | None = None
 
 
 class Response(NamedTuple):
@@ -89,9 +95,9 @@ class FastPath:
         cache = app.extensions.get("response_cache")
         self._reads = None if cache is None else CachedReads(cache, submit)
 
-    def may_answer(self, request: ParsedRequest) -> bool:
+    def may_answer(self, asked: Asked) -> bool:
         """Whether the loop may answer: an answer is cached (and may be stale), or takes one row."""
-        return request.read is not None and self._reads is not None and self._reads.may_answer(request.read)
+        return self._reads is not None and self._reads.may_answer(asked)
 
     def answer(self, asked: list[Asked]) -> list[Response | None]:
         """The answers; None for each that a thread has to give."""
@@ -106,9 +112,15 @@ class CachedReads:
         self._rests_until = 0.0  # by time.monotonic()
         self._connects = False
 
-    def may_answer(self, read: CacheableRequest) -> bool:
+    def may_answer(self, asked: Asked) -> bool:
         """Whether an answer is cached, or takes one row."""
-        return self._cache.is_quick(read)
+        request, personal = asked.request, self._cache.personal
+        if request.read is not None:
+            return self._cache.is_quick(request.read)
+        if request.personal is None:
+            return False
+        asked.personal = personal.recognise(request.personal, request.credentials())
+        return asked.personal is not None and personal.is_quick(asked.personal)
 
     def answer(self, asked: list[Asked]) -> list[Response | None]:
         """The answers that the cache has or one statement gives. All of them share two looks at the database."""
@@ -118,15 +130,21 @@ class CachedReads:
         if not self._cache.validator.is_connected:
             self._connect_later()
             return [None] * len(asked)
-        answers = self._look([_read(each) for each in asked], began)
-        return [
-            None if answer is None else self._response(answer, _read(each), each.began)
-            for answer, each in zip(answers, asked, strict=True)
-        ]
+        members = [each for each in asked if each.personal is not None][:MEMBERS_MAX]
+        others = [each for each in asked if each.personal is None]
+        made, snapshot = self._cache.personal.find_many([_personal(each) for each in members])
+        found = dict(zip(members, made, strict=True))
+        if others:
+            found |= zip(others, self._look([_read(each) for each in others], began, snapshot), strict=True)
+        return [self._response(found.get(each), each) for each in asked]
 
-    def _look(self, reads: list[CacheableRequest], began: float) -> list[Any]:
+    def _look(
+        self, reads: list[CacheableRequest], began: float, snapshot: Snapshot | None
+    ) -> list[PersonalResponse | None]:
+        """The anonymous answers, those of the store valid at the `snapshot`, which is read unless it has been."""
         store = self._cache.store
-        snapshot = self._cache.validator.snapshot_for_loop() if any(read.key in store for read in reads) else None
+        if snapshot is None and any(read.key in store for read in reads):
+            snapshot = self._cache.validator.snapshot_for_loop()
         answers = [None if snapshot is None else store.get(read.key, snapshot) for read in reads]
         left = [place for place, answer in enumerate(answers) if answer is None]
         is_late = time.monotonic() > began + LOOK_SECONDS
@@ -137,14 +155,17 @@ class CachedReads:
                 made = self._cache.find_many([reads[place] for place in left])
             except Exception as error:
                 log.info("not answered in the loop", extra={"reason": type(error).__name__})
-                return answers
+                made = [None] * len(left)
             for place, answer in zip(left, made, strict=True):
                 answers[place] = answer
-        return answers
+        return [None if answer is None else PersonalResponse(answer, None) for answer in answers]
 
-    def _response(self, answer: Any, read: CacheableRequest, began: float) -> Response:
+    def _response(self, found: PersonalResponse | None, asked: Asked) -> Response | None:
+        if found is None:
+            return None
+        (answer, user_id), read = found, asked.personal.public if asked.personal else _read(asked)
         status, own, body = answer.render(read)
-        self._cache.record(answer, read, status, began)
+        self._cache.record(answer, read, status, asked.began, user_id)
         return Response(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared_headers), body)
 
     def _connect_later(self) -> None:
@@ -191,6 +212,11 @@ class ConstantResponses:
 def _read(asked: Asked) -> CacheableRequest:
     """The read that a request is, where `FastPath.may_answer` said so."""
     return asked.request.read  # type: ignore[return-value]
+
+
+def _personal(asked: Asked) -> PersonalRequest:
+    """The personal request that `CachedReads.may_answer` recognised."""
+    return asked.personal  # type: ignore[return-value]
 
 
 def _lines(headers: Iterable[tuple[str, str]]) -> bytes:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from directory.cache.key import PERSONAL, CacheableRequest, is_etag_list
+from directory.cache.key import UNCACHEABLE, CacheableRequest, is_etag_list
 
 HEAD = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9/_.~-]*)(?:\?([!\"$-~]*))? HTTP/1\.1\r\n"
@@ -24,13 +24,13 @@ FRAMING = {
     b"transfer-encoding", b"te", b"trailer", b"expect", b"upgrade", b"http2-settings",
     b"proxy-connection", b"keep-alive",
 }  # fmt: skip
-_PERSONAL = {*(name.lower().encode() for name in PERSONAL), b"content-length"}
+_UNCACHEABLE = {*(name.lower().encode() for name in UNCACHEABLE), b"content-length"}
 CREDENTIALS = {b"authorization", b"cookie"}
 SCHEMES = {b"http": "http", b"https": "https"}
 
 
 class ParsedRequest(NamedTuple):
-    """A request without a body. `read` is set where it is an anonymous read."""
+    """A request without a body. `read` is set where it is an anonymous read, `personal` where it has credentials."""
 
     method: str
     target: str
@@ -38,6 +38,7 @@ class ParsedRequest(NamedTuple):
     query: str
     headers: list[tuple[bytes, bytes]]
     read: CacheableRequest | None
+    personal: CacheableRequest | None = None
 
     def environ(self) -> dict[str, Any]:
         """The request's part of a WSGI environment, as gunicorn would make it."""
@@ -70,10 +71,12 @@ def recognise(data: bytes, hops: int, identify: Callable[[str], str]) -> ParsedR
         return None
     shown, asked = path.decode("ascii"), (query or b"").decode("ascii")
     target = f"{shown}?{asked}" if query is not None else shown
-    read = None
-    if method == b"GET" and _PERSONAL.isdisjoint(fields):
+    read = personal = None
+    if method == b"GET" and _UNCACHEABLE.isdisjoint(fields):
         read = _read(shown, asked, fields, hops, identify)
-    return ParsedRequest(method.decode("ascii"), target, shown, asked, headers, read)
+        if not CREDENTIALS.isdisjoint(fields):
+            read, personal = None, read
+    return ParsedRequest(method.decode("ascii"), target, shown, asked, headers, read, personal)
 
 
 def _read(

@@ -134,7 +134,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Have a request answered that was read: by the loop, in a batch, or alone."""
         if (constant := self._fast.constant.answer(asked)) is not None:
             self._send(asked.connection, constant)
-        elif self._fast.may_answer(asked.request):
+        elif self._fast.may_answer(asked):
             self._asked.append(asked)
         else:
             self.connections.pause(asked.connection)

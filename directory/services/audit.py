@@ -25,6 +25,13 @@ ACTIONS = (
     "user.signed_out",
 )
 NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
+OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
+# What the log is narrowed by, the most selective first: each has an index that goes on with the id.
+NARROWING = ("project_id", "user_id", "actor_id", "action")
+# What a project's timeline shows, by action, and the events of it whose reason is for the owner to see.
+EVENTS = {f"project.{event}": event for event in ("submitted", "edited", "approved", "rejected", "unpublished")}
+EVENTS["project.imported"] = "submitted"
+WITH_REASON = {"rejected", "unpublished"}
 
 
 def record(action: str, *, by: Caller | None, **facts: Any) -> None:
@@ -33,7 +40,7 @@ def record(action: str, *, by: Caller | None, **facts: Any) -> None:
 
 
 def record_project(action: str, project: Any, *, by: Caller | None, **facts: Any) -> None:
-    """Add an entry about a project (anything with its id and url_key)."""
+    """Add an entry about a project (anything with its id, url_key and title, as they are after the change)."""
     record(action, by=by, **about(project), **facts)
 
 
@@ -45,15 +52,17 @@ def record_each(entries: list[dict[str, Any]], *, by: Caller | None) -> None:
 
 def about(project: Any) -> dict[str, Any]:
     """The columns of an entry that say which project it is about."""
-    return {"project_id": project.id, "url_key": project.url_key}
+    return {"project_id": project.id, "url_key": project.url_key, "project_title": project.title}
 
 
 def entries(window: Window, **filters: Any) -> Slice:
     """A slice of the whole log, newest first, by any of action, project_id, user_id and actor_id."""
+    by = next((name for name in NARROWING if name in filters), None)
     query = _query()
     for name, value in filters.items():
-        query = query.where(getattr(AuditEntry, name) == value)
-    return _viewed(fetch(query, NEWEST, window))
+        if name != by:
+            query = query.where(getattr(AuditEntry, name) == value)
+    return _viewed(fetch(query, NEWEST, window) if by is None else _fetch(query, by, filters[by], NEWEST, window))
 
 
 def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
@@ -88,10 +97,46 @@ def history(project_id: int, window: Window) -> Slice:
     return found
 
 
+def timeline(project_id: int, window: Window) -> Slice:
+    """What happened to a project, oldest first, as its owner may see it: without those who reviewed it.
+
+    Each item has `at`, `event` and, for a rejection or unpublishing that gave one, `reason`.
+    """
+    query = select(AuditEntry.at, AuditEntry.action, AuditEntry.reason)
+    query = query.where(AuditEntry.action.in_(EVENTS))
+    found = _fetch(query, "project_id", project_id, OLDEST, window)
+    found.items = [_event(row) for row in found.items]
+    return found
+
+
+def _fetch(query: AnySelect, name: str, value: Any, sort: Sort, window: Window) -> Slice:
+    """A slice of the entries whose column `name` holds `value`, in the order of the index that begins with the column.
+
+    The column is part of the order, and bounded from both sides. By an equality both databases may read the log by its
+    key, in the hope that an entry in so many has the value, and read all of it where those that have it are old.
+    """
+    column = getattr(AuditEntry, name)
+    # A position bounds one side by itself.
+    is_bounded, goes_down = window.position is not None, sort.descending == (window.start != "before")
+    if not (is_bounded and goes_down):
+        query = query.where(column <= value)
+    if not (is_bounded and not goes_down):
+        query = query.where(column >= value)
+    return fetch(query, Sort(sort.name, (column, *sort.keys), sort.descending), window)
+
+
+def _event(row: Any) -> dict[str, Any]:
+    event = EVENTS[row.action]
+    reason = row.reason if event in WITH_REASON else None
+    return {"at": row.at, "event": event} | ({} if reason is None else {"reason": reason})
+
+
 def _query() -> AnySelect:
-    actor = aliased(User)
+    actor, user = aliased(User), aliased(User)
     columns = [c for c in AuditEntry.__table__.c if c.name not in {"url_key", "waited_seconds"}]
-    return select(*columns, actor.username.label("actor_username")).outerjoin(actor, actor.id == AuditEntry.actor_id)
+    names = (actor.username.label("actor_username"), user.username.label("username"))
+    query = select(*columns, *names).outerjoin(actor, actor.id == AuditEntry.actor_id)
+    return query.outerjoin(user, user.id == AuditEntry.user_id)
 
 
 def _viewed(found: Slice) -> Slice:
@@ -101,7 +146,11 @@ def _viewed(found: Slice) -> Slice:
 
 def _view(row: Any) -> dict[str, Any]:
     entry = as_dict(row)
-    username = entry.pop("actor_username")
-    actor_id = entry.pop("actor_id")
-    entry["actor"] = {"id": actor_id, "username": username} if actor_id else None
+    entry["actor"] = _named(entry.pop("actor_id"), username=entry.pop("actor_username"))
+    entry["project"] = _named(entry["project_id"], title=entry.pop("project_title"))
+    entry["user"] = _named(entry["user_id"], username=entry.pop("username"))
     return entry
+
+
+def _named(number: int | None, **name: str | None) -> dict[str, Any] | None:
+    return None if number is None else {"id": number, **name}

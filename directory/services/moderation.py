@@ -1,10 +1,10 @@
-"""The review: approve, reject, unpublish, and decisions about many projects at once.
+"""The review: approve, reject, unpublish, and decisions about many projects at once, deletion among them.
 
 A decision is a conditional UPDATE: of two administrators who decide at once, its WHERE lets one through, and the
 audit entry and the outbox rows go with that one alone.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import func, literal, select, update
@@ -13,7 +13,7 @@ from directory.errors import InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
-from directory.services import audit
+from directory.services import audit, submissions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
 from directory.services.webhooks import outbox
@@ -40,17 +40,73 @@ def decide(
 
     The same decision again changes nothing, its reason included; but what is not live cannot be unpublished. An
     unpublished project goes to the end of the queue and keeps its votes and its first publication. The reason goes into
-    the audit log; the owner and the outside are told it unless the project is approved. `versions` are those that the
-    decision is about, None any.
+    the audit log; the owner and the outside see it unless the project is approved. `versions` are those that the
+    decision is about, None any; a decision that holds already needs none of them.
     Raises NotFound, PreconditionFailed, InvalidTransition (the project is in another state).
     """
     if versions is not None:
-        _require_version(project_id, versions)
+        _require_version(next(iter(_locked([project_id])), None), versions, decision)
+    _carry_out(project_id, decision, by=by, notify=notify, reason=reason)
+
+
+def decide_many(
+    decision: str, wanted: Mapping[int, int | None], *, by: Caller, notify: list[Endpoint], reason: str | None = None
+) -> dict[int, str | None]:
+    """Approve, reject, unpublish or delete each of the projects.
+
+    `wanted` has for each id the version that the decision is about, None for any. The result has for each id None where
+    the decision holds now, else the code of the refusal: not_found, precondition_failed or invalid_transition.
+    Projects are locked in the order of their ids and then decided category by category, so that two such batches
+    reach the categories' counters in the same order and never wait for each other in a ring.
+    """
+    refusals: dict[int, str | None] = dict.fromkeys(wanted, NotFound.code)
+    for project in sorted(_locked(wanted), key=lambda row: (row.category_id, row.id)):
+        version = wanted[project.id]
+        try:
+            if version is not None:
+                _require_version(project, (version,), decision)
+            _carry_out(project.id, decision, by=by, notify=notify, reason=reason)
+            refusals[project.id] = None
+        except (InvalidTransition, PreconditionFailed) as error:
+            refusals[project.id] = error.code
+    return refusals
+
+
+def _locked(project_ids: Iterable[int]) -> list[Any]:
+    """The state, the version and the category of each of the projects that is there, locked in the order of the ids."""
+    columns = (Project.id, Project.category_id, Project.status, Project.version)
+    query = select(*columns).where(Project.id.in_(list(project_ids))).order_by(Project.id)
+    return list(db.session.execute(query.with_for_update(key_share=True)))
+
+
+def _require_version(project: Any, versions: Container[int], decision: str) -> None:
+    """Raise NotFound, or PreconditionFailed unless the project is of one of the versions or the decision holds already.
+
+    The last lets a caller whose answer was lost ask again, as RFC 9110 section 13.1.1 allows.
+    """
+    if project is None:
+        raise NotFound
+    if project.version not in versions and not _holds(decision, project.status):
+        raise PreconditionFailed
+
+
+def _holds(decision: str, status: str) -> bool:
+    """Whether a project of this state needs no such decision. To unpublish what is pending is a conflict instead."""
+    return decision in {"approve", "reject"} and status == MOVES[decision][1]
+
+
+def _carry_out(
+    project_id: int, decision: str, *, by: Caller | None, notify: list[Endpoint], reason: str | None
+) -> None:
+    if decision == "delete":
+        assert by is not None  # noqa: S101 (the command line deletes nothing)
+        submissions.remove(project_id, by=by, notify=notify, reason=reason)
+        return
     source, target = MOVES[decision]
     at = now()
     moved = _move(project_id, source, target, at, reason)
     if moved is None:
-        _require_decided(project_id, decision, target)
+        _require_decided(project_id, decision)
         return
     audit.record_project(
         f"project.{PAST[decision]}",
@@ -68,46 +124,16 @@ def decide(
     outbox.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=told)
 
 
-def decide_many(
-    decision: str, ids: list[int], *, by: Caller, notify: list[Endpoint], reason: str | None = None
-) -> dict[int, str | None]:
-    """Approve or reject each of the projects; by id None where it holds now, else the code of the refusal.
-
-    Projects are locked in the order of their ids and then decided category by category, so that two such batches
-    reach the categories' counters in the same order and never wait for each other in a ring.
-    """
-    locked = select(Project.id, Project.category_id).where(Project.id.in_(ids)).order_by(Project.id)
-    found = list(db.session.execute(locked.with_for_update(key_share=True)))
-    refusals: dict[int, str | None] = dict.fromkeys(ids, NotFound.code)
-    for project in sorted(found, key=lambda row: (row.category_id, row.id)):
-        try:
-            decide(project.id, decision, by=by, notify=notify, reason=reason)
-            refusals[project.id] = None
-        except InvalidTransition as error:
-            refusals[project.id] = error.code
-    return refusals
-
-
-def _require_version(project_id: int, versions: Container[int]) -> None:
-    """Lock the project. Raises NotFound, PreconditionFailed."""
-    current = select(Project.version).where(Project.id == project_id).with_for_update(key_share=True)
-    version = db.session.scalar(current)
-    if version is None:
-        raise NotFound
-    if version not in versions:
-        raise PreconditionFailed
-
-
 def _move(project_id: int, source: Status, target: Status, at: Any, reason: str | None) -> Any:
     """The row moved, or None where it was not in the source state (or is not there)."""
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
+    values["rejection_reason"] = None if target is Status.LIVE else reason
     if target is Status.LIVE:
         values["published_at"] = func.coalesce(Project.published_at, literal(at, UtcDateTime()))
     elif target is Status.PENDING:
         values["submitted_at"] = at
-    else:
-        values["rejection_reason"] = reason
-    returned = (Project.id, Project.url_key, Project.upvotes, Project.submitted_at, Project.published_at)
+    told = (Project.id, Project.url_key, Project.title)
+    returned = (*told, Project.upvotes, Project.submitted_at, Project.published_at)
     moving = update(Project).where(Project.id == project_id, Project.status == source).values(values)
     return db.session.execute(moving.returning(*returned), execution_options=UNSYNCHRONISED).one_or_none()
 
@@ -118,10 +144,10 @@ def _rank(project: Any) -> None:
     db.session.execute(ranked, execution_options=UNSYNCHRONISED)
 
 
-def _require_decided(project_id: int, decision: str, target: Status) -> None:
-    """The same decision again is fine; any other state is not. Unpublishing has no such repetition."""
+def _require_decided(project_id: int, decision: str) -> None:
+    """Raise NotFound, or InvalidTransition unless the decision holds already."""
     status = db.session.scalar(select(Project.status).where(Project.id == project_id))
     if status is None:
         raise NotFound
-    if status != target or decision == "unpublish":
+    if not _holds(decision, status):
         raise InvalidTransition(status, PAST[decision])

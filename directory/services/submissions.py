@@ -63,6 +63,7 @@ def edit(
     if not changed:
         return
     before, at = project.status, now()
+    changes = _changes(project, fields, changed.keys())
     for name, value in changed.items():
         setattr(project, name, value)
     owner_id, key = project.owner_id, project.url_key
@@ -73,14 +74,25 @@ def edit(
     _flush(owner_id, key)
     if SEARCHED & changed.keys():
         search_index.index([project])
-    audit.record_project("project.edited", project, by=by, at=at, from_state=before, to_state=project.status)
+    states = {"from_state": before, "to_state": project.status}
+    audit.record_project("project.edited", project, by=by, at=at, changes=changes, **states)
 
 
-def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
-    """Delete a project with its votes; its audit entries stay. Raises NotFound, NotOwner, PreconditionFailed."""
+def remove(
+    project_id: int,
+    *,
+    by: Caller,
+    notify: list[Endpoint],
+    versions: Container[int] | None = None,
+    reason: str | None = None,
+) -> None:
+    """Delete a project with its votes; its audit entries stay, and the reason is in the one of its deletion.
+
+    Raises NotFound, NotOwner, PreconditionFailed.
+    """
     project = _locked(project_id, by, versions)
     outbox.enqueue("project.deleted", project_id, by=by, endpoints=notify)
-    audit.record_project("project.deleted", project, by=by, from_state=project.status)
+    audit.record_project("project.deleted", project, by=by, from_state=project.status, reason=reason)
     db.session.flush()
     db.session.expunge(project)
     search_index.forget(project_id)
@@ -105,6 +117,14 @@ def _needs_review(status: str, changed: Collection[str], review_on_edit: str) ->
     if status != Status.LIVE:
         return status == Status.REJECTED
     return review_on_edit == "always" or (review_on_edit == "material" and bool(MATERIAL & set(changed)))
+
+
+def _changes(project: Project, fields: dict[str, Any], changed: Collection[str]) -> dict[str, dict[str, Any]]:
+    """What an edit will change of a project, whole, as callers name and write it: a category by its slug."""
+    before = {name: getattr(project, name) for name in fields if name in changed}
+    if "category_id" in changed:
+        before["category"] = db.session.scalar(select(Category.slug).where(Category.id == project.category_id))
+    return {name: {"from": value, "to": fields[name]} for name, value in before.items()}
 
 
 def _columns(fields: dict[str, Any]) -> dict[str, Any]:

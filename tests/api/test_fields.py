@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from marshmallow import ValidationError
 
 from directory.api.schemas.accounts import Email
-from directory.api.schemas.admin import DecisionsInput
+from directory.api.schemas.review import DecisionsInput
 from directory.services.webhooks.outbox import timestamp
 
 TAKEN = ["a@b.cd", "A.b+c@Sub.Example.ORG", "o'neill@a-b.example", "1@1.1", "a@xn--bcher-kva.example"]

@@ -18,10 +18,11 @@ def below(name, *members):
 PROJECT = {
     "id", "slug", "title", "tagline", "description", "url", "repository_url", "logo_url", "tags", "category.slug",
     "category.name", "status", "upvotes", "has_upvoted", "owner.id", "owner.username", "created_at", "updated_at",
-    "submitted_at", "published_at",
+    "submitted_at", "published_at", "version",
 }  # fmt: skip
 OWN = PROJECT | {"rejection_reason"}
 OWN_DETAIL = OWN | {"queue_position"}
+QUEUED = OWN | {"earlier"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at"}
 USER = ACCOUNT | {"last_seen_at"} | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
 USER |= below("stats.projects", "live", "pending", "rejected", "total")
@@ -31,6 +32,9 @@ VOTE = {"project_id", "upvoted", "upvotes"}
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
+AUDIT |= {"project.id", "project.title", "user", "changes"}
+# Of the fixture's own entries one is an edit and one is about a user.
+LOG = AUDIT | {"project", "user.id", "user.username", "changes.title.from", "changes.title.to"}
 DELIVERY = {
     "id", "webhook_id", "event", "endpoint", "project_id", "state", "created_at", "next_attempt_at", "delivered_at",
     "payload",
@@ -131,7 +135,16 @@ def test_the_queue_and_the_administrators_list_show_projects_to_them_alone(world
     for status in ("live", "pending", "rejected"):
         world.project(owner, status)
     found = {name: shown(caller, "GET", f"/api/admin/projects{query}") for name, caller in callers.items()}
-    assert found == everywhere("unauthenticated", "admin_required", "admin_required", items(OWN, PAGES))
+    assert found == everywhere("unauthenticated", "admin_required", "admin_required", items(QUEUED, PAGES))
+
+
+@pytest.mark.parametrize("status", ["live", "pending", "rejected"])
+def test_a_timeline_shows_the_same_to_owner_and_administrators_and_nothing_to_others(world, callers, owner, status):
+    path = f"/api/projects/{world.project(owner, status)}/timeline"
+    found = {name: shown(caller, "GET", path) for name, caller in callers.items()}
+    stranger = "not_owner" if status == "live" else "not_found"
+    told = items({"at", "event", "reason"} if status == "rejected" else {"at", "event"}, CURSORS)
+    assert found == everywhere("unauthenticated", stranger, told, told)
 
 
 # To the caller who gets most: the owner where there is one, else an administrator.
@@ -143,15 +156,16 @@ ANSWERS = {
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
-    "GET /api/admin/projects": items(OWN, PAGES),
+    "GET /api/projects/<id:project_id>/timeline": items({"at", "event"}, CURSORS),
+    "GET /api/admin/projects": items(QUEUED, PAGES),
     "PUT /api/admin/projects/<id:project_id>/approve": OWN_DETAIL,
     "PUT /api/admin/projects/<id:project_id>/reject": OWN_DETAIL,
     "PUT /api/admin/projects/<id:project_id>/unpublish": OWN_DETAIL,
     "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *OWN_DETAIL)}),
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
-    "GET /api/admin/audit": items(AUDIT, CURSORS),
+    "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
-    "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *AUDIT - {"actor"}),
+    "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *LOG - {"actor"}),
     "PUT /api/admin/users/<id:user_id>": USER | TAKEN_DOWN,
     "GET /api/admin/analytics": DASHBOARD,
     "GET /api/admin/webhooks/endpoints": items(ENDPOINT),
@@ -189,8 +203,9 @@ def ask(app, world):
     """Sends each route a request that it takes, as an administrator who owns what it names."""
     admin = world.admin()
     caller, targets = world.caller(admin), Targets(world, admin)
-    caller.put(f"/api/projects/{world.project(admin, votes=1)}", {"title": "Changed"})  # by somebody, for the log
+    caller.put(f"/api/projects/{world.project(admin, votes=1)}", {"title": "Changed"})  # by a person, for the log
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
+    caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     targets.session()
     targets.endpoint()
     delivery = attempted(app, targets.delivery())

@@ -1,10 +1,10 @@
-"""Which requests are cacheable: anonymous reads of the API, and nothing that may be understood in two ways."""
+"""Which requests are cacheable: reads of the API, and nothing that may be understood in two ways."""
 
 from typing import Any
 
 import pytest
 
-from directory.cache.key import PERSONAL, CacheableRequest, from_environ
+from directory.cache.key import UNCACHEABLE, CacheableRequest, has_credentials, read_from
 
 
 def environ(**changes: str) -> dict[str, Any]:
@@ -16,15 +16,22 @@ def environ(**changes: str) -> dict[str, Any]:
 
 
 def test_an_anonymous_read_is_cacheable_by_its_address() -> None:
-    request = from_environ(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
+    request = read_from(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
     assert request == CacheableRequest("https", "/api/projects", "page=2", "mine", '"a", W/"b"')
     assert request is not None
     assert request.key == ("https", "/api/projects", "page=2")
 
 
-@pytest.mark.parametrize("header", PERSONAL)
-def test_a_request_with_a_personal_header_is_not_cacheable(header: str) -> None:
-    assert from_environ(environ(**{f"HTTP_{header.upper().replace('-', '_')}": ""})) is None
+@pytest.mark.parametrize("header", UNCACHEABLE)
+def test_a_request_with_such_a_header_is_not_cacheable(header: str) -> None:
+    assert read_from(environ(**{f"HTTP_{header.upper().replace('-', '_')}": ""})) is None
+
+
+@pytest.mark.parametrize("header", ["HTTP_COOKIE", "HTTP_AUTHORIZATION"])
+def test_a_request_with_a_credential_is_told_from_an_anonymous_one(header: str) -> None:
+    assert has_credentials(environ(**{header: ""}))
+    assert read_from(environ(**{header: "a=b"})) == read_from(environ())
+    assert not has_credentials(environ())
 
 
 @pytest.mark.parametrize(
@@ -35,11 +42,11 @@ def test_a_request_with_a_personal_header_is_not_cacheable(header: str) -> None:
     ],
 )  # fmt: skip
 def test_any_other_method_path_or_doubtful_header_is_left_to_the_application(changes: dict[str, str]) -> None:
-    assert from_environ(environ(**changes)) is None
+    assert read_from(environ(**changes)) is None
 
 
 def test_an_invalid_request_id_is_replaced() -> None:
-    request = from_environ(environ(HTTP_X_REQUEST_ID="<script>"))
+    request = read_from(environ(HTTP_X_REQUEST_ID="<script>"))
     assert request is not None
     assert len(request.request_id) == 32
 

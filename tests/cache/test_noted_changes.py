@@ -199,21 +199,21 @@ NOTES = 5_000
 
 
 @on_postgresql
-def test_a_transaction_that_is_forgotten_makes_no_look_dearer(app: Flask, world: World) -> None:
-    """Its age decides what is in progress; a look reads what has changed since the last one, and no more."""
+def test_a_transaction_left_open_makes_no_read_of_the_changes_dearer(app: Flask, world: World) -> None:
+    """Its age decides what is in progress; a read covers what has changed since the last one, and no more."""
     world.project()
     with app.app_context(), in_transaction() as forgotten, db.engine.connect() as others:
         forgotten.execute(text("SELECT pg_current_xact_id()"))
         note = f"INSERT INTO changes (project_id, low, high) SELECT 1, 1, 2 FROM generate_series(1, {NOTES})"
         others.execute(text(note))
         others.execute(text("DELETE FROM changes WHERE ctid IN (SELECT ctid FROM changes LIMIT 2000)"))
-        looks = open_reader(db.engine)
-        mark, _ = looks.read(None, 1.0)
-        assert read_by_a_look(looks, mark) == (1, [])
+        reader = open_reader(db.engine)
+        snapshot, _ = reader.read(None, 1.0)
+        assert rows_read(reader, snapshot) == (1, [])
         others.execute(text("INSERT INTO changes (project_id, low, high) VALUES (7, 1, 2)"))
-        rows, [moved] = read_by_a_look(looks, mark)
+        rows, [moved] = rows_read(reader, snapshot)
         assert (rows, moved.project_id) == (1, 7)
-        looks.close()
+        reader.close()
 
 
 @contextmanager
@@ -223,38 +223,38 @@ def in_transaction() -> Iterator[Connection]:
 
 
 @on_postgresql
-def test_of_a_transaction_that_was_in_progress_the_changes_are_seen_when_it_ends(app: Flask) -> None:
+def test_the_changes_of_a_transaction_in_progress_are_seen_when_it_ends(app: Flask) -> None:
     with app.app_context(), db.engine.connect() as slow, db.engine.connect() as others:
-        looks = open_reader(db.engine)
+        reader = open_reader(db.engine)
         with slow.execution_options(isolation_level="READ COMMITTED").begin():
             slow.execute(text("INSERT INTO changes (project_id, low, high) VALUES (5, 1, 2)"))
             others.execute(text("INSERT INTO changes (project_id, low, high) VALUES (6, 1, 2)"))
-            mark, _ = looks.read(None, 1.0)
-            again, moved = looks.read(mark, 1.0)
-            assert (again, moved) == (mark, [])
-        mark, moved = looks.read(mark, 1.0)
+            snapshot, _ = reader.read(None, 1.0)
+            again, moved = reader.read(snapshot, 1.0)
+            assert (again, moved) == (snapshot, [])
+        snapshot, moved = reader.read(snapshot, 1.0)
         assert [each.project_id for each in moved or ()] == [5]
-        assert looks.read(mark, 1.0)[1] == []
-        looks.close()
+        assert reader.read(snapshot, 1.0)[1] == []
+        reader.close()
 
 
 @on_postgresql
-def test_where_very_much_has_changed_a_look_reads_a_bounded_part_of_it(app: Flask) -> None:
+def test_a_read_of_very_many_changes_is_bounded(app: Flask) -> None:
     with app.app_context(), db.engine.connect() as others:
-        looks = open_reader(db.engine)
-        mark, _ = looks.read(None, 1.0)
+        reader = open_reader(db.engine)
+        snapshot, _ = reader.read(None, 1.0)
         note = f"INSERT INTO changes (project_id, low, high) SELECT 1, 1, 2 FROM generate_series(1, {NOTES})"
         others.execute(text(note))
-        rows, moved = read_by_a_look(looks, mark)
+        rows, moved = rows_read(reader, snapshot)
         assert (rows, moved) == (PostgresqlSnapshotReader.MAX_CHANGES + 1, None)
-        looks.close()
+        reader.close()
 
 
-def read_by_a_look(looks: Any, mark: Any) -> tuple[int, Any]:
-    """How many rows a look at the snapshot returned, after a check of what it read for them, and what it told."""
-    connection = looks.connection.dbapi_connection
-    arguments = mark.decode().join("''")
-    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {looks.NAME.decode()} ({arguments})"
+def rows_read(reader: Any, snapshot: Any) -> tuple[int, Any]:
+    """How many rows a read of the snapshot returned, after a check of the blocks it read, and the changes in them."""
+    connection = reader.connection.dbapi_connection
+    arguments = snapshot.decode().join("''")
+    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {reader.NAME.decode()} ({arguments})"
     [[plan]] = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in connection.execute(explain)]
     blocks = plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
     rows = plan["Plan"]["Actual Rows"]
@@ -262,7 +262,7 @@ def read_by_a_look(looks: Any, mark: Any) -> tuple[int, Any]:
     assert {each["Node Type"] for each in scans} <= {"Index Scan", "Bitmap Heap Scan"}
     assert not any(each[key] for each in scans for key in each if "Removed" in key)
     assert blocks < 15 + rows
-    return int(rows), looks.read(mark, 1.0)[1]
+    return int(rows), reader.read(snapshot, 1.0)[1]
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -86,22 +86,22 @@ def people(app: Flask, world: World) -> tuple[dict[str, str], ...]:
     return {"Cookie": f"{COOKIE}={browser.cookie}"}, *({"Authorization": f"Bearer {token}"} for token in tokens)
 
 
-def test_what_one_caller_sends_reaches_neither_the_next_nor_comes_between_it_and_its_own_answer(
+def test_what_one_caller_sends_changes_no_answer_to_another(
     app: Flask, people: tuple[dict[str, str], ...], api: Api
 ) -> None:
     wrong = []
     for headers in (*people, *HEADERS):
         for path in PATHS:
             with closed():
-                plain, own = told(api, path, {}), told(api, path, headers)
+                anonymous, own = told(api, path, {}), told(api, path, headers)
             forget(app)
             found = [told(api, path, given) for given in (headers, {}, headers, {})]
-            if found != [own, plain, own, plain]:
+            if found != [own, anonymous, own, anonymous]:
                 wrong.append((headers, path))
     assert wrong == []
 
 
-def test_a_kept_answer_has_every_header_of_a_first_one_as_200_as_304_and_to_head(
+def test_a_cached_response_has_every_header_of_a_fresh_one_as_200_as_304_and_to_head(
     app: Flask, people: Any, api: Api
 ) -> None:
     for path in PATHS[:10]:
@@ -115,7 +115,7 @@ def test_a_kept_answer_has_every_header_of_a_first_one_as_200_as_304_and_to_head
             assert head == (first[0], first[1], b"")
 
 
-def test_a_kept_answer_echoes_no_id_that_is_none(people: Any, api: Api) -> None:
+def test_a_cached_response_echoes_no_invalid_request_id(people: Any, api: Api) -> None:
     for given in ("<script>", "a\tb", "x" * 65, ""):
         for _again in range(2):
             assert len(api.get("/api/projects", headers={"X-Request-ID": given}).headers["X-Request-ID"]) == 32

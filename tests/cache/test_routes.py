@@ -1,4 +1,4 @@
-"""Which path asks for which plain read: the short way finds what the map of routes does."""
+"""The route of a cacheable read: the lookup by id finds what the URL map does."""
 
 from random import Random
 from typing import Any
@@ -14,7 +14,7 @@ from directory.http.endpoint import operation
 from tests.support.caching import request_for
 
 
-def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(app: Flask) -> None:
+def test_a_route_is_found_by_an_id_exactly_where_the_url_map_finds_it(app: Flask) -> None:
     reads, chance = CacheableRoutes(app), Random(1)
     ends = [
         "0",
@@ -37,10 +37,10 @@ def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(ap
     found = 0
     for before in befores:
         for end in [*ends, *map(str, numbers)]:
-            plain = request_for(f"{before}/{end}")
-            by_map, by_id = reads.find(plain), reads.find_by_id(plain)
+            asked = request_for(f"{before}/{end}")
+            by_map, by_id = reads.find(asked), reads.find_by_id(asked)
             together = by_map is not None and by_map.view.operation.read_many is not None
-            assert (by_id is not None) == together, plain
+            assert (by_id is not None) == together, asked
             if by_map is not None and by_id is not None:
                 assert (by_map.rule, by_map.view, [*by_map.arguments.values()]) == (by_id.rule, by_id.view, [by_id.id])
                 found += 1
@@ -59,7 +59,7 @@ def test_one_thing_is_found_by_its_id_where_the_map_finds_it_and_nowhere_else(ap
         ("POST", "/api/things/<id:number>"),
     ],
 )
-def test_what_is_not_one_thing_by_its_id_cannot_be_read_together(make_app: Any, method: str, rule: str) -> None:
+def test_only_a_get_of_one_item_by_its_id_can_be_batched(make_app: Any, method: str, rule: str) -> None:
     app = make_app()
 
     @public

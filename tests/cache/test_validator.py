@@ -155,7 +155,7 @@ def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
 ) -> None:
     monkeypatch.setattr(validator_module, "TIMEOUT", 0.05)
     answered, snapshots = Event(), []
-    monkeypatch.setattr(validator, "_read", lambda _: "snapshot" if answered.wait(20) else None)
+    monkeypatch.setattr(validator, "_read", lambda _: ("snapshot", []) if answered.wait(20) else None)
     reading = Thread(target=lambda: snapshots.append(validator.snapshot()))
     reading.start()
     until(validator._lock.locked, 20)

@@ -103,6 +103,17 @@ def test_a_project_lost_from_the_index_is_found_again(
     assert run().output == RIGHT
 
 
+def test_an_entry_that_a_search_of_many_does_not_look_at_is_put_right(
+    app: Flask, run: Any, first: int, database: Database
+) -> None:
+    wrong = "UPDATE project_search SET live = false WHERE project_id = :id"
+    if database.backend == "sqlite":
+        wrong = "DELETE FROM project_search_brief WHERE rowid = :id"
+    damage(app, wrong, id=first)
+    assert run().stderr == f"project {first}: not in the search index\n"
+    assert run().output == RIGHT
+
+
 @pytest.mark.usefixtures("first")
 def test_what_is_left_in_the_index_of_a_project_that_is_gone_goes(app: Flask, run: Any, database: Database) -> None:
     if database.backend == "postgresql":

@@ -1,4 +1,4 @@
-"""What several requests want, done at once: nothing is lost, nobody refused for another or left waiting."""
+"""Group commit: several writes in one transaction, each of which gets its own result, or its own error, in time."""
 
 import threading
 import time
@@ -63,19 +63,19 @@ def failed(app: Flask) -> DBAPIError:
     return caught.value
 
 
-def test_several_are_done_together_and_each_gets_its_own(work: Work) -> None:
+def test_several_items_are_committed_together_and_each_gets_its_own_result(work: Work) -> None:
     assert work.told(1, 2, 2, 5, 4) == [2, 4, 4, 10, 8]
     assert work.batches == [[1, 2, 2, 5, 4]]
     assert work.alone == []
 
 
-def test_one_that_is_served_alone_is_done_alone(app: Flask, work: Work) -> None:
+def test_an_item_without_others_is_committed_alone(app: Flask, work: Work) -> None:
     with app.app_context():
         assert work.combined(7) == 14
     assert (work.batches, work.alone) == ([], [7])
 
 
-def test_many_threads_each_get_their_own(work: Work) -> None:
+def test_each_of_many_threads_gets_its_own_result(work: Work) -> None:
     told: list[bool] = []
 
     def serve(thread: int) -> None:
@@ -97,7 +97,7 @@ UNSENT = (DBAPIError("x", None, Exception("connection refused")), PoolTimeout(),
 
 
 @pytest.mark.parametrize("kind", range(4))
-def test_what_was_not_done_together_is_done_for_each_alone(
+def test_the_items_of_a_failed_batch_are_committed_one_by_one(
     app: Flask, work: Work, kind: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The database refused it, or was not even asked."""
@@ -114,7 +114,9 @@ def test_what_was_not_done_together_is_done_for_each_alone(
 
 
 @pytest.mark.parametrize("kind", ["lost", "fault", "end"])
-def test_what_may_have_been_done_is_done_again_only_where_that_is_harmless(app: Flask, work: Work, kind: str) -> None:
+def test_an_item_that_may_have_been_committed_is_repeated_only_where_that_is_harmless(
+    app: Flask, work: Work, kind: str
+) -> None:
     """And the next are served, whatever it was."""
     refused = failed(app)
     error = {
@@ -134,7 +136,7 @@ def test_what_may_have_been_done_is_done_again_only_where_that_is_harmless(app: 
     assert work.told(5, 6) == [10, 12]
 
 
-def test_who_is_stuck_alone_holds_up_none_of_the_others(app: Flask, work: Work) -> None:
+def test_an_item_that_is_stuck_delays_none_of_the_others(app: Flask, work: Work) -> None:
     ended: list[int] = []
     others = threading.Event()
 
@@ -156,7 +158,7 @@ def test_who_is_stuck_alone_holds_up_none_of_the_others(app: Flask, work: Work) 
     assert ended[-1] == 1
 
 
-def test_who_has_no_time_left_does_not_begin_again(work: Work) -> None:
+def test_an_item_past_its_deadline_is_not_tried_again(work: Work) -> None:
     def fails(_items: list[int]) -> None:
         time.sleep(0.2)
         raise Unavailable
@@ -168,7 +170,7 @@ def test_who_has_no_time_left_does_not_begin_again(work: Work) -> None:
     assert work.alone == [2]
 
 
-def test_who_gets_a_seat_when_his_time_is_over_does_not_begin(work: Work) -> None:
+def test_an_item_that_gets_its_turn_past_its_deadline_does_not_begin(work: Work) -> None:
     def fails(_items: list[int]) -> None:
         raise Unavailable
 
@@ -183,7 +185,7 @@ def test_who_gets_a_seat_when_his_time_is_over_does_not_begin(work: Work) -> Non
     assert work.alone == [1, 3]
 
 
-def test_together_it_takes_no_longer_than_any_of_them_has(work: Work) -> None:
+def test_a_batch_takes_no_longer_than_its_shortest_deadline(work: Work) -> None:
     assert work.told(0, 1, 2, seconds=[20.0, 7.0, 13.0]) == [0, 2, 4]
     assert 5 < work.left[0] <= 7
     with deadline.within(20):

@@ -57,7 +57,7 @@ def test_while_one_waits_the_next_are_refused_however_long_it_takes(rows: Locked
     assert is_refused(rows, 1)
 
 
-def test_only_so_many_wait(rows: LockedRows) -> None:
+def test_the_number_of_waiting_callers_is_bounded(rows: LockedRows) -> None:
     waiting = [rows.waiting(row) for row in range(WAITING)]
     for each in waiting:
         each.__enter__()
@@ -74,7 +74,7 @@ def test_a_caller_that_entered_before_the_row_was_found_locked_is_refused(rows: 
         rows.require_free(1, 99.0)
 
 
-def test_a_row_that_is_freed_between_two_looks_is_free(rows: LockedRows) -> None:
+def test_a_row_that_is_freed_between_two_checks_is_free(rows: LockedRows) -> None:
     find(rows, 1)
 
     class Freeing:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from directory.services import health, moderation
 from directory.services.data import recount
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import Api, World
+from tests.support.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +36,7 @@ def test_the_models_and_the_migrations_say_the_same(app: Flask) -> None:
         flask_migrate.check()
 
 
-def test_the_newest_migration_is_told_by_the_files_numbers() -> None:
+def test_the_newest_migration_is_known_from_the_numbers_of_the_files() -> None:
     assert health.heads() == tuple(ScriptDirectory(str(health.MIGRATIONS)).get_heads())
 
 
@@ -82,26 +84,26 @@ def test_a_migration_that_rebuilds_a_table_keeps_its_children(app: Flask, world:
         assert db.session.scalar(text("SELECT count(*) FROM upvotes")) == before == 2
 
 
-def test_what_is_written_while_the_standings_are_filled_is_told_by_them(
+def test_the_standings_include_what_is_written_while_they_are_filled(
     app: Flask, world: World, database: Database
 ) -> None:
     if database.backend == "sqlite":
-        return  # nobody else writes there meanwhile
+        return  # there a migration holds the only write lock
     voted, gone, fans = world.project(), world.project(), [world.user().id for _ in range(2)]
+    # By SQL, for the rules write to tables and columns of later migrations.
     copied = (
         "owner_id, category_id, title, slug, tagline, description, url, tags, status, hot, version, created_at, "
         "updated_at, submitted_at, published_at"
+    )
+    added = (
+        f"INSERT INTO projects ({copied}, url_key, upvotes) SELECT {copied}, 'x', 0 FROM projects WHERE id = {voted}"
     )
 
     def meanwhile(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         if statement == "ANALYZE standings":  # of the previous version, which has not all of today's columns
             run(app, f"SELECT vote({voted}, {fans[0]}, 'cast', now())")
             run(app, f"DELETE FROM projects WHERE id = {gone}")
-            run(
-                app,
-                f"INSERT INTO projects ({copied}, url_key, upvotes) "
-                f"SELECT {copied}, 'new', 0 FROM projects WHERE id = {voted}",
-            )
+            run(app, added)
             run(app, f"SELECT vote(max(id), unnest(ARRAY{fans}), 'cast', now()) FROM projects")
 
     with app.app_context():
@@ -123,6 +125,51 @@ def test_what_was_there_before_is_found_by_search_after_going_down_and_up(app: F
         assert [one["id"] for one in api.get("/api/projects", query_string={"q": words}).json["items"]] == [project]
 
 
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_nothing_waits_while_the_indexes_of_log_and_urls_are_built(app: Flask, world: World, api: Api) -> None:
+    """An old transaction holds the build up; callers do not wait behind it meanwhile."""
+    held, voted, fan = world.project(), world.project(), world.user()
+    entries = "SELECT id, action, project_id FROM audit_entries ORDER BY id"
+    building = (
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONC%' AND wait_event_type = 'Lock'"
+    )
+
+    def upgrade() -> None:
+        with app.app_context():
+            flask_migrate.upgrade()
+
+    with app.app_context():
+        before = db.session.execute(text(entries)).all()
+        db.session.remove()
+        flask_migrate.downgrade(revision="0010")
+        with ThreadPoolExecutor(1) as pool, db.engine.connect() as old, db.engine.connect() as other:
+            old.exec_driver_sql("BEGIN")
+            old.exec_driver_sql(f"UPDATE projects SET tagline = 'x' WHERE id = {held}")
+            upgraded = pool.submit(upgrade)
+            until(lambda: other.scalar(text(building)) == 1)
+            world.vote(voted, fan)
+            other.exec_driver_sql(f"UPDATE projects SET tagline = 'y' WHERE id = {voted}")
+            other.exec_driver_sql("INSERT INTO audit_entries (action, at) VALUES ('project.edited', now())")
+            assert api.get(f"/api/projects/{voted}").json["upvotes"] == 1
+            assert not upgraded.done()
+            old.exec_driver_sql("ROLLBACK")
+            upgraded.result()
+        after = db.session.execute(text(f"{entries} LIMIT {len(before)}")).all()
+    assert after == before
+    assert world.caller(world.admin()).get("/api/admin/audit?limit=1").json["items"][0]["action"] == "project.edited"
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_an_index_that_was_not_finished_is_built_anew(app: Flask) -> None:
+    valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'ix_projects_url_key'::regclass"
+    with app.app_context():
+        flask_migrate.downgrade(revision="0010")
+        run(app, "CREATE INDEX ix_projects_url_key ON projects (url_key)")
+        run(app, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_projects_url_key'::regclass")
+        flask_migrate.upgrade()
+        assert db.session.scalar(text(valid))
+
+
 def run(app: Flask, statement: str) -> None:
     with app.app_context(), db.engine.begin() as connection:
         connection.execute(text(statement))
@@ -138,7 +185,7 @@ def run(app: Flask, statement: str) -> None:
         "UPDATE users SET username = 'same'", "UPDATE users SET email = 'same'",
     ],
 )  # fmt: skip
-def test_the_database_refuses_what_must_not_be(app: Flask, world: World, statement: str) -> None:
+def test_the_database_refuses_invalid_rows(app: Flask, world: World, statement: str) -> None:
     world.project(votes=2)
     with pytest.raises(IntegrityError):
         run(app, statement)
@@ -151,7 +198,7 @@ def test_the_log_is_append_only(app: Flask, world: World, statement: str) -> Non
         run(app, statement)
 
 
-def test_a_project_takes_its_votes_and_tags_along(app: Flask, world: World) -> None:
+def test_deleting_a_project_deletes_its_votes_and_tags(app: Flask, world: World) -> None:
     world.project(votes=2, tags=["a", "b"])
     run(app, "DELETE FROM projects")
     with app.app_context():

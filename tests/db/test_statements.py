@@ -35,7 +35,7 @@ def test_a_new_statement_is_never_taken_for_a_deleted_one(app: Flask) -> None:
             assert _times(factor).first({"given": 3}) == (3 * factor,)
 
 
-def test_lists_of_more_sizes_than_there_is_room_for_are_all_served(app: Flask, world: World) -> None:
+def test_lists_of_more_sizes_than_can_be_prepared_are_all_served(app: Flask, world: World) -> None:
     ids = [world.project() for _ in range(3)]
     with app.app_context():
         db.session.connection()
@@ -53,8 +53,8 @@ def test_only_statements_that_one_plan_suits_are_prepared(app: Flask, world: Wor
                 page(Filters(status="live", **more), "newest", Window(20), viewer=None)
             page(Filters(status="live", q="flask"), "best", Window(20), viewer=None)
         if connection.dialect.name == "postgresql":
-            kept = connection.scalars(text("SELECT statement FROM pg_prepared_statements")).all()
-            lists = [statement for statement in kept if "FROM projects" in statement]
+            prepared = connection.scalars(text("SELECT statement FROM pg_prepared_statements")).all()
+            lists = [statement for statement in prepared if "FROM projects" in statement]
             assert len(lists) == 2
             for statement in lists:
                 assert "projects.status = 'live'" in statement

@@ -14,7 +14,7 @@ def view(**path):
 
 @pytest.fixture
 def ask(app, world):
-    """Ask a decorated view as a user, None being nobody."""
+    """Ask a decorated view as a user, or anonymously with None."""
 
     def call(decorated, user=None, **path):
         headers = {"Authorization": f"Bearer {world.caller(user).token}"} if user else {}
@@ -52,7 +52,7 @@ def test_an_admins_view_takes_admins_alone(ask, world):
         ask(admin_required(view), n=1)
 
 
-def test_an_owners_view_takes_owner_and_admins_and_tells_others_no_more_than_they_see(ask, world):
+def test_an_owners_view_takes_owner_and_admins_and_shows_others_no_more_than_they_may_see(ask, world):
     @operation()
     def tell(**path):
         return None

@@ -1,4 +1,4 @@
-"""Whose address counts, and where the counts are kept."""
+"""Whose address counts, and where the counts are stored."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +58,7 @@ def test_an_address_is_one_caller_and_of_ipv6_its_64(spend, first, second, same)
 @pytest.mark.parametrize(
     ("hops", "forwarded", "same"),
     [
-        (0, ("6.6.6.6", "7.7.7.7"), True),  # whoever sends it: no proxy is trusted
+        (0, ("6.6.6.6", "7.7.7.7"), True),  # from any sender: no proxy is trusted
         (1, ("6.6.6.6", "7.7.7.7"), False),
         (1, ("6.6.6.6, 192.0.2.9", "7.7.7.7, 192.0.2.9"), True),  # what a client put before the proxy's word
         (1, ("6.6.6.6, 192.0.2.8", "6.6.6.6, 192.0.2.9"), False),

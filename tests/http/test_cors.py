@@ -81,7 +81,7 @@ def test_a_preflight_is_answered_for_every_route_without_credentials_and_limits(
     assert statements == []
 
 
-def test_a_plain_options_names_every_method_of_the_path(api):
+def test_an_options_request_without_a_preflight_names_every_method_of_the_path(api):
     answer = api.call("OPTIONS", "/api/projects/1")
     assert (answer.status_code, answer.headers["Allow"]) == (204, "DELETE, GET, HEAD, OPTIONS, PUT")
     assert shared(answer) == {}

@@ -116,7 +116,7 @@ def test_every_domain_error_answers_in_the_one_shape(raising, kind):
         assert answer.json["errors"] == [{"pointer": "#/url", "detail": "This url is taken."}]
 
 
-def test_one_second_is_no_plural():
+def test_one_second_is_singular():
     assert errors.RateLimited(1).detail.endswith("in 1 second.")
 
 
@@ -175,7 +175,7 @@ SECRETS = ("hunter2", "SELECT", "Traceback", "/directory/", "psycopg", "sqlite",
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_a_fault_of_ours_tells_nothing_of_the_inside(raising, error):
+def test_an_internal_error_shows_no_internals(raising, error):
     answer = raising(error)
     check_shape(answer, "internal")
     assert not any(secret in answer.text + str(answer.headers) for secret in SECRETS)

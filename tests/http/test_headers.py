@@ -1,4 +1,4 @@
-"""What every answer carries: security headers, its request's id, how it may be kept; and the cookie's attributes."""
+"""What every answer carries: security headers, its request's id, how it may be cached; and the cookie's attributes."""
 
 import re
 
@@ -53,7 +53,7 @@ def test_security_headers_are_on_answers_of_every_status(answers):
         assert "Strict-Transport-Security" not in answer.headers
 
 
-def test_what_is_limited_and_what_has_no_database_carries_them_too(make_app, monkeypatch):
+def test_rate_limited_answers_and_those_without_a_database_carry_them_too(make_app, monkeypatch):
     api = Api(make_app(RATELIMIT_ENABLED="true", RATELIMIT_AUTH="1 per hour"))
     given = [api.post("/api/auth/login", {"login": "ada", "password": PASSWORD}) for _ in range(2)]
     monkeypatch.setattr(catalog, "page", lambda *_args, **_options: (_ for _ in ()).throw(Unavailable()))
@@ -65,13 +65,13 @@ def test_what_is_limited_and_what_has_no_database_carries_them_too(make_app, mon
         assert answer.json["request_id"] == answer.headers["X-Request-ID"]
 
 
-def test_behind_tls_browsers_are_told_to_stay_there(api):
+def test_behind_tls_answers_carry_hsts(api):
     for path in ("/api/projects", "/nothing"):
         answer = api.get(path, base_url="https://directory.example")
         assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
 
 
-def test_every_answer_names_its_request_and_an_error_repeats_the_name(answers):
+def test_every_answer_has_a_request_id_and_an_error_repeats_it(answers):
     ids = [answer.headers.get_all("X-Request-ID") for answer in answers]
     assert all(len(each) == 1 and re.fullmatch("[0-9a-f]{32}", each[0]) for each in ids)
     assert len({each[0] for each in ids}) == len(answers)
@@ -89,7 +89,7 @@ def test_a_request_id_of_the_caller_is_echoed(api, given):
 @pytest.mark.parametrize(
     "given", ["", " ", "x" * 65, "a b", "a/b", "a,b", "ä", "<script>", "a\tb", "a;b", '"a"', "a%0a"]
 )
-def test_a_request_id_that_is_none_is_replaced(api, given):
+def test_an_invalid_request_id_is_replaced(api, given):
     answered = api.get("/api/categories", headers={"X-Request-ID": given}).headers["X-Request-ID"]
     assert answered != given
     assert re.fullmatch("[0-9a-f]{32}", answered)
@@ -121,7 +121,7 @@ def test_a_read_takes_no_notice_of_if_match(world, api, allowed):
             assert (caller.get(path, headers=both).status_code, caller.get(path, headers=both).data) == (304, b"")
 
 
-def test_reads_of_who_is_signed_in_are_private_by_cookie_and_by_token(app, world):
+def test_reads_of_signed_in_callers_are_private_by_cookie_and_by_token(app, world):
     user = world.user("ada")
     world.project(user)
     for caller in (Browser(app).sign_in("ada"), world.caller(user)):
@@ -135,7 +135,7 @@ def test_reads_of_who_is_signed_in_are_private_by_cookie_and_by_token(app, world
             assert caller.call(method, path, {}).headers["Cache-Control"] == "private, no-cache"
 
 
-def test_admin_and_auth_answers_are_kept_by_nobody(app, world):
+def test_admin_and_auth_answers_are_not_cacheable(app, world):
     world.user("ada")
     browser, admin = Browser(app), world.caller(world.admin())
     login = browser.post("/api/auth/login", {"login": "ada", "password": PASSWORD})

@@ -38,7 +38,7 @@ def test_what_is_not_strictly_json_is_malformed(data):
     caught.value.detail.encode("utf-8")
 
 
-def test_it_says_where():
+def test_the_error_says_where():
     with pytest.raises(MalformedJson, match="line 2, column 7"):
         parse_json(b'{\n "a": x}')
     with pytest.raises(MalformedJson, match="UTF-8 at byte 2"):

@@ -73,7 +73,7 @@ def test_any_value_can_be_logged(value):
     assert "value" in json.loads(written_by(record(value=value)))
 
 
-def test_an_exception_is_told_in_the_same_line():
+def test_an_exception_is_logged_in_the_same_line():
     try:
         raise ValueError("first\nsecond")
     except ValueError as error:
@@ -174,7 +174,7 @@ def test_passwords_tokens_and_cookies_never_appear(logged, monkeypatch):
     Api(app).get("/api/projects", headers={"Cookie": bad["Cookie"]})
     browser.put("/api/auth/me", change | {"current_password": SECRETS["guess"]})
     browser.put("/api/auth/me", change)
-    kept = [browser.cookie, issued]
+    made = [browser.cookie, issued]
     with monkeypatch.context() as broken:  # a fault whose statement holds a hash
         broken.setattr(sessions.secrets, "token_urlsafe", lambda _size: "the-same")
         for _ in range(2):
@@ -186,8 +186,8 @@ def test_passwords_tokens_and_cookies_never_appear(logged, monkeypatch):
         hashes = db.session.scalars(
             db.text("SELECT password_hash FROM users UNION SELECT token_hash FROM tokens")
         ).all()
-        kept += [*hashes, *map(sessions.digest, [*kept, "pds_the-same"])]
-    assert [secret for secret in [*SECRETS.values(), *kept] if secret in text] == []
+        made += [*hashes, *map(sessions.digest, [*made, "pds_the-same"])]
+    assert [secret for secret in [*SECRETS.values(), *made] if secret in text] == []
 
 
 def test_a_refused_login_is_logged_with_its_status_and_without_its_name(logged):
@@ -200,7 +200,7 @@ def test_a_refused_login_is_logged_with_its_status_and_without_its_name(logged):
 
 
 def refusals(lines):
-    """Which refusals were told, and about whom; each under the id of a request with a line of its own."""
+    """The logged refusals and their accounts; each has the id of a request with a line of its own."""
     found = lines()
     told = [line for line in found if line["message"] == "refused"]
     asked = {line["request_id"] for line in found if line["logger"] == "directory.access"}
@@ -208,7 +208,7 @@ def refusals(lines):
     return [(line["code"], line["address"], line["account_id"]) for line in told]
 
 
-def test_who_is_refused_what_is_told_with_address_and_account(make_logged):
+def test_a_refusal_is_logged_with_address_and_account(make_logged):
     app, lines = make_logged("INFO")
     world = World(app)
     ada, live = world.user("ada"), world.project(world.user("bob"))
@@ -238,7 +238,7 @@ def test_who_is_refused_what_is_told_with_address_and_account(make_logged):
     ]
 
 
-def test_who_comes_too_often_is_told_and_a_password_in_the_logins_place_is_not(make_logged, monkeypatch):
+def test_a_rate_limited_caller_is_logged_and_a_password_typed_as_the_login_is_not(make_logged, monkeypatch):
     monkeypatch.setitem(ENVIRONMENT, "RATELIMIT_ENABLED", "true")
     app, lines = make_logged("DEBUG")
     typed = {"login": "planted-Password-4", "password": "planted-Password-4"}

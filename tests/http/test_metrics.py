@@ -56,19 +56,19 @@ def requests(found, **labels):
     return found.get(("directory_requests_total", *sorted(labels.items())), 0)
 
 
-def test_there_are_none_unless_they_are_asked_for(make_app):
+def test_metrics_are_off_by_default(make_app):
     answer = Api(make_app()).get("/metrics")
     assert (answer.status_code, answer.json["code"]) == (404, "not_found")
 
 
-def test_what_is_off_is_not_even_imported(tmp_path):
+def test_the_library_is_not_imported_where_metrics_are_off(tmp_path):
     program = (
         "from tests.conftest import build; import sys; build(sys.argv[1]); print('prometheus_client' in sys.modules)"
     )
     assert run(program, f"sqlite:///{tmp_path}/x.db").strip() == "False"
 
 
-def test_it_is_in_the_text_format_and_never_kept(api):
+def test_a_scrape_is_in_the_text_format_and_not_cacheable(api):
     answer = api.get("/metrics")
     assert answer.content_type.startswith("text/plain; version=")
     assert answer.headers["Cache-Control"] == "no-store"
@@ -114,13 +114,13 @@ def test_the_first_answer_that_took_too_long_is_an_increase(api, scrape, monkeyp
     assert after["directory_faults_total",] == 0
 
 
-def test_an_answer_that_is_given_again_is_counted_too(api, scrape):
+def test_a_cached_answer_is_counted_too(api, scrape):
     for _ in range(3):
         api.get("/api/categories")
     assert requests(scrape(), method="GET", route="/api/categories", status="200") == 3
 
 
-def test_clients_make_no_series_of_their_own(api, scrape):
+def test_requests_to_unknown_paths_make_no_series(api, scrape):
     for path in ("/a", "/b", "/api/projects/0"):
         api.get(path)
     api.call("BREW", "/c")
@@ -162,7 +162,7 @@ def test_the_outbox_is_counted_by_state(make_app):
     assert states == {"pending": 1, "delivered": 0, "dead": 0}
 
 
-def test_the_age_of_the_outbox_and_what_nobody_takes_up_are_told(app, scrape):
+def test_the_ages_of_the_oldest_and_the_overdue_delivery_are_measured(app, scrape):
     ages = "directory_oldest_delivery_seconds", "directory_overdue_delivery_seconds"
     assert [scrape()[age,] for age in ages] == [0, 0]
     with app.app_context():
@@ -201,7 +201,7 @@ def change(delivery_id, **values):
     transaction(lambda: db.session.execute(update(Delivery).where(Delivery.id == delivery_id).values(values)))
 
 
-def test_a_database_that_is_away_takes_only_its_own_metrics_along(make_app, monkeypatch):
+def test_without_a_database_only_its_own_metrics_are_missing(make_app, monkeypatch):
     api = Api(make_app(METRICS_ENABLED="true"))
 
     def away(engine):
@@ -220,6 +220,7 @@ def test_a_limiter_that_lost_its_storage_shows(scrape, monkeypatch, away):
     assert scrape()["directory_ratelimit_fallback",] == away
 
 
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_several_processes_answer_as_one(database, tmp_path):
     environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     first, second = (samples(run(PROCESS, database.url, *counts, env=environ)) for counts in (("2", "0"), ("3", "1")))

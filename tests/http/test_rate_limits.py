@@ -1,4 +1,4 @@
-"""Rate limits: whom a tier counts, that it counts all, and what the answers say of it."""
+"""Rate limits: which callers a tier counts, that it counts every request, and what the answers say of it."""
 
 import re
 import time
@@ -79,7 +79,7 @@ def test_the_limits_are_those_of_the_contract_unless_set(make_app):
         ("POST", "/api/auth/register", {"username": "other", "email": "a@b.org", "password": "analytical engine"}, 409),
     ],
 )
-def test_a_request_counts_whatever_comes_of_it(limited, method, path, body, status):
+def test_a_request_counts_whatever_its_status(limited, method, path, body, status):
     app = limited(
         **dict.fromkeys(("RATELIMIT_VOTING", "RATELIMIT_SUBMISSION", "RATELIMIT_AUTH", "RATELIMIT_WRITE"), "3 per hour")
     )
@@ -104,7 +104,7 @@ def test_each_tier_has_its_own_budget_and_the_routes_of_a_tier_share_one(limited
     assert statuses([*writes, lambda: caller.post("/api/auth/tokens", {"name": "x"})]) == [200, 204, 429]
 
 
-def test_who_is_signed_in_is_counted_by_user_wherever_and_however_they_come(limited):
+def test_signed_in_callers_are_counted_by_user_from_every_address_and_by_cookie_or_token(limited):
     app = limited(RATELIMIT_WRITE="3 per hour")
     world = World(app)
     user, other = world.user("ada"), world.caller(world.user())
@@ -115,7 +115,7 @@ def test_who_is_signed_in_is_counted_by_user_wherever_and_however_they_come(limi
     assert other.put("/api/auth/me", {}).status_code == 200
 
 
-def test_an_anonymous_vote_is_401_however_often_and_spends_nobodys_budget(limited):
+def test_an_anonymous_vote_is_always_401_and_spends_no_budget(limited):
     world = World(app := limited(RATELIMIT_VOTING="1 per hour", RATELIMIT_WRITE="1 per hour"))
     vote = f"/api/projects/{world.project()}/upvote"
     api, dead = Api(app), {"Cookie": f"{COOKIE}=dead", "Sec-Fetch-Site": "same-origin"}
@@ -144,14 +144,14 @@ def test_a_429_says_when_to_come_back_and_no_other_answer_does(limited):
     assert refused.json["detail"] == f"Too many requests. Try again in {wait} seconds."
 
 
-def test_a_longer_limit_that_is_not_used_up_keeps_nobody_waiting(limited):
+def test_a_longer_limit_that_is_not_used_up_delays_no_caller(limited):
     world = World(limited(RATELIMIT_VOTING="1 per minute; 100 per day"))
     caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
     caller.post(vote)
     assert 0 < int(caller.post(vote).headers["Retry-After"]) <= 60
 
 
-def test_signing_in_and_registering_count_by_address_also_of_who_is_signed_in(limited):
+def test_signing_in_and_registering_count_by_address_for_signed_in_callers_too(limited):
     world = World(app := limited(RATELIMIT_AUTH="2 per hour"))
     callers = [Api(app), world.caller(world.user()), world.caller(world.user())]
     bodies = [
@@ -244,7 +244,7 @@ def test_of_sixty_guesses_at_once_at_one_account_exactly_five_are_judged(limited
     assert sum(stored is not None for stored in verified) == 5
 
 
-def test_the_names_of_an_account_share_its_five_guesses_and_no_answer_tells_so(limited):
+def test_the_names_of_an_account_share_its_five_guesses_and_no_answer_shows_it(limited):
     world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
     world.user("ada")
     world.user("bob")
@@ -268,9 +268,9 @@ WINDOW = 2.0  # seconds
 
 
 def passed_of_twenty(hit):
-    """When each hit that passed was sent and answered: one, nine at its window's end, ten as soon as that is over.
+    """When each hit that passed was sent and answered: one, nine at its window's end, ten as soon as it has ended.
 
-    Of ten a window, one that begins on the clock or with the first hit lets 19 pass within a moment.
+    Of ten a window, one that begins on the clock or with the first hit lets 19 pass in quick succession.
     """
     passed = []
 
@@ -289,7 +289,7 @@ def passed_of_twenty(hit):
     return passed
 
 
-def crowded(passed):
+def shorter_than_the_window(passed):
     """The gaps between a hit and the tenth after it that are shorter than the window, however slow the machine is."""
     gaps = [later[1] - earlier[0] for earlier, later in zip(passed, passed[10:], strict=False)]
     return [gap for gap in gaps if gap < WINDOW]
@@ -299,11 +299,11 @@ def test_no_window_holds_more_than_the_limit_wherever_it_begins(limited):
     world = World(limited(RATELIMIT_VOTING=f"10 per {WINDOW:.0f} seconds"))
     caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
     passed = passed_of_twenty(lambda: caller.put(vote).status_code)
-    assert crowded(passed) == []
-    assert len(passed) > 10  # the first has made room for another
+    assert shorter_than_the_window(passed) == []
+    assert len(passed) > 10  # the first has left the window
 
 
-def test_a_name_that_nobody_has_is_not_counted_as_the_account_of_that_number(limited):
+def test_an_unknown_name_made_of_digits_is_not_counted_as_the_account_with_that_id(limited):
     world = World(app := limited(RATELIMIT_AUTH="10 per 5 minutes"))
     user = world.user("ada")
     guesses = [lambda: Api(app).post("/api/auth/login", WRONG | {"login": str(user.id)})] * 6

@@ -15,13 +15,13 @@ JSON = "application/json"
 
 @pytest.fixture
 def app():
-    """A bare application whose views answer with what they read."""
+    """An application of its own whose views answer with what they read."""
     app = Flask(__name__)
     # What is refused reaches the test as it was raised.
     app.config["PROPAGATE_EXCEPTIONS"] = True
     app.post("/needs", endpoint="needs")(lambda: {"read": read_json(required=True)[0]})
     app.post("/may", endpoint="may")(lambda: {"read": read_json(required=False)[0]})
-    app.post("/plain", endpoint="plain")(lambda: {"size": len(request.get_data())})
+    app.post("/unparsed", endpoint="unparsed")(lambda: {"size": len(request.get_data())})
     return app
 
 
@@ -156,7 +156,7 @@ def test_other_empty_values_are_values(post, value):
 
 @pytest.mark.parametrize("path", ["/needs", "/may"])
 @pytest.mark.parametrize("size", [BODY_MAX - 1, BODY_MAX])
-def test_a_body_may_fill_its_bound(post, size, path):
+def test_a_body_may_be_as_large_as_the_limit(post, size, path):
     assert post(b"{}".rjust(size), path=path) == {}
     assert post(path=path, **chunked(Chunks(size))) == {}
     assert post(path=path, **chunked(Chunks(size, step=BODY_MAX))) == {}
@@ -164,7 +164,7 @@ def test_a_body_may_fill_its_bound(post, size, path):
 
 @pytest.mark.parametrize("path", ["/needs", "/may"])
 @pytest.mark.parametrize("size", [BODY_MAX + 1, 2 * BODY_MAX, 64 * 1024 * 1024])
-def test_one_byte_more_is_too_large_and_next_to_nothing_of_it_is_read(post, size, path):
+def test_one_byte_more_is_too_large_and_hardly_any_of_it_is_read(post, size, path):
     for step in (1000, BODY_MAX, 10 * BODY_MAX):
         stream = Chunks(size, step)
         with pytest.raises(TooLarge):
@@ -184,7 +184,7 @@ def test_too_large_comes_before_its_type(post):
 def test_werkzeugs_own_bound_would_cut_a_chunked_body_in_silence(app):
     # The reason for reading by hand. Once this fails, Werkzeug has changed and MAX_CONTENT_LENGTH may do.
     app.config["MAX_CONTENT_LENGTH"] = BODY_MAX
-    answer = app.test_client().post("/plain", **chunked(Chunks(2 * BODY_MAX)))
+    answer = app.test_client().post("/unparsed", **chunked(Chunks(2 * BODY_MAX)))
     assert (answer.status_code, answer.json) == (200, {"size": BODY_MAX})
 
 

@@ -29,6 +29,8 @@ def _sample(schema: Schema) -> dict[str, Any]:
             return _sample(field.schema)
         if isinstance(field, fields.List):
             return [value(field.inner), value(field.inner)]
+        if isinstance(field, fields.Dict):
+            return {"one": value(field.value_field), "other": value(field.value_field)}
         for kind, sample in (
             (Timestamp, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)), (fields.Date, date(2026, 1, 2)),
             (fields.Boolean, True), (fields.Integer, 7), (fields.Float, 0.5), (fields.String, "ü"),

@@ -1,6 +1,7 @@
 """PREPARE_DATABASE: what a server does to its database before it serves, and that it does no more than that."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,27 +9,27 @@ from typing import Any
 import flask_migrate
 import pytest
 from flask import Flask
+from sqlalchemy import create_engine, text
 
 from directory.extensions import db
 from directory.runtime import bootstrap
 from directory.services import health
-from directory.services.data import seeding
 from tests.conftest import ENVIRONMENT, Database
+from tests.support import servers
 from tests.support.factories import World
 from tests.support.processes import free_port
 from tests.support.serving import WITHIN, Serving, serving
 
 
 @pytest.fixture
-def bare(app: Flask) -> Iterator[Flask]:
-    """The application over a database without tables."""
-    with app.app_context():
-        flask_migrate.downgrade(revision="base")
-        db.engine.dispose()
-    yield app
-    with app.app_context():
-        db.session.remove()
-        flask_migrate.upgrade()
+def empty(database: Database, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database without tables."""
+    if database.backend == "sqlite":
+        yield f"sqlite:///{tmp_path / 'empty.db'}"
+        return
+    server, name = servers.url_of(servers.DATABASE), f"empty_{os.getpid()}"
+    yield servers.create_database(server, name)
+    servers.drop_database(server, name)
 
 
 @pytest.fixture
@@ -43,47 +44,48 @@ def environment(url: str, **settings: str) -> dict[str, str]:
     return {**ENVIRONMENT, "APP_ENV": "development", "DATABASE_URL": url, "PREPARE_DATABASE": "true", **settings}
 
 
-def test_a_server_over_an_empty_database_begins_with_the_demo(bare: Flask, database: Database, tmp_path: Path) -> None:
-    with serving(environment(database.url), tmp_path / "log") as server:
+def test_a_server_over_an_empty_database_begins_with_the_demo(empty: str, tmp_path: Path) -> None:
+    """All migrations are one line of the log, and the passwords are printed after it."""
+    with serving(environment(empty, LOG_LEVEL="INFO"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 200
-    with bare.app_context():
-        assert seeding.has_projects()
-    assert "Passwords are random" in (tmp_path / "log").read_text()
+    assert rows(empty, "projects") > 0
+    log = server.log.read_text()
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    before = [line for line in lines if line["message"] in {"migrated", "seeding an empty database"}]
+    assert [line.get("revision") for line in before] == [health.heads()[0], None]
+    assert {line["database"] for line in before} == {empty.replace(":secret@", ":***@")}
+    assert not [line for line in lines if line["logger"].startswith("alembic")]
+    assert log.index("Booting worker") < log.index("Passwords are random")
+    assert "Database:" not in log
 
 
-def test_in_production_it_begins_with_tables_alone(bare: Flask, database: Database, tmp_path: Path) -> None:
-    with serving(environment(database.url, APP_ENV="production"), tmp_path / "log") as server:
+def test_in_production_it_begins_with_tables_alone(empty: str, tmp_path: Path) -> None:
+    with serving(environment(empty, APP_ENV="production"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 200
-    with bare.app_context():
-        assert seeding.is_empty()
+    assert (rows(empty, "users"), rows(empty, "projects")) == (0, 0)
 
 
-def test_unasked_it_is_left_as_it_is(bare: Flask, database: Database, tmp_path: Path) -> None:
-    with serving(environment(database.url, PREPARE_DATABASE="false"), tmp_path / "log") as server:
+def test_without_the_setting_the_database_is_not_prepared(empty: str, tmp_path: Path) -> None:
+    with serving(environment(empty, PREPARE_DATABASE="false"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 503
 
 
-def test_all_migrations_are_one_line_of_the_log_and_the_passwords_come_after_it(
-    bare: Flask, database: Database, tmp_path: Path
-) -> None:
-    with serving(environment(database.url, LOG_LEVEL="INFO"), tmp_path / "log") as server:
-        assert server.request("GET", "/readyz") == 200
-    text = server.log.read_text()
-    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-    before = [line for line in lines if line["message"] in {"migrated", "seeding an empty database"}]
-    assert [line.get("revision") for line in before] == [health.heads()[0], None]
-    assert {line["database"] for line in before} == {database.url.replace(":secret@", ":***@")}
-    assert not [line for line in lines if line["logger"].startswith("alembic")]
-    assert text.index("Booting worker") < text.index("Passwords are random")
-    assert "Database:" not in text
+def rows(url: str, table: str) -> int:
+    """How many rows a table has."""
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            return int(connection.scalar(text(f"SELECT count(*) FROM {table}")))  # type: ignore[arg-type]
+    finally:
+        engine.dispose()
 
 
-def test_what_seeding_prints_is_handed_on(app: Flask, commands: list[Any]) -> None:
+def test_what_seeding_prints_is_returned(app: Flask, commands: list[Any]) -> None:
     assert bootstrap.prepare(app) == "printed"
     assert commands == [("seed", "--if-empty")]
 
 
-def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, commands: list[Any]) -> None:
+def test_a_prepared_database_is_only_checked(app: Flask, world: World, commands: list[Any]) -> None:
     world.user()
     bootstrap.prepare(app)
 
@@ -92,7 +94,7 @@ def test_a_database_that_is_ready_costs_a_look(app: Flask, world: World, command
         assert db.engine.pool.checkedin() == 0  # type: ignore[attr-defined]
 
 
-def test_one_of_a_later_version_is_served_as_it_is(
+def test_a_database_of_a_later_version_is_served_as_it_is(
     app: Flask, world: World, commands: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.user()
@@ -102,7 +104,7 @@ def test_one_of_a_later_version_is_served_as_it_is(
     assert commands == []
 
 
-def test_one_that_is_behind_is_migrated(app: Flask, world: World, commands: list[Any]) -> None:
+def test_a_database_of_an_earlier_version_is_migrated(app: Flask, world: World, commands: list[Any]) -> None:
     world.user()
     with app.app_context():
         db.session.remove()
@@ -114,9 +116,9 @@ def test_one_that_is_behind_is_migrated(app: Flask, world: World, commands: list
     assert commands == [("db", "upgrade")]
 
 
-def test_one_that_does_not_answer_ends_the_start_with_one_line(tmp_path: Path) -> None:
-    nobody = f"postgresql+psycopg://x:y@127.0.0.1:{free_port()}/x"
-    server = Serving(environment(nobody, LOG_LEVEL="ERROR"), tmp_path / "log")
+def test_a_database_that_does_not_answer_ends_the_start_with_one_line(tmp_path: Path) -> None:
+    unreachable = f"postgresql+psycopg://x:y@127.0.0.1:{free_port()}/x"
+    server = Serving(environment(unreachable, LOG_LEVEL="ERROR"), tmp_path / "log")
     status = server.process.wait(WITHIN)
 
     said = [line for line in server.log.read_text().splitlines() if not line.startswith("{")]

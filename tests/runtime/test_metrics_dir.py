@@ -51,7 +51,7 @@ def test_a_folder_is_made_once_and_goes_with_its_maker_not_with_a_child(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reload_keeps_the_folder(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_reload_uses_the_same_folder(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
     metrics_dir.provide(str(tmp_path))
     metrics_dir.provide(str(tmp_path))
     assert [str(path) for path in tmp_path.iterdir()] == [os.environ[FOLDER_VARIABLE]]
@@ -119,7 +119,7 @@ def test_the_folder_of_a_server_that_was_killed_goes_at_the_next_start(
     assert [str(path) for path in tmp_path.iterdir()] == [os.environ[FOLDER_VARIABLE]]
 
 
-def test_it_stays_while_any_process_of_that_server_is_left(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_folder_stays_while_any_process_of_its_server_is_left(named: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with killed(tmp_path, "and leave one") as folder:
         metrics_dir.provide(str(tmp_path))
         assert folder.is_dir()

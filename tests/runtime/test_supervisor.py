@@ -57,14 +57,14 @@ def keep(tmp_path: Path) -> Iterator[type]:
         one.supervisor.stop()
 
 
-def test_what_dies_is_started_again(keep: type, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_child_that_ends_is_started_again(keep: type, caplog: pytest.LogCaptureFixture) -> None:
     kept = keep(DIES)
 
     assert len(set(kept.pids(3))) >= 3
     assert any("started again in" in message for message in caplog.messages)
 
 
-def test_what_is_killed_is_started_again(keep: type) -> None:
+def test_a_child_that_is_killed_is_started_again(keep: type) -> None:
     kept = keep(WAITS)
     [first] = kept.pids(1)
     os.kill(first, signal.SIGKILL)
@@ -81,7 +81,7 @@ def test_a_restart_is_at_once_and_nothing_to_warn_of(keep: type, caplog: pytest.
     assert caplog.messages == []
 
 
-def test_the_end_is_the_end(keep: type) -> None:
+def test_a_stopped_child_is_not_started_again(keep: type) -> None:
     kept = keep(WAITS)
     [pid] = kept.pids(1)
     kept.supervisor.stop()
@@ -90,7 +90,7 @@ def test_the_end_is_the_end(keep: type) -> None:
     assert kept.pids(1) == [pid]
 
 
-def test_what_does_not_end_is_killed(keep: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_ignores_sigterm_is_killed(keep: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "STOP_TIMEOUT", 0.2)
     kept = keep(STUBBORN)
     [pid] = kept.pids(1)
@@ -114,7 +114,7 @@ def test_a_child_has_nothing_of_ours_open_but_the_pipe(keep: type) -> None:
         os.close(writing)
 
 
-def test_what_is_told_to_stop_before_it_began_does_not_begin(tmp_path: Path) -> None:
+def test_a_supervisor_stopped_before_its_start_starts_nothing(tmp_path: Path) -> None:
     noted = tmp_path / "pids"
     one = Supervisor([sys.executable, "-c", DIES, str(noted)], logging.getLogger("directory.test"))
     one._stopping.set()
@@ -124,7 +124,7 @@ def test_what_is_told_to_stop_before_it_began_does_not_begin(tmp_path: Path) -> 
     assert not noted.exists()
 
 
-def test_the_command_sees_the_end_of_whoever_kept_it(keep: type) -> None:
+def test_the_child_sees_the_end_of_its_supervisor(keep: type) -> None:
     kept = keep(WAITS)
     kept.pids(1)
     kept.supervisor.forget()

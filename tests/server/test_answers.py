@@ -38,7 +38,7 @@ def server(database: Database, tmp_path: Path) -> Iterator[Serving]:
         yield served
 
 
-def test_it_answers_what_the_application_does(world: World, server: Serving) -> None:
+def test_the_event_loop_answers_what_the_application_does(world: World, server: Serving) -> None:
     project = world.project(tags=["a"])
     with closing(Line(server)) as line:
         line.ask("/healthz")
@@ -61,7 +61,7 @@ def test_it_answers_what_the_application_does(world: World, server: Serving) -> 
     assert 'route="/api/projects",status="200"} 4' in counted.replace('method="GET",', "")
 
 
-def test_a_signed_in_caller_is_answered_as_by_gunicorns_own_way(world: World, server: Serving) -> None:
+def test_a_signed_in_caller_gets_the_same_answer_as_from_gunicorns_worker(world: World, server: Serving) -> None:
     """Each request twice: as it is, and with a header that the worker leaves to gunicorn."""
     owner, other = world.user(), world.caller(world.user())
     mine, project = world.caller(owner).token or "", world.project(owner)
@@ -99,7 +99,7 @@ def test_a_signed_in_caller_is_answered_as_by_gunicorns_own_way(world: World, se
             assert line.ask("/api/auth/me", Authorization=token)[0].split()[1] == b"200"
 
 
-def test_in_a_batch_each_is_told_what_is_its_own(world: World, server: Serving) -> None:
+def test_in_a_batch_each_caller_gets_its_own_answer(world: World, server: Serving) -> None:
     """Votes that come at once, by some who may and some who may not; refused ones keep none of the others."""
     projects, pending = [world.project() for _ in range(2)], world.project(status="pending")
     tokens = [world.caller(world.user()).token for _ in range(16)]
@@ -135,7 +135,7 @@ def test_in_a_batch_each_is_told_what_is_its_own(world: World, server: Serving) 
     assert counts != [0, 0]
 
 
-def test_what_another_process_was_acknowledged_is_in_the_next_answer(
+def test_a_write_acknowledged_by_another_process_is_in_the_next_answer(
     world: World, server: Serving, database: Database
 ) -> None:
     project = world.project()
@@ -177,7 +177,7 @@ def test_connections_that_are_idle_are_closed_and_those_in_use_are_not(world: Wo
     raise AssertionError("an idle connection stays")
 
 
-def test_a_caller_whom_another_process_has_put_out_is_out(world: World, server: Serving) -> None:
+def test_a_session_that_another_process_ended_is_refused(world: World, server: Serving) -> None:
     admin = world.caller(world.admin())
     app = world.app
     name = app.config["COOKIE_NAME"]

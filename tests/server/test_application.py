@@ -33,7 +33,7 @@ def said(status: str, headers: list[tuple[str, str]], body: list[bytes]) -> tupl
         assert given.closed
 
 
-def test_what_it_said_last_is_sent() -> None:
+def test_the_last_status_and_headers_are_sent() -> None:
     lines = b"A: b\r\ncontent-length: 2\r\n"
     assert said("200 OK", [("A", "b"), ("content-length", "2")], [b"x", b"y"]) == (b"200 OK", lines, b"xy")
 
@@ -44,11 +44,11 @@ def test_a_body_without_a_length_does_not_run_into_the_next_answer() -> None:
 
 
 @pytest.mark.parametrize("status", ["204 NO CONTENT", "304 NOT MODIFIED"])
-def test_an_answer_that_has_no_body_tells_no_length(status: str) -> None:
+def test_an_answer_without_a_body_has_no_content_length(status: str) -> None:
     assert said(status, [("A", "b")], []) == (status.encode(), b"A: b\r\n", b"")
 
 
 @pytest.mark.parametrize("value", ["x\r\nB: y", "x\ny", "x\ry", "\N{SNOWMAN}"])
-def test_a_header_that_could_pass_for_two_is_not_sent(value: str) -> None:
+def test_a_header_with_a_line_break_is_not_sent(value: str) -> None:
     with pytest.raises(ValueError, match=r"end of a line|codec"):
         said("200 OK", [("A", value)], [])

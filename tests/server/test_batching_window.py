@@ -61,7 +61,7 @@ def test_a_batch_that_is_stuck_delays_the_next_for_a_moment_only(window: Any) ->
     window.add("a")
     assert window.take(10.0 + WINDOW_SECONDS, hold=True) == ["a"]
     window.add("b")
-    window.end(stuck, 10.0 + WINDOW_SECONDS)  # these hold nobody any more
+    window.end(stuck, 10.0 + WINDOW_SECONDS)  # these delay no request any more
     assert window.take(10.01 + WINDOW_SECONDS, hold=True) == []
 
 

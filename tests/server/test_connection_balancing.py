@@ -1,4 +1,4 @@
-"""Connections are shared evenly among the processes, and a process that hangs keeps nobody waiting."""
+"""Connections are shared evenly among the processes, and none waits for a process that hangs."""
 
 import errno
 import math
@@ -17,7 +17,7 @@ from directory.server import connection_balancing
 from directory.server.connection_balancing import Acceptor
 from directory.server.tuning import NO_FILES_SECONDS, YIELD_LOOK_SECONDS
 from tests.conftest import ENVIRONMENT, Database
-from tests.support.serving import Serving, ours_alone, serving
+from tests.support.serving import Serving, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 CALLERS = 24
@@ -33,8 +33,8 @@ def server(database: Database, tmp_path: Path) -> Iterator[Serving]:
         yield served
 
 
-def kept_open(server: Serving, stack: ExitStack, number: int) -> None:
-    """So many callers who are answered and stay."""
+def hold_open(server: Serving, stack: ExitStack, number: int) -> None:
+    """Open so many connections, each answered once, until the stack is closed."""
     callers = [stack.enter_context(closing(called(server))) for _ in range(number)]
     for caller in callers:
         assert caller.recv(15) == b"HTTP/1.1 200 OK"
@@ -54,12 +54,12 @@ def shares(server: Serving) -> list[int]:
     )
 
 
-@ours_alone
+@pytest.mark.our_worker("balancing")
 def test_every_process_gets_its_share(server: Serving) -> None:
     got: list[list[int]] = []
     while not got or (got[-1][0] < CALLERS / 6 and len(got) < 5):  # the machine may be doing other things
         with ExitStack() as stack:
-            kept_open(server, stack, CALLERS)
+            hold_open(server, stack, CALLERS)
             got.append(shares(server))
         time.sleep(1)
     assert sum(got[-1]) >= CALLERS
@@ -67,7 +67,7 @@ def test_every_process_gets_its_share(server: Serving) -> None:
 
 
 class Listener:
-    """A socket at which so many clients wait."""
+    """A socket with so many clients in its queue."""
 
     def __init__(self, waiting: int) -> None:
         self.waiting, self.closed = waiting, False
@@ -155,7 +155,7 @@ def test_a_process_that_yields_in_vain_accepts_twice_as_many_each_time_until_ano
 
     assert [turn(in_vain=True) for _ in range(7)] == [0, 1, 2, 4, 8, 16, 16]
     process.beside(79)
-    assert turn(in_vain=False) == 61 - 48, "no more than there is room for"
+    assert turn(in_vain=False) == 61 - 48, "no more than the limit allows"
     process.beside(0)
     process.count, process.acceptor._owed = 2, 16
     assert turn(in_vain=False) == 0, "another has come: it is to have its share again"
@@ -166,7 +166,7 @@ def test_a_process_that_yields_in_vain_accepts_twice_as_many_each_time_until_ano
     assert not process.acceptor._owed
 
 
-def test_a_process_with_as_many_as_it_may_have_accepts_none_until_one_is_closed() -> None:
+def test_a_process_at_its_limit_of_connections_accepts_none_until_one_is_closed() -> None:
     process = Process(9, own=3, other=9, most=4)
     assert process.turn() == 1
     assert process.turn() == 0
@@ -175,7 +175,7 @@ def test_a_process_with_as_many_as_it_may_have_accepts_none_until_one_is_closed(
     assert process.turn() == 2
 
 
-def test_at_its_end_a_process_accepts_those_that_were_admitted_and_closes_the_door() -> None:
+def test_a_process_that_shuts_down_accepts_queued_connections_and_closes_its_listener() -> None:
     process = Process(9, own=5, other=0)
     process.turn()
     process.acceptor.stop()
@@ -183,7 +183,7 @@ def test_at_its_end_a_process_accepts_those_that_were_admitted_and_closes_the_do
     assert process.turn() == 0
 
 
-def test_a_process_without_files_rests_and_what_else_fails_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_file_descriptors_a_process_pauses_and_any_other_error_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process(9, other=99)
     fails = [OSError(errno.EMFILE, "no files"), OSError(errno.ECONNABORTED, "gone"), OSError(errno.EBADF, "broken")]
 
@@ -201,23 +201,21 @@ def test_a_process_without_files_rests_and_what_else_fails_ends_it(monkeypatch: 
         process.turn()
 
 
-@ours_alone
-def test_nobody_waits_for_a_process_that_hangs_or_has_been_killed(server: Serving) -> None:
+@pytest.mark.our_worker("balancing")
+def test_no_connection_waits_for_a_process_that_hangs_or_was_killed(server: Serving) -> None:
     hanging, killed, _ = server.children()
     hanging.suspend()
     try:
         with ExitStack() as stack:
-            kept_open(server, stack, CALLERS)
+            hold_open(server, stack, CALLERS)
             killed.send_signal(signal.SIGKILL)
-            kept_open(server, stack, CALLERS)
+            hold_open(server, stack, CALLERS)
     finally:
         hanging.resume()
 
 
-@ours_alone
-def test_a_process_that_may_open_no_more_files_lives_on_and_takes_callers_again(
-    database: Database, tmp_path: Path
-) -> None:
+@pytest.mark.our_worker("descriptors")
+def test_a_process_that_ran_out_of_file_descriptors_recovers(database: Database, tmp_path: Path) -> None:
     settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "RATELIMIT_ENABLED": "false"}
     with serving(settings, tmp_path / "log") as served:
         [worker] = served.children()
@@ -237,7 +235,7 @@ def until_answered(server: Serving, number: int) -> None:
     while True:
         try:
             with ExitStack() as stack:
-                return kept_open(server, stack, number)
+                return hold_open(server, stack, number)
         except (AssertionError, OSError):
             assert time.monotonic() < give_up
             time.sleep(0.5)

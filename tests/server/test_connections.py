@@ -65,7 +65,7 @@ def left(connection: Connection) -> float:
     return connection.deadline - time.monotonic()
 
 
-def test_what_a_client_sends_is_received_and_its_connection_kept(loop: Loop) -> None:
+def test_a_request_is_received_and_its_connection_stays_open(loop: Loop) -> None:
     client, connection = loop.client()
     loop.turn()
     assert loop.received == []
@@ -119,7 +119,7 @@ def test_an_answer_that_is_taken_slowly_waits_in_the_loop(loop: Loop) -> None:
     assert loop.received == [(connection, b"next")]
 
 
-def test_a_client_that_takes_nothing_is_let_go(loop: Loop) -> None:
+def test_a_client_that_reads_nothing_is_disconnected(loop: Loop) -> None:
     _, connection = loop.client()
     loop.connections.send(connection, (b"x" * 5_000_000,), keep=True)
     loop.connections.close_late(connection.deadline - 1)
@@ -131,7 +131,7 @@ def test_a_client_that_takes_nothing_is_let_go(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize("unsent", [False, True])
-def test_a_client_that_is_gone_is_let_go(loop: Loop, unsent: bool) -> None:
+def test_the_connection_of_a_client_that_is_gone_is_closed(loop: Loop, unsent: bool) -> None:
     client, connection = loop.client()
     if unsent:
         loop.connections.send(connection, (b"x" * 5_000_000,), keep=True)
@@ -176,7 +176,7 @@ def test_a_client_that_does_not_close_or_goes_on_sending_is_closed_by_the_server
     assert silent.recv(99) == b"answer"
 
 
-def test_no_more_connections_linger_than_may(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_lingering_connections_is_bounded(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "LINGERING_MAX", 2)
     made = [loop.client()[1] for _ in range(3)]
     for connection in made:
@@ -184,14 +184,14 @@ def test_no_more_connections_linger_than_may(loop: Loop, monkeypatch: pytest.Mon
     assert [connection.sock.fileno() > 0 for connection in made] == [False, True, True]
 
 
-def test_a_silent_client_is_let_go_unless_something_came_since_the_loop_looked(loop: Loop) -> None:
-    (late, kept), (_, lost) = loop.client(), loop.client()
-    kept.deadline = lost.deadline = looked = time.monotonic()
+def test_a_silent_client_is_disconnected_unless_bytes_have_arrived_since_the_last_check(loop: Loop) -> None:
+    (late, active), (_, lost) = loop.client(), loop.client()
+    active.deadline = lost.deadline = looked = time.monotonic()
     late.sendall(b"hello")
     loop.turn()
-    loop.connections.send(kept, (b"answer",), keep=True)
+    loop.connections.send(active, (b"answer",), keep=True)
     loop.connections.close_late(looked)
-    assert [*loop.connections.open] == [kept]
+    assert [*loop.connections.open] == [active]
     assert lost.sock.fileno() == -1
 
 
@@ -204,7 +204,7 @@ def test_a_request_that_does_not_come_in_time_is_refused(loop: Loop) -> None:
     assert len(loop.connections) == 1
 
 
-def test_at_the_end_idle_connections_are_kept_for_a_moment_and_those_with_a_request_for_longer(loop: Loop) -> None:
+def test_at_shutdown_idle_connections_close_soon_and_those_with_a_request_later(loop: Loop) -> None:
     (_, idle), (_, begun), (_, busy) = loop.client(), loop.client(), loop.client()
     buffer: Any = SimpleNamespace()
     begun.buffer = buffer
@@ -216,9 +216,9 @@ def test_at_the_end_idle_connections_are_kept_for_a_moment_and_those_with_a_requ
     assert left(busy) <= STOP_SECONDS
 
 
-def test_a_connection_that_cannot_be_waited_for_is_given_up_alone(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_cannot_be_polled_is_closed_alone(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
-        raise OSError("no room")
+        raise OSError("no space")
 
     ours, theirs = socket.socketpair()
     loop.sockets.append(theirs)

@@ -70,21 +70,21 @@ def test_without_a_cache_the_loop_answers_what_is_constant_and_nothing_else(make
     path = FastPath(app, lambda work: work())
     assert path.constant.answer(asked(parsed("/healthz"))) is not None
     request = parsed(f"/api/projects/{project}")
-    assert not path.may_answer(request)
+    assert not path.may_answer(asked(request))
     assert in_loop(path, request) is None
 
 
 def test_the_loop_may_answer_what_is_cached_and_what_takes_one_row(app: Flask, world: World, api: Api) -> None:
     project, path = world.project(), fast_path_of(app)
-    assert path.may_answer(parsed(f"/api/projects/{project}"))
+    assert path.may_answer(asked(parsed(f"/api/projects/{project}")))
     others = ["/api/projects", "/api/projects?page=1", "/api/categories"]
     unanswered = [f"/api/projects/{project}?a=1", "/api/projects/0", "/api/nothing"]
-    assert not any(path.may_answer(parsed(each)) for each in [*others, *unanswered])
+    assert not any(path.may_answer(asked(parsed(each))) for each in [*others, *unanswered])
     for each in [*others, *unanswered]:
         api.get(each)
-    assert all(path.may_answer(parsed(each)) for each in others)
-    assert not any(path.may_answer(parsed(each)) for each in unanswered)
-    assert not path.may_answer(parsed("/api/projects", Cookie="a=b"))
+    assert all(path.may_answer(asked(parsed(each))) for each in others)
+    assert not any(path.may_answer(asked(parsed(each))) for each in unanswered)
+    assert not path.may_answer(asked(parsed("/api/projects", Cookie="a=b")))
 
 
 def test_what_the_loop_answers_is_what_the_application_does(app: Flask, world: World, api: Api) -> None:
@@ -100,7 +100,7 @@ def test_what_the_loop_answers_is_what_the_application_does(app: Flask, world: W
             assert lines(mine) == lines(theirs)
 
 
-def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
+def test_a_failed_lookup_is_left_to_a_thread(app: Flask, world: World, monkeypatch: Any) -> None:
     request = parsed(f"/api/projects/{world.project()}")
     path = fast_path_of(app)
     assert in_loop(path, request) is not None
@@ -111,7 +111,7 @@ def test_a_look_that_fails_is_left_to_a_thread(app: Flask, world: World, monkeyp
     assert in_loop(path, request) is not None  # the connection is as good as before
 
 
-def test_a_thread_opens_the_connection_that_the_loop_looks_over(app: Flask, world: World) -> None:
+def test_a_thread_opens_the_connection_that_the_loop_reads_by(app: Flask, world: World) -> None:
     request, works = parsed(f"/api/projects/{world.project()}"), []
     path = FastPath(app, works.append)
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_a_thread_opens_the_connection_that_the_loop_looks_over(app: Flask, worl
     assert works == []
 
 
-def test_a_connection_that_is_lost_is_opened_again_after_a_rest(app: Flask, world: World, monkeypatch: Any) -> None:
+def test_a_lost_connection_is_opened_again_after_a_pause(app: Flask, world: World, monkeypatch: Any) -> None:
     request = parsed(f"/api/projects/{world.project()}")
     path, validator = fast_path_of(app), app.extensions["snapshot_validator"]
     validator._reader.close()
@@ -134,7 +134,7 @@ def test_a_connection_that_is_lost_is_opened_again_after_a_rest(app: Flask, worl
     assert in_loop(path, request) is not None
 
 
-def test_a_slow_look_that_tells_nothing_is_not_repeated_at_once(app: Flask, api: Api, monkeypatch: Any) -> None:
+def test_a_slow_lookup_without_a_result_is_not_repeated_at_once(app: Flask, api: Api, monkeypatch: Any) -> None:
     api.get("/api/categories")
     request, path, looks = parsed("/api/categories"), fast_path_of(app), []
 
@@ -178,9 +178,7 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
     assert [shown(), shown()] == [1, 1]
 
 
-def test_what_the_connection_had_prepared_in_the_pool_does_not_take_the_snapshots_along(
-    app: Flask, world: World
-) -> None:
+def test_statements_that_the_pool_prepared_do_not_evict_those_of_the_snapshot(app: Flask, world: World) -> None:
     request, validator = parsed(f"/api/projects/{world.project()}"), app.extensions["snapshot_validator"]
     with app.app_context():
         for n in range(MAX_PREPARED - 1):

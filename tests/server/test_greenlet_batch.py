@@ -67,14 +67,14 @@ def test_each_begins_before_any_goes_on_and_what_they_share_is_done_once(log: Lo
     ]  # fmt: skip
 
 
-def test_they_may_share_again_and_other_things(log: Log) -> None:
+def test_one_batch_may_share_several_results(log: Log) -> None:
     other: list[list[str]] = []
     assert do(log.work("a", times=3), log.work("b"), lambda: share(other.append, "x")) == 5
     assert other == [["x"]]
     assert [line for line in log.lines if isinstance(line, list)] == [[("a", 0), ("b", 0)], [("a", 1)], [("a", 2)]]
 
 
-def test_it_yields_before_it_waits_so_that_those_that_have_ended_are_known(log: Log) -> None:
+def test_a_batch_yields_before_it_waits_so_that_finished_greenlets_are_known(log: Log) -> None:
     going = GreenletBatch(shared_pool()).run([log.work("a", times=0), log.work("b")])
     assert next(going) is False
     assert log.lines == ["a begins", "a ends", "b begins"]
@@ -110,7 +110,7 @@ def test_each_has_a_context_and_a_deadline_of_its_own() -> None:
     assert deadline.remaining(100) == 100
 
 
-def test_work_aside_delays_none_of_the_others_and_keeps_its_context_and_deadline() -> None:
+def test_work_in_another_thread_delays_none_of_the_others_and_has_its_context_and_deadline() -> None:
     let, seen = threading.Event(), []
 
     def slow() -> None:
@@ -126,7 +126,7 @@ def test_work_aside_delays_none_of_the_others_and_keeps_its_context_and_deadline
     assert seen == ["neither", "quick", (True, "slow", True)]
 
 
-def test_what_is_raised_aside_is_raised_where_it_was_asked_for(log: Log) -> None:
+def test_an_exception_in_another_thread_is_raised_in_its_caller(log: Log) -> None:
     def fail() -> None:
         raise KeyError("x")
 

@@ -56,8 +56,8 @@ def test_requests_in_a_row_are_answered_one_by_one(server: Serving) -> None:
         ("GET /api/categories", 200),
     ],
 )
-def test_a_body_that_nobody_reads_is_never_taken_for_a_request(server: Serving, line: str, status: int) -> None:
-    for _again in range(2):  # the second time the answer is a kept one
+def test_an_unread_body_is_never_taken_for_a_request(server: Serving, line: str, status: int) -> None:
+    for _again in range(2):  # the second answer is a cached one
         framed = f"Content-Length: {len(HIDDEN)}\r\n\r\n{HIDDEN}"
         chunked = f"Transfer-Encoding: chunked\r\n\r\n{len(HIDDEN):x}\r\n{HIDDEN}\r\n0\r\n\r\n"
         for body in (framed, chunked):
@@ -124,7 +124,7 @@ def test_a_broken_chunk_is_refused_and_ends_the_connection(server: Serving, chun
         ("api/projects", 400),
     ],
 )
-def test_however_a_target_is_written_it_means_one_path_and_closed_ones_stay_closed(
+def test_every_spelling_of_a_target_means_one_path_and_protected_paths_stay_protected(
     server: Serving, target: str, status: int
 ) -> None:
     statuses, text = said(server, get(target))
@@ -150,10 +150,10 @@ def test_however_a_target_is_written_it_means_one_path_and_closed_ones_stay_clos
         "Connection: X-Request-ID, Host",
     ],
 )
-def test_what_only_a_proxy_may_say_is_not_believed_of_a_client(server: Serving, header: str) -> None:
-    plain, told = (said(server, get("/api/projects", *given))[1] for given in ((), (header,)))
+def test_headers_for_proxies_are_not_believed_of_a_client(server: Serving, header: str) -> None:
+    usual, told = (said(server, get("/api/projects", *given))[1] for given in ((), (header,)))
     changing = re.compile("^(X-Request-ID|Date): .*\r\n", re.MULTILINE)
-    assert changing.sub("", told) == changing.sub("", plain)
+    assert changing.sub("", told) == changing.sub("", usual)
     assert "forged" not in told
 
 

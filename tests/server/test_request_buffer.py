@@ -47,7 +47,7 @@ def each_byte(data: bytes) -> list[bytes]:
         (CHUNKED + b"4\r\n\r\n\r\n\r\n0\r\n\r\n", b"\r\n\r\n"),
     ],
 )
-def test_it_is_whole_with_its_last_byte_and_what_follows_is_the_next(sent: bytes, body: bytes) -> None:
+def test_a_request_is_complete_with_its_last_byte_and_what_follows_is_the_next(sent: bytes, body: bytes) -> None:
     pieces = each_byte(sent)
     buffer = collected(*pieces[:-1])
     assert not buffer.is_whole
@@ -88,7 +88,7 @@ def test_what_gunicorn_refuses_is_refused_as_soon_as_it_is_there(sent: bytes, er
 
 
 @pytest.mark.parametrize("size", [HEAD_MAX - 100, HEAD_MAX + 100])
-def test_how_long_a_head_may_be_does_not_depend_on_how_it_comes(size: int) -> None:
+def test_the_limit_of_a_head_does_not_depend_on_its_pieces(size: int) -> None:
     lines = b"".join(b"A%d: %s\r\n" % (n, b"x" * 90) for n in range(40))
     head = LINE + lines + b"B: " + b"y" * (size - len(LINE + lines) - 7) + b"\r\n\r\n"
     assert len(head) == size
@@ -96,7 +96,7 @@ def test_how_long_a_head_may_be_does_not_depend_on_how_it_comes(size: int) -> No
         assert collected(*parts).has_head == (size < HEAD_MAX)
 
 
-def test_of_a_body_over_the_limit_nothing_is_waited_for_and_the_connection_ends() -> None:
+def test_an_oversized_body_is_not_waited_for_and_ends_the_connection() -> None:
     buffer = collected(LINE + b"Content-Length: %d\r\n\r\nabc" % (BODY_MAX + 1))
     assert buffer.is_whole
     assert next(buffer).body.read(2) == b"ab"
@@ -121,7 +121,7 @@ def test_a_body_in_tiny_chunks_is_bounded_as_it_is_sent() -> None:
     ("chunks", "error"),
     [(b"zz\r\n{}\r\n", InvalidChunkSize), (b"-2\r\n{}\r\n", InvalidChunkSize), (b"2\r\n{}0", ChunkMissingTerminator)],
 )
-def test_a_broken_chunk_is_gunicorns_to_refuse(chunks: bytes, error: type[Exception]) -> None:
+def test_a_broken_chunk_is_refused_by_gunicorn(chunks: bytes, error: type[Exception]) -> None:
     buffer = collected(CHUNKED + chunks)
     assert buffer.is_whole
     with pytest.raises(error):
@@ -144,7 +144,7 @@ def test_a_client_that_stops_in_a_head_has_asked_nothing_and_one_that_stops_in_a
         assert not buffer.finish_body()
 
 
-def test_a_client_that_expects_it_is_told_to_continue_once_and_only_if_its_body_is_missing() -> None:
+def test_a_100_continue_is_sent_once_and_only_while_the_body_is_missing() -> None:
     head = LINE + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     whole, half = collected(head + b"{}"), collected(head)
     assert not whole.expects_continue

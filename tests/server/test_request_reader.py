@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory.cache.key import PERSONAL, CacheableRequest
+from directory.cache.key import UNCACHEABLE, CacheableRequest, has_credentials
 from directory.server.connections import Connection
 from directory.server.fast_path import Application, Asked
 from directory.server.request_reader import LONGEST, ParsedRequest, recognise
@@ -85,7 +85,7 @@ UNUSED = {"wsgi.early_hints"}
 
 
 @given(METHODS, TARGETS, HEADERS, st.integers(0, 2))
-def test_what_is_recognised_means_the_same_to_all(
+def test_a_recognised_request_means_the_same_to_gunicorn_and_werkzeug(
     method: str, target: str, headers: list[tuple[str, str]], hops: int
 ) -> None:
     lines = "".join(f"{name}: {value}\r\n" for name, value in [("Host", "x"), *headers])
@@ -100,14 +100,16 @@ def test_what_is_recognised_means_the_same_to_all(
     assert {name: environ[name] for name in ours if name not in SERVERS} == {
         name: value for name, value in ours.items() if name not in SERVERS
     }
-    if found.read is None:
+    read = found.read or found.personal
+    if read is None:
         return
+    assert (found.read is None) == has_credentials(environ) == (found.personal is not None)
     environ = behind(hops, environ)
-    assert found.read.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
-    assert found.read.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
-    assert found.read.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
+    assert read.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
+    assert read.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
+    assert read.if_none_match == environ.get("HTTP_IF_NONE_MATCH")
     assert environ["REQUEST_METHOD"] == "GET"
-    assert not any(f"HTTP_{name.upper().replace('-', '_')}" in environ for name in PERSONAL)
+    assert not any(f"HTTP_{name.upper().replace('-', '_')}" in environ for name in UNCACHEABLE)
 
 
 def given_to_the_application(request: ParsedRequest) -> dict[str, Any]:
@@ -128,7 +130,7 @@ VOTE = b"POST /api/projects/7/upvote HTTP/1.1\r\nHost: x\r\n"
 
 
 @pytest.mark.parametrize("name", ANSWERED_OTHERWISE)
-def test_what_may_be_answered_otherwise_is_the_applications(name: str) -> None:
+def test_a_request_whose_answer_may_differ_goes_to_the_application(name: str) -> None:
     found = understood(LIST + HOST + f"{name}: 0\r\n\r\n".encode(), 0)
     assert found is not None
     assert found.read is None
@@ -197,12 +199,12 @@ def test_what_clients_and_proxies_send_is_recognised() -> None:
         *(LIST + HOST + f"{name}: 0\r\n\r\n".encode() for name in READ_OTHERWISE),
     ],
 )  # fmt: skip
-def test_what_may_be_anything_else_is_not_recognised(head: bytes) -> None:
+def test_a_doubtful_request_is_not_recognised(head: bytes) -> None:
     assert understood(head, 0) is None
 
 
 @pytest.mark.parametrize(("hops", "said"), [(1, b"https, http"), (1, b""), (1, b"ftp"), (2, b"https"), (2, b"a, b")])
-def test_a_scheme_that_takes_more_to_tell_is_left_to_the_application(hops: int, said: bytes) -> None:
+def test_a_doubtful_scheme_is_left_to_the_application(hops: int, said: bytes) -> None:
     found = understood(LIST + HOST + b"X-Forwarded-Proto: " + said + b"\r\n\r\n", hops)
     assert found is not None
     assert found.read is None

@@ -127,7 +127,7 @@ def test_a_thread_that_retires_gives_its_slot_back_at_once_and_ends_with_its_wor
     until(lambda: work.done[-1] == "more")
 
 
-def test_where_the_system_has_no_room_for_another_thread_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_stays_where_the_system_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 

@@ -115,7 +115,7 @@ def test_votes_that_come_at_once_are_one_transaction(
     assert world.stored(project)["upvotes"] == count
 
 
-def test_each_is_told_what_is_its_own(batches: Batches, world: World) -> None:
+def test_each_caller_gets_its_own_answer(batches: Batches, world: World) -> None:
     project, pending = world.project(), world.project(status="pending")
     votes = [
         vote(world, project), vote(world, pending), vote(world, 10**9), vote(world, project, Accept="*/*"),
@@ -131,7 +131,7 @@ def test_what_fails_is_delivered_to_its_request_alone(batches: Batches, world: W
     assert batches.serve(*votes) == ["'x'", "y", 200]
 
 
-def test_those_that_come_meanwhile_go_together_afterwards(batches: Batches, world: World) -> None:
+def test_requests_that_arrive_during_a_batch_form_the_next_one(batches: Batches, world: World) -> None:
     project = world.project()
     first, later = vote(world, project), [vote(world, project) for _ in range(2)]
     assert batches.serve(first) == [200]
@@ -170,7 +170,7 @@ def test_a_request_that_would_begin_late_gets_a_thread_of_its_own(
     assert batches.serve(*votes) == [200, "alone", "alone"]
 
 
-def test_if_the_thread_fails_all_that_are_left_are_told(
+def test_if_the_thread_fails_every_open_request_gets_the_error(
     batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     votes = [vote(world, world.project()) for _ in range(3)]
@@ -216,7 +216,7 @@ def test_the_callers_of_a_batch_are_looked_up_by_one_statement_for_each_kind(
     assert [sql for sql in statements[looks:] if "token_hash" in sql] == []
 
 
-def test_a_proof_of_one_kind_is_none_of_the_other(app: Flask, world: World, batches: Batches) -> None:
+def test_a_cookie_is_no_token_and_a_token_no_cookie(app: Flask, world: World, batches: Batches) -> None:
     token, cookie = proofs_of(app, world.user())
     name = app.config["COOKIE_NAME"]
     given = [
@@ -233,7 +233,7 @@ def test_a_proof_of_one_kind_is_none_of_the_other(app: Flask, world: World, batc
     ]
 
 
-def test_what_was_looked_up_long_ago_is_looked_up_again(app: Flask, world: World, batches: Batches) -> None:
+def test_an_old_lookup_is_repeated(app: Flask, world: World, batches: Batches) -> None:
     token, _ = proofs_of(app, world.user())
     request = parsed("/api/auth/me", Authorization=f"Bearer {token}")
     known = batches.batcher._look_up([asked(request)])

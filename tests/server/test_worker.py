@@ -20,7 +20,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from directory.server import TESTED, is_tested, worker_class
 from directory.server.worker import Worker
 from tests.conftest import ENVIRONMENT, migrate
-from tests.support.serving import Serving, ours_alone, serving
+from tests.support.serving import Serving, serving
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LOGIN = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
@@ -63,20 +63,20 @@ def wait_until_refused(server: Serving) -> float:
     raise AssertionError("a server that ends still takes callers")
 
 
-@ours_alone
-def test_one_that_ends_finishes_what_is_in_hand_and_refuses_the_next(server: Serving) -> None:
-    kept, slow = called(server, HEALTH), called(server, LOGIN)
-    assert kept.recv(15) == b"HTTP/1.1 200 OK"
+@pytest.mark.our_worker("shutdown")
+def test_a_server_that_shuts_down_finishes_requests_in_progress_and_refuses_new_ones(server: Serving) -> None:
+    idle, slow = called(server, HEALTH), called(server, LOGIN)
+    assert idle.recv(15) == b"HTTP/1.1 200 OK"
     server.process.send_signal(signal.SIGTERM)
     wait_until_refused(server)
     assert server.process.poll() is None, "it waits for the request in hand"
     slow.sendall(b"{}")
     assert status(slow) == b"422"
-    kept.close()
+    idle.close()
     assert server.process.wait(20) == 0
 
 
-@ours_alone
+@pytest.mark.our_worker("slow clients")
 def test_clients_that_say_nothing_or_half_of_it_hold_no_thread(server: Serving) -> None:
     with ExitStack() as silent:
         for _ in range(SILENT):
@@ -87,8 +87,8 @@ def test_clients_that_say_nothing_or_half_of_it_hold_no_thread(server: Serving) 
         assert status(caller) == b"422"
 
 
-@ours_alone
-def test_who_was_admitted_before_the_end_is_answered(server: Serving) -> None:
+@pytest.mark.our_worker("shutdown")
+def test_a_connection_accepted_before_the_shutdown_is_answered(server: Serving) -> None:
     [worker] = server.children()
     worker.suspend()
     callers = [called(server, HEALTH) for _ in range(WAITING)]
@@ -99,7 +99,7 @@ def test_who_was_admitted_before_the_end_is_answered(server: Serving) -> None:
     assert server.process.wait(20) == 0
 
 
-def test_one_that_has_ended_leaves_one_file(server: Serving, tmp_path: Path) -> None:
+def test_a_server_that_has_ended_leaves_one_file(server: Serving, tmp_path: Path) -> None:
     account = b'{"username": "walter", "email": "w@example.org", "password": "a long enough one"}'
     head = LOGIN.replace(b"login", b"register").replace(b"Length: 2", b"Length: %d" % len(account))
     assert status(called(server, head + account)) == b"201"
@@ -172,7 +172,7 @@ def make_loop() -> Iterator[Callable[..., Loop]]:
         loop.close()
 
 
-def test_a_connection_is_kept_and_gunicorn_answers_over_it(make_loop: Callable[..., Loop]) -> None:
+def test_a_connection_stays_open_and_gunicorn_answers_over_it(make_loop: Callable[..., Loop]) -> None:
     loop = make_loop()
     client, told = loop.ask(HEALTH)
     assert told.endswith(b"Connection: keep-alive\r\nContent-Length: 2\r\n\r\nok")
@@ -190,7 +190,7 @@ def test_the_last_request_that_a_worker_serves_ends_its_connection_and_the_worke
     assert not loop.worker.alive
 
 
-def test_where_too_many_connections_are_open_they_are_not_kept(make_loop: Callable[..., Loop]) -> None:
+def test_with_too_many_connections_open_none_stays_open_after_its_answer(make_loop: Callable[..., Loop]) -> None:
     loop = make_loop(worker_connections=4)
     assert loop.worker.max_keepalived == 2
     assert b"keep-alive" in loop.ask(HEALTH)[1]
@@ -233,7 +233,7 @@ def test_what_only_gunicorn_can_do_it_does_in_its_own_loop(
     assert ran == [1]
 
 
-def test_a_worker_that_is_told_to_end_answers_what_has_begun(make_loop: Callable[..., Loop]) -> None:
+def test_a_worker_that_gets_sigterm_answers_what_has_begun(make_loop: Callable[..., Loop]) -> None:
     loop = make_loop()
     client = socket.create_connection(("127.0.0.1", loop.port))
     loop.clients.append(client)

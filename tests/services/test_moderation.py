@@ -7,40 +7,20 @@ import pytest
 from flask import Flask
 
 from directory.api.schemas.projects import ProjectOutput
-from directory.extensions import db
-from directory.models import AuditEntry, Delivery
-from directory.services.webhooks import outbox as webhooks
+from directory.services.webhooks.outbox import PUBLIC_FIELDS
 from tests.support.factories import Api, World
-
-HOOK = '[{"url": "https://hook.example/x", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "events": %s}]'
-EVENTS = sorted(webhooks.ACTORS)
+from tests.support.reviewing import NOTIFYING, decide, decisions, outbox
 
 
 @pytest.fixture
 def notifying(make_app: Any) -> Flask:
     """An application with an endpoint that wants every event."""
-    return make_app(WEBHOOK_ENDPOINTS=HOOK % json.dumps(EVENTS))  # type: ignore[no-any-return]
+    return make_app(**NOTIFYING)  # type: ignore[no-any-return]
 
 
 @pytest.fixture
 def admin(notifying: Flask, world: World) -> Api:
     return Api(notifying, world.caller(world.admin("root")).token)
-
-
-def outbox(app: Flask) -> list[dict[str, Any]]:
-    with app.app_context():
-        return [json.loads(row.payload) for row in db.session.query(Delivery).order_by(Delivery.id)]
-
-
-def decisions(app: Flask) -> list[str]:
-    with app.app_context():
-        entries = db.session.query(AuditEntry).filter(AuditEntry.actor_id.is_not(None)).order_by(AuditEntry.id)
-        return [entry.action for entry in entries if entry.action != "project.submitted"]
-
-
-def decide(admin: Api, project: int, word: str, reason: Any = None) -> Any:
-    body = None if reason is None else {"reason": reason}
-    return admin.put(f"/api/admin/projects/{project}/{word}", body)
 
 
 def test_approval_publishes_notifies_and_is_logged_once(notifying: Flask, world: World, admin: Api) -> None:
@@ -61,8 +41,8 @@ def test_the_notification_carries_the_public_fields(notifying: Flask, world: Wor
     project = world.project(status="pending", tags=["a"], repository_url="https://r.example")
     decide(admin, project, "approve")
     shown = api.get(f"/api/projects/{project}").json
-    private = {"has_upvoted", "rejection_reason"}
-    assert set(webhooks.PUBLIC_FIELDS) == set(ProjectOutput().fields) - private
+    private = {"has_upvoted", "rejection_reason", "version"}
+    assert set(PUBLIC_FIELDS) == set(ProjectOutput().fields) - private
     assert outbox(notifying)[0]["data"]["project"] == {n: v for n, v in shown.items() if n not in private}
 
 
@@ -109,7 +89,7 @@ def test_a_bad_reason_is_refused(world: World, admin: Api, body: Any) -> None:
 def test_the_reason_of_an_approval_is_for_the_log_alone(notifying: Flask, world: World, admin: Api) -> None:
     one, other = (world.project(status="pending") for _ in range(2))
     assert admin.put(f"/api/admin/projects/{one}/approve", {"reason": "Fine"}).json["rejection_reason"] is None
-    body = {"decision": "approve", "ids": [other], "reason": "Fine"}
+    body = {"decision": "approve", "items": [{"id": other}], "reason": "Fine"}
     assert admin.post("/api/admin/projects/decisions", body).json["items"][0]["project"]["rejection_reason"] is None
     for project in (one, other):
         newest = admin.get(f"/api/admin/projects/{project}/history").json["items"][0]
@@ -118,32 +98,12 @@ def test_the_reason_of_an_approval_is_for_the_log_alone(notifying: Flask, world:
     assert "Fine" not in json.dumps(outbox(notifying))
 
 
-@pytest.mark.parametrize(("word", "state"), [("approve", "pending"), ("reject", "pending"), ("unpublish", "live")])
-def test_a_decision_is_about_the_version_that_was_seen(
-    notifying: Flask, world: World, admin: Api, word: str, state: str
-) -> None:
-    owner = world.user()
-    project = world.project(owner, state)
-    path = f"/api/projects/{project}"
-    seen = admin.get(path).headers["ETag"]
-    assert world.caller(owner).put(path, {"description": "Something else altogether"}).status_code == 200
-    for stale in ({"If-Match": seen}, {"If-None-Match": "*"}):
-        answer = admin.put(f"/api/admin/projects/{project}/{word}", headers=stale)
-        assert (answer.status_code, answer.json["code"]) == (412, "precondition_failed")
-    assert admin.get(path).json["status"] == state
-    assert (decisions(notifying), outbox(notifying)) == (["project.edited"], [])
-    current = admin.get(path).headers["ETag"]
-    assert admin.put(f"/api/admin/projects/{project}/{word}", headers={"If-Match": current}).status_code == 200
-    assert admin.put(f"/api/admin/projects/999/{word}", headers={"If-Match": current}).status_code == 404
-
-
 def test_unpublishing_goes_to_the_end_of_the_queue_and_keeps_votes(notifying: Flask, world: World, admin: Api) -> None:
     project = world.project(votes=2)
     world.project(status="pending")
     published = world.stored(project)["published_at"]
     taken_down = decide(admin, project, "unpublish", "Broken link").json
     assert (taken_down["status"], taken_down["queue_position"], taken_down["upvotes"]) == ("pending", 2, 2)
-    assert taken_down["rejection_reason"] is None
     assert world.stored(project)["published_at"] == published
     back = decide(admin, project, "approve")
     assert world.stored(project)["published_at"] == published
@@ -151,6 +111,38 @@ def test_unpublishing_goes_to_the_end_of_the_queue_and_keeps_votes(notifying: Fl
     assert [event["type"] for event in outbox(notifying)] == ["project.unpublished", "project.approved"]
     history = admin.get(f"/api/admin/projects/{project}/history").json["items"]
     assert [entry["reason"] for entry in history][:2] == [None, "Broken link"]
+
+
+def test_the_reason_stays_until_an_approval_or_an_edit_that_sends_the_project_back(
+    notifying: Flask, world: World, admin: Api
+) -> None:
+    bob = world.user()
+    project = world.project(bob)
+    owner, path = world.caller(bob), f"/api/projects/{project}"
+
+    def reason() -> Any:
+        told = [caller.get(path).json["rejection_reason"] for caller in (owner, admin)]
+        told += [owner.get("/api/projects?owner=me").json["items"][0]["rejection_reason"]]
+        assert len(set(told)) == 1
+        return told[0]
+
+    assert decide(admin, project, "unpublish", "Broken link").json["rejection_reason"] == "Broken link"
+    assert owner.put(path, {"title": "Mended"}).json["status"] == "pending"  # as it was: nothing is sent back
+    assert reason() == "Broken link"
+    decide(admin, project, "approve", "Fine")
+    assert reason() is None
+    decide(admin, project, "unpublish")
+    assert reason() is None
+    decide(admin, project, "reject", "Not yet")
+    assert admin.put(path, {"tagline": "By an administrator"}).json["status"] == "rejected"
+    assert reason() == "Not yet"
+    assert owner.put(path, {"tagline": "Better"}).json["status"] == "pending"
+    assert reason() is None
+    decide(admin, project, "approve")
+    decide(admin, project, "unpublish", "Spam")
+    decide(admin, project, "reject")
+    assert reason() is None
+    assert "rejection_reason" not in Api(notifying).get(f"/api/projects/{world.project()}").json
 
 
 def test_every_event_is_queued_on_request(notifying: Flask, world: World, admin: Api) -> None:
@@ -163,35 +155,6 @@ def test_every_event_is_queued_on_request(notifying: Flask, world: World, admin:
         "project.submitted", "project.rejected", "project.deleted",
     ]  # fmt: skip
     assert outbox(notifying)[-1]["data"]["deleted_by"]["username"] == "root"
-
-
-def test_many_are_decided_each_by_its_own_state(notifying: Flask, world: World, admin: Api) -> None:
-    pending, live, rejected = (world.project(status=s) for s in ("pending", "live", "rejected"))
-    body = {"decision": "approve", "ids": [rejected, 999, live, pending]}
-    answer = admin.post("/api/admin/projects/decisions", body)
-    items = answer.json["items"]
-    assert [item["id"] for item in items] == body["ids"]
-    assert [item["status"] for item in items] == [409, 404, 200, 200]
-    assert items[0] == {"id": rejected, "status": 409, "code": "invalid_transition"}
-    assert items[3]["project"]["status"] == "live"
-    assert decisions(notifying) == ["project.approved"]
-    more = world.project(status="pending")
-    body = {"decision": "reject", "ids": [more], "reason": "Spam"}
-    assert admin.post("/api/admin/projects/decisions", body).json["items"][0]["project"]["rejection_reason"] == "Spam"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"decision": "approve", "ids": []}, {"decision": "approve", "ids": [1, 1]},
-        {"decision": "unpublish", "ids": [1]},
-        {"decision": "approve", "ids": list(range(1, 102))}, {"decision": "approve", "ids": [0]},
-        {"decision": "approve", "ids": [2**63]}, {"decision": "approve", "ids": [1.5]}, {"ids": [1]},
-        {"decision": "approve", "ids": ["1"]}, {"decision": "approve", "ids": [True]}, {"decision": "approve"},
-    ],
-)  # fmt: skip
-def test_a_bad_batch_is_refused_whole(admin: Api, body: dict[str, Any]) -> None:
-    assert admin.post("/api/admin/projects/decisions", body).status_code == 422
 
 
 def test_the_queue_is_oldest_first_and_its_lists_go_by_every_filter(world: World, admin: Api) -> None:

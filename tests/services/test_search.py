@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
 
-from directory.db.statements import Prepared
-from directory.services.catalog import queries, search_index
+from directory.services.catalog import search_index
 from directory.services.catalog.search_words import words
 from tests.support.factories import Api, World
 
@@ -111,32 +109,3 @@ def test_indexing_nothing_does_nothing(context: Any) -> None:
     empty = SimpleNamespace(title="!", tagline="!", tags=[], description="")
     assert search_index.columns(empty) == {"title": "", "brief": "", "description": ""}
     assert search_index.vector(empty) == {"document": ""}
-
-
-@pytest.mark.parametrize("sort", ["best", "newest", "upvotes", "popular"])
-@pytest.mark.parametrize("many", [True, False])
-def test_few_matches_and_many_are_listed_alike(world: World, api: Api, monkeypatch: Any, sort: str, many: bool) -> None:
-    """However they are found: each once, in the order, by number and by cursor, forwards and back."""
-    for n in range(12):
-        world.project(title=("Flask", "Flasks", "Other")[n % 3], description="flask", votes=n % 4)
-    world.project(title="Missing")
-    world.project(status="pending", title="Flask")
-    query = {"q": "flask", **({} if sort == "best" else {"sort": sort})}
-    whole = api.get("/api/projects", query_string={**query, "limit": "100"}).json
-    assert len(whole["items"]) == whole["pagination"]["total"] == 12
-    told = Prepared(text("SELECT 1000000" if many else "SELECT 0"))
-    monkeypatch.setattr(queries, "matches", lambda _: told)
-
-    def shown(**where: Any) -> tuple[list[Any], dict[str, Any]]:
-        # With the cookie the answer does not come from the response cache.
-        answer = api.get("/api/projects", query_string={**query, "limit": "5", **where}, headers={"Cookie": "a=b"})
-        assert answer.json["pagination"]["total"] == 12
-        return answer.json["items"], answer.json["pagination"]
-
-    assert [item for page in (1, 2, 3) for item in shown(page=page)[0]] == whole["items"]
-    assert shown(page=4)[0] == []
-    first, paging = shown()
-    second, paging = shown(cursor=paging["next_cursor"])
-    third, paging = shown(cursor=paging["next_cursor"])
-    assert first + second + third == whole["items"]
-    assert shown(cursor=paging["prev_cursor"])[0] == second

@@ -1,15 +1,15 @@
-"""A browser: it keeps its session cookie, and says of each request where it comes from."""
+"""A browser: it sends its session cookie, and with each request the site that it comes from."""
 
 from typing import Any
 
 from flask import Flask
 
-from tests.support.factories import PASSWORD
+from tests.support.factories import PASSWORD, Methods
 
 COOKIE = "__Host-directory"
 
 
-class Browser:
+class Browser(Methods):
     """One browser at the service's own pages. Each call is a request of its own."""
 
     def __init__(self, app: Flask, cookie: str | None = None) -> None:
@@ -20,26 +20,14 @@ class Browser:
     @property
     def cookie(self) -> str | None:
         """The session cookie's value."""
-        kept = self.client.get_cookie(COOKIE)
-        return kept.value if kept else None
+        found = self.client.get_cookie(COOKIE)
+        return found.value if found else None
 
     def call(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
         headers = {"Sec-Fetch-Site": "same-origin", **options.pop("headers", {})}
         if json is not None:
             options["json"] = json
         return self.client.open(path, method=method, headers=headers, **options)
-
-    def get(self, path: str, **options: Any) -> Any:
-        return self.call("GET", path, **options)
-
-    def post(self, path: str, json: Any = None, **options: Any) -> Any:
-        return self.call("POST", path, json, **options)
-
-    def put(self, path: str, json: Any = None, **options: Any) -> Any:
-        return self.call("PUT", path, json, **options)
-
-    def delete(self, path: str, **options: Any) -> Any:
-        return self.call("DELETE", path, **options)
 
     def sign_in(self, login: str, password: str = PASSWORD) -> "Browser":
         """Sign in, which must succeed."""
@@ -48,9 +36,9 @@ class Browser:
         return self
 
     def copy(self, app: Flask) -> "Browser":
-        """A browser to which somebody copied this one's cookie."""
+        """A browser with a copy of this one's cookie."""
         return Browser(app, self.cookie)
 
     def signed_in(self) -> bool:
-        """Whether the service knows who this is."""
+        """Whether the service takes this browser for signed in."""
         return bool(self.get("/api/auth/me").status_code == 200)

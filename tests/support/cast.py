@@ -59,9 +59,11 @@ class Entry(NamedTuple):
 
     action: str
     actor: int
-    project: int | None = None
     user: int | None = None
     before: str | None = None
     after: str | None = None
     reason: str | None = None
+    changes: dict[str, Any] | None = None
+    project: int | None = None
+    title: str | None = None
     key: str | None = None

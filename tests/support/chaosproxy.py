@@ -1,8 +1,8 @@
 """A TCP proxy of the tests' own that misbehaves on demand, between the service and its database or its Redis.
 
-Modes hold for open connections too: `pass`; `refuse`: nobody gets in, and who is in is let go; `reset`: everybody is
-cut off by RST; `mute`: bytes are taken and kept, until the mode changes; `delay`: each piece waits for some seconds;
-`trickle`: each byte does.
+Modes hold for open connections too. `pass` passes every byte on; `refuse` accepts no connection and closes open ones;
+`reset` cuts all of them off by RST; `mute` takes bytes and holds them back until the mode changes; `delay` passes each
+piece on after some seconds; `trickle` does so for each byte.
 """
 
 import socket

@@ -1,4 +1,7 @@
-"""Requests of every kind, as bytes, and what a server does with them: to compare two servers."""
+"""Requests of every kind, as bytes, and what a server does with them: to compare two servers.
+
+Some requests are votes of a signed-in caller, which succeed and so change the server's database.
+"""
 
 import re
 import select
@@ -6,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from random import Random
+from typing import NamedTuple
 
 CHANGING = re.compile(rb"^(Date|X-Request-ID): [^\r]*\r\n|\"request_id\":\"[^\"]*\"", re.MULTILINE)
 HOST, JSON = b"Host: directory.example\r\n", b"Content-Type: application/json\r\n"
@@ -28,24 +32,49 @@ HEADERS = (
     b"Transfer-Encoding: identity\r\n", b"SCRIPT_NAME: /api\r\n", b"X-Empty:\r\n", b"X-Long: " + b"l" * 3000 + b"\r\n",
     b" folded\r\n", b"No colon\r\n", b"X\x00: a\r\n", b"X-High: \xe9\r\n", b"X-Tab:\ta\t\r\n", b"Keep-Alive: 5\r\n",
 )  # fmt: skip
+HARMLESS = (
+    b"Accept: */*\r\n", b"Connection: keep-alive\r\n", b"Connection: close\r\n", b"User-Agent: a/1\r\n",
+    b"X-Forwarded-Proto: https\r\n", b"X-Request-ID: mine\r\n", b"Accept-Encoding: gzip\r\n",
+)  # fmt: skip
+VOTES = 0.15  # the share of requests that are votes
 SNIPPETS = (b"\r\n", b"\n", b"\r", b" ", b"\t", b"\x00", b":", b"0", b"A", b"\xff", b",", b"\r\n\r\n", b"chunked")
 
 
-def requests(seed: int, token: bytes) -> Iterator[bytes]:
-    """Ever new requests: mostly well formed, some of them then damaged at a place or two."""
+class Credentials(NamedTuple):
+    """The headers by which one caller signs in, each with its line end."""
+
+    token: bytes
+    cookie: bytes
+
+
+def requests(seed: int, credentials: Credentials) -> Iterator[bytes]:
+    """An endless sequence of requests: mostly well formed, some of them then damaged at a place or two."""
     chance = Random(seed)
     while True:
-        request = _request(chance, token)
+        request = _vote(chance, credentials) if chance.random() < VOTES else _request(chance, credentials)
         for _ in range(chance.choice((0, 0, 0, 1, 1, 2))):
             request = _damaged(chance, request)
         yield request
 
 
-def _request(chance: Random, token: bytes) -> bytes:
+def _vote(chance: Random, credentials: Credentials) -> bytes:
+    """A vote of the signed-in caller, in one of the forms that clients send."""
+    headers = [HOST, chance.choice(credentials), *chance.choices(HARMLESS, k=chance.choice((0, 1, 2)))]
+    body = chance.choice((b"", b"", b"{}"))
+    if body or chance.random() < 0.5:
+        headers.append(b"Content-Length: %d\r\n" % len(body))
+    if body:
+        headers.append(JSON)
+    chance.shuffle(headers)
+    method, project = chance.choice((b"POST", b"POST", b"PUT", b"DELETE")), chance.randint(1, 3)
+    return b"%s /api/projects/%d/upvote HTTP/1.1\r\n" % (method, project) + b"".join(headers) + b"\r\n" + body
+
+
+def _request(chance: Random, credentials: Credentials) -> bytes:
     headers = [HOST] if chance.random() < 0.95 else []
     headers += chance.choices(HEADERS, k=chance.choice((0, 0, 1, 1, 2, 3)))
     if chance.random() < 0.3:
-        headers.append(b"Authorization: Bearer " + token + b"\r\n")
+        headers.append(chance.choice(credentials))
     body = b""
     if chance.random() < 0.3:
         body, framing = chance.choice(list(_bodies(chance)))
@@ -83,10 +112,11 @@ def _damaged(chance: Random, request: bytes) -> bytes:
     return b"\r\n".join(lines)
 
 
-def told(port: int, request: bytes) -> bytes:
+def answers(port: int, request: bytes) -> bytes:
     """All that a server answers to a request, and to another behind it, until it closes the connection.
 
-    The second tells what became of the connection: only where it was kept, and in step, is it answered as it is.
+    The second shows the state of the connection: it gets its own answer only where the connection stays open and the
+    server takes its first byte for the beginning of a request.
     """
     with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as connection:
         with suppress(OSError):

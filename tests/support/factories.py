@@ -19,7 +19,26 @@ PASSWORD = "correct horse battery"
 _numbers = count(1)
 
 
-class Api:
+class Methods:
+    """The methods of HTTP by name, over `call`."""
+
+    def call(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
+        raise NotImplementedError
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self.call("GET", path, **options)
+
+    def post(self, path: str, json: Any = None, **options: Any) -> Any:
+        return self.call("POST", path, json, **options)
+
+    def put(self, path: str, json: Any = None, **options: Any) -> Any:
+        return self.call("PUT", path, json, **options)
+
+    def delete(self, path: str, **options: Any) -> Any:
+        return self.call("DELETE", path, **options)
+
+
+class Api(Methods):
     """A caller of the API: anonymous, or with a bearer token. Each call is a request of its own."""
 
     def __init__(self, app: Flask, token: str | None = None) -> None:
@@ -35,21 +54,9 @@ class Api:
             options["json"] = json
         return client.open(path, method=method, headers=headers, **options)
 
-    def get(self, path: str, **options: Any) -> Any:
-        return self.call("GET", path, **options)
-
-    def post(self, path: str, json: Any = None, **options: Any) -> Any:
-        return self.call("POST", path, json, **options)
-
-    def put(self, path: str, json: Any = None, **options: Any) -> Any:
-        return self.call("PUT", path, json, **options)
-
-    def delete(self, path: str, **options: Any) -> Any:
-        return self.call("DELETE", path, **options)
-
 
 class World:
-    """Makes rows by the rules themselves; returns plain values, so that no session outlives a call."""
+    """Makes rows by the rules themselves; returns values and no entities, so that no session outlives a call."""
 
     def __init__(self, app: Flask) -> None:
         self.app = app

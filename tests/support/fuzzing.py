@@ -48,6 +48,7 @@ BEYOND_SCHEMA = (
     "Must name a valid IPv6 address between the brackets.",
     "Must have a port of 1 to 65535, or none.",
     "There is no such category.",
+    "The same project stands there twice.",
 )
 
 

@@ -13,7 +13,7 @@ from directory.server.thread_pool import ThreadPool
 
 @cache
 def shared_pool() -> ThreadPool:
-    """Threads for work aside, in tests that count none."""
+    """The threads that other work runs in, for tests that do not count them."""
     return ThreadPool(8)
 
 

@@ -116,7 +116,7 @@ def _outbox(connection: Connection) -> Iterator[str]:
 
 
 def _admins(connection: Connection) -> Iterator[str]:
-    """Somebody administers, and whoever was demoted or suspended has changed nobody else since."""
+    """There is an active administrator, and no account changed another after it was demoted or suspended."""
     query = "SELECT count(*) FROM users WHERE role = 'admin' AND status = 'active'"
     if _rows(connection, query) == [(0,)]:
         yield "there is no active administrator"
@@ -131,7 +131,7 @@ def _admins(connection: Connection) -> Iterator[str]:
 def _votes(connection: Connection, entries: list[dict[str, Any]], late: bool) -> Iterator[str]:
     """A vote is there by the parity of its acknowledged toggles; an unknown one may have changed that or not.
 
-    Setting and clearing settle what was unknown before; who uses them lets nobody else act for the same user.
+    Setting and clearing settle what was unknown before; no other caller may act for the same user meanwhile.
     """
     possible: dict[tuple[int, int], set[bool]] = defaultdict(lambda: {False})
     doubtful: set[tuple[int, int]] = set()

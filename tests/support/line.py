@@ -1,4 +1,4 @@
-"""A connection to a server that is kept alive, as bytes go over it."""
+"""A keep-alive connection to a server, and the bytes that go over it."""
 
 import socket
 
@@ -6,7 +6,7 @@ from tests.support.serving import Serving
 
 
 class Line:
-    """A connection to the server that is kept alive."""
+    """A keep-alive connection to the server."""
 
     def __init__(self, server: Serving) -> None:
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=30)

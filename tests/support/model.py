@@ -1,7 +1,7 @@
-"""The directory in plain Python: what each request answers and changes, for a test to hold the service against.
+"""The directory as a model in Python: what each request answers and changes, for a test to hold the service against.
 
-Each method takes who asks (None for nobody) and returns the status and code that the answer must have, None where
-there is no error; what it changes of the model the request must change of the database.
+Each method takes the caller (None for an anonymous one) and returns the status and code that the answer must have, None
+where there is no error; what it changes of the model the request must change of the database.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ class Model:
         return (403, "admin_required") if admin and who.person.role != "admin" else None
 
     def viewer(self, who: Credential | None) -> Person | None:
-        """Who a public route takes the caller for: a dead cookie is nobody."""
+        """The caller as a public route sees it: anonymous with a dead cookie."""
         return who.person if who is not None and who.alive else None
 
     def sees(self, viewer: Person | None, project: Project) -> bool:
@@ -82,12 +82,12 @@ class Model:
         if changed and edited.key != project.key and self._has(project.owner, edited.key):
             return 409, "duplicate"
         if changed:
-            before = project.status
+            before, changes = project.status, {n: {"from": project.fields[n], "to": changes[n]} for n in changed}
             material = before == "rejected" or (before == "live" and bool(changed & {"title", "url"}))
             project.fields, project.version = edited.fields, project.version + 1
             if material and who.person.role != "admin":
                 project.status, project.reason, project.due = "pending", None, {"submitted_at"}
-            self._happened("edited", project, who, before, project.status)
+            self._happened("edited", project, who, before, project.status, changes=changes)
         return OK
 
     def delete(self, who: Credential | None, project_id: int) -> Outcome:
@@ -115,7 +115,9 @@ class Model:
             project.voters.discard(who.person.id)
         return OK
 
-    def decide(self, who: Credential | None, project_id: int, decision: str, reason: str | None) -> Outcome:
+    def decide(
+        self, who: Credential | None, project_id: int, decision: str, reason: str | None, version: int | None = None
+    ) -> Outcome:
         if denied := self.denied(who, admin=True):
             return denied
         assert who is not None
@@ -123,10 +125,14 @@ class Model:
         project = self.projects.get(project_id)
         if project is None:
             return NOT_FOUND
+        if project.status == target and decision != "unpublish":
+            return OK
+        if version not in (None, project.version):
+            return 412, "precondition_failed"
         if project.status != source:
-            return OK if project.status == target and decision != "unpublish" else (409, "invalid_transition")
+            return 409, "invalid_transition"
         project.status, project.version = target, project.version + 1
-        project.reason = reason if decision == "reject" else None
+        project.reason = None if decision == "approve" else reason
         if target == "live" and project.times["published_at"] is None:
             project.due = {"published_at"}
         elif target == "pending":
@@ -138,9 +144,11 @@ class Model:
         return any(project.owner is owner and project.key == key for project in self.projects.values())
 
     def _happened(
-        self, what: str, project: Project, who: Credential, before: str | None, after: str | None, reason: Any = None
-    ) -> None:
-        entry = Entry(f"project.{what}", who.person.id, project.id, None, before, after, reason, project.key)
+        self, what: str, project: Project, who: Credential, before: str | None, after: str | None, reason: Any = None,
+        changes: Any = None,
+    ) -> None:  # fmt: skip
+        about = {"project": project.id, "title": project.fields["title"], "key": project.key}
+        entry = Entry(f"project.{what}", who.person.id, None, before, after, reason, changes, **about)
         self.audit.append(entry)
         if what != "edited":
             self.outbox.append((entry.action, project.id))
@@ -179,7 +187,7 @@ class Model:
         for name in ("role", "status"):
             if getattr(target, name) != after[name]:
                 action, before = f"user.{name}_changed", getattr(target, name)
-                self.audit.append(Entry(action, who.person.id, None, target.id, before, after[name]))
+                self.audit.append(Entry(action, who.person.id, target.id, before, after[name]))
                 setattr(target, name, after[name])
         if target.status == "suspended":
             self.end(of=target)

@@ -21,10 +21,10 @@ WITHIN = 30.0  # seconds for a start or a stop
 PORTS = 200  # of each process of the tests
 ENVIRON = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
-# Outlives whatever happens to us: its standard input closes when we die, kill -9 included, and it then ends
-# the server and removes its folder. A line it reads is the process to end, or empty while there is none.
-# QUIT is for PostgreSQL, which then asks nobody; TERM is for Redis, which may have been told to ignore QUIT.
-GUARD = """
+# Outlives this process: its standard input closes when this one ends, kill -9 included, and it then ends the server and
+# removes its folder. A line that it reads is the id of the process to end, or empty while there is none. QUIT has
+# PostgreSQL end without waiting for its clients; TERM is for Redis, which may have been told to ignore QUIT.
+WATCHER = """
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
     kill -CONT "$pid"; kill -QUIT "$pid"; kill -TERM "$pid"
@@ -44,7 +44,7 @@ class ServerFailed(Exception):
 
 
 class Named:
-    """A server that somebody else runs: it has a URL and is left alone."""
+    """A server that this process did not start: it has a URL and is left alone."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -66,8 +66,8 @@ class Server(Named):
         super().__init__(url)
         self._command, self._folder, self._ready = [str(part) for part in command], folder, ready
         self._process: subprocess.Popen[bytes] | None = None
-        self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", GUARD, "guard", str(folder.path)],
+        self._watcher = subprocess.Popen(
+            ["/bin/sh", "-c", WATCHER, "watcher", str(folder.path)],
             stdin=subprocess.PIPE,
             start_new_session=True,
             env=ENVIRON,
@@ -84,7 +84,7 @@ class Server(Named):
         """Return once it answers. Raises ServerFailed with the end of its log where it does not."""
         if self._process is None:
             self._process = self._folder.spawn(self._command)
-            self._tell_guard(str(self.pid))
+            self._tell_watcher(str(self.pid))
             self._wait_until_ready()
 
     def stop(self, by: int = signal.SIGINT) -> None:
@@ -101,7 +101,7 @@ class Server(Named):
             self._process.wait()
         psutil.wait_procs(family, WITHIN)  # what is left of a crashed PostgreSQL would refuse its successor
         self._process = None
-        self._tell_guard("")
+        self._tell_watcher("")
 
     def pause(self) -> None:
         """Freeze it with all its children: connections stay open and nothing answers."""
@@ -114,9 +114,9 @@ class Server(Named):
 
     def close(self) -> None:
         """Stop it and remove its folder; a second call does nothing."""
-        if self._guard.returncode is None:
+        if self._watcher.returncode is None:
             self.stop()
-            self._guard.communicate()
+            self._watcher.communicate()
 
     def _wait_until_ready(self) -> None:
         give_up = time.monotonic() + WITHIN
@@ -145,14 +145,14 @@ class Server(Named):
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signum)
 
-    def _tell_guard(self, line: str) -> None:
-        assert self._guard.stdin is not None
-        self._guard.stdin.write(line.encode() + b"\n")
-        self._guard.stdin.flush()
+    def _tell_watcher(self, line: str) -> None:
+        assert self._watcher.stdin is not None
+        self._watcher.stdin.write(line.encode() + b"\n")
+        self._watcher.stdin.flush()
 
 
 class Folder:
-    """A server's folder, and the user who owns it and whom the server runs as."""
+    """A server's folder, and the user who owns it and runs the server."""
 
     def __init__(self, name: str, *, unprivileged: bool = False) -> None:
         self._user = _other_user() if unprivileged and os.geteuid() == 0 else {}
@@ -198,7 +198,7 @@ class Folder:
         return (self.path / "log").read_text(errors="replace")[-800:].strip()
 
     def remove(self) -> None:
-        """Remove it, for where no server's guard does."""
+        """Remove it, where no server's watcher does."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _give(self, path: Path) -> None:
@@ -224,7 +224,7 @@ def _other_user() -> dict[str, Any]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on, and that no other process of the tests is given until this one ends.
+    """A free port of loopback, which no other process of the tests is given until this one ends.
 
     A port that is only looked for may be another's when it is used: of a second worker's server, or of a call out.
     """

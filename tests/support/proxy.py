@@ -79,7 +79,7 @@ class Nginx:
             (r"listen 80;", f"listen 127.0.0.1:{self.plain_port};"),
             (r"/etc/letsencrypt/\S+\.pem", str(self.log.with_name("tls.pem"))),
             (r"/var/log/nginx/directory\.log", str(self.log)),
-            (r"/var/lib/nginx/directory", str(self.log.with_name("kept"))),
+            (r"/var/lib/nginx/directory", str(self.log.with_name("cache"))),
         ):
             text, found = re.subn(pattern, here, text)
             assert found, f"nothing to put {here} in the place of"

@@ -37,7 +37,10 @@ def fast_path(app: Flask) -> FastPath:
 
 def in_loop(path: FastPath, request: ParsedRequest) -> Response | None:
     """The loop's answer; None where it is a thread's."""
-    return path.answer([asked(request)])[0]
+    each = asked(request)
+    if request.personal is not None and not path.may_answer(each):
+        return None
+    return path.answer([each])[0]
 
 
 def by_application(app: Flask, request: ParsedRequest, known: Any = None, *, waited: float = 0.0) -> Response:

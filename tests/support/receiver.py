@@ -135,7 +135,7 @@ class Receiver:
 
 
 def status(code: int, body: bytes = b"ok", **headers: object) -> Answer:
-    """A plain answer."""
+    """An answer that is sent at once."""
 
     def give(handler: Handler) -> None:
         handler.start(code, Content_Length=len(body), **headers)

@@ -87,7 +87,7 @@ def url_of(variable: str) -> str:
 
 
 def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Named:
-    """A PostgreSQL (of that major version) that trusts everybody on loopback. Raises ServerMissing, ServerFailed.
+    """A PostgreSQL (of that major version) that asks for no password on loopback. Raises ServerMissing, ServerFailed.
 
     One of its own may be given settings. Without them it is quick, and forgets what it acknowledged if the machine
     fails.
@@ -178,8 +178,8 @@ def ping(port: int, timeout: float = 2) -> None:
 
 def connect(url: str) -> psycopg.Connection:
     """A connection of its own, in autocommit, to the database of a SQLAlchemy URL."""
-    plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-    return psycopg.connect(plain, autocommit=True, connect_timeout=2)
+    conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    return psycopg.connect(conninfo, autocommit=True, connect_timeout=2)
 
 
 def create_database(url: str, name: str, *, template: str = "template1") -> str:
@@ -192,7 +192,7 @@ def create_database(url: str, name: str, *, template: str = "template1") -> str:
 
 
 def drop_database(url: str, name: str) -> None:
-    """Drop it where it is there, whoever is connected to it."""
+    """Drop it where it is there; open connections to it are closed."""
     with connect(url) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 

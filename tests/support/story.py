@@ -83,7 +83,7 @@ class Teller(RuleBasedStateMachine):
             project.times, project.due = renewed, set()
         expected = {**project.fields, **project.times, "category": project.fields["category"], "status": project.status}
         expected |= {"upvotes": len(project.voters), "has_upvoted": viewer and viewer.id in project.voters}
-        expected |= {"owner": {"id": project.owner.id, "username": project.owner.username}}
+        expected |= {"owner": {"id": project.owner.id, "username": project.owner.username}, "version": project.version}
         private = {"rejection_reason": project.reason} if self.model.owns(viewer, project) else {}
         if private and single:
             private |= {"queue_position": self.model.place(project)}
@@ -99,7 +99,7 @@ class Teller(RuleBasedStateMachine):
             self.shown(item, viewer)
 
     def refused(self, who: Credential | None) -> Outcome | None:
-        """A dead token is refused on every route; a dead cookie is nobody."""
+        """A dead token is refused on every route; a dead cookie is anonymous."""
         return self.model.denied(who) if who and who.kind == "token" else None
 
     def enter(self, person: Person, answer: Any) -> Credential:

@@ -74,9 +74,7 @@ def audit(url: str, *arguments: object) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("bad", ["", "flask"])
-def test_where_the_service_answers_what_is_known_fails_and_nothing_else(
-    service: Service, tmp_path: Path, bad: str
-) -> None:
+def test_a_known_vulnerability_fails_and_nothing_else_does(service: Service, tmp_path: Path, bad: str) -> None:
     service.bad = bad
     status, said = audit(service.url, "-s", "osv", "--osv-url", service.url, "--cache-dir", tmp_path)
     assert {"flask", "gunicorn", "sqlalchemy"} <= service.asked
@@ -86,7 +84,7 @@ def test_where_the_service_answers_what_is_known_fails_and_nothing_else(
 @pytest.mark.parametrize(
     ("status", "page"), [(404, b""), (503, b"{}"), (200, b"<html>Sign in"), (200, b'{"info": {}}')]
 )
-def test_a_mirror_that_knows_no_vulnerabilities_fails_nothing_and_is_told(
+def test_a_mirror_without_vulnerabilities_fails_nothing_and_is_reported(
     service: Service, status: int, page: bytes
 ) -> None:
     service.status, service.page = status, page
@@ -115,14 +113,12 @@ def test_no_registry_is_named_in_the_repository() -> None:
     assert (found.returncode, found.stdout) == (1, "")
 
 
-def test_without_a_network_nothing_fails_and_that_is_told() -> None:
+def test_without_a_network_nothing_fails_and_a_line_says_so() -> None:
     ended, said = audit(f"http://127.0.0.1:{free_port()}")
     assert (ended, said.count("\n"), said.startswith(NOT_DONE)) == (0, 1, True)
 
 
-def test_nobody_waits_for_a_service_that_never_comes_to_an_end(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_that_never_ends_its_answer_is_given_up(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def drip(answering: Answering) -> None:
         answering.wfile.write(b"HTTP/1.1 200 OK\r\n")
         for _ in range(600):

@@ -194,7 +194,7 @@ def back_up(app: Flask, file: Path) -> Any:
     return app.test_cli_runner().invoke(args=["backup", str(file)])
 
 
-def test_a_back_up_is_whole_private_and_alone(app: Flask, world: World, database: Database, tmp_path: Path) -> None:
+def test_a_back_up_is_one_complete_private_file(app: Flask, world: World, database: Database, tmp_path: Path) -> None:
     project, file = world.project(votes=2), tmp_path / "backup.db"
     result = back_up(app, file)
     if database.backend == "postgresql":
@@ -244,8 +244,8 @@ def test_where_no_copy_can_be_made_that_is_one_line(app: Flask, database: Any, t
 
 
 @on_sqlite
-def test_a_writer_neither_waits_for_a_back_up_nor_begins_it_anew(app: Flask, world: World, tmp_path: Path) -> None:
-    """The copy is of the moment when it was begun, though a write comes between any two portions of it."""
+def test_a_write_during_a_back_up_neither_waits_nor_restarts_it(app: Flask, world: World, tmp_path: Path) -> None:
+    """The copy has the state of its start, though a write comes between any two portions of it."""
     for _ in range(3):
         world.project()
     written: list[int] = []

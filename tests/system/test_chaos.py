@@ -1,4 +1,4 @@
-"""The promises about faults, each tried for a moment. `make chaos` tries them for minutes and prints what it saw."""
+"""The promises about faults, each tried briefly. `make chaos` tries them for minutes and prints what it saw."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def staged(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
     return found
 
 
-def kept(kills: int) -> Outcome:
+def held(kills: int) -> Outcome:
     return Outcome(f"{kills} kills", "0 lost | all there")
 
 
@@ -49,15 +49,15 @@ def broken(kills: int) -> Outcome:
 
 
 def test_the_table_tells_what_was_done_promised_and_seen(staged: list[Scenario], capsys: Any) -> None:
-    staged.append(Scenario("kill", "nothing lost", kept, {"kills": 2}, {"kills": 200}))
+    staged.append(Scenario("kill", "nothing lost", held, {"kills": 2}, {"kills": 200}))
     assert main([]) == 0
     assert "| kill | 200 kills | nothing lost | 0 lost / all there | 0 | pass |" in capsys.readouterr().out
     assert main(["--short", "kil"]) == 0
     assert "| 2 kills |" in capsys.readouterr().out
 
 
-def test_a_broken_promise_fails_and_the_others_are_played_all_the_same(staged: list[Scenario], capsys: Any) -> None:
-    for name, play in (("first", broken), ("second", kept)):
+def test_a_broken_promise_fails_and_the_other_scenarios_run(staged: list[Scenario], capsys: Any) -> None:
+    for name, play in (("first", broken), ("second", held)):
         staged.append(Scenario(name, "nothing lost", play, {}, {"kills": 3}))
     assert main([]) == 1
     table = capsys.readouterr().out
@@ -78,6 +78,7 @@ def test_a_scenario_that_leaves_something_behind_fails_and_it_is_removed(staged:
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, by: int) -> None:
     command = [sys.executable, "-m", "tests.system.chaos", "mid-write, on SQLite"]
@@ -96,8 +97,8 @@ def test_a_run_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, by: int
     ended(family, 5)
 
 
-def test_to_play_nothing_is_no_success(staged: list[Scenario]) -> None:
-    staged.append(Scenario("kill", "nothing lost", kept, {"kills": 2}, {"kills": 200}))
+def test_a_run_without_scenarios_fails(staged: list[Scenario]) -> None:
+    staged.append(Scenario("kill", "nothing lost", held, {"kills": 2}, {"kills": 200}))
     assert main(["earthquake"]) == 1
 
 

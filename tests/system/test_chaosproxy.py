@@ -52,14 +52,14 @@ def received(connection: socket.socket, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("mode", ["pass", "delay", "trickle"])
-def test_what_passes_arrives_whole(proxy: ChaosProxy, mode: str) -> None:
+def test_the_proxy_passes_on_every_byte(proxy: ChaosProxy, mode: str) -> None:
     proxy.set(mode, 0.001)
     with connect(proxy) as connection:
         assert echoed(connection) == b"hello"
         assert echoed(connection, b"again") == b"again"
 
 
-def test_who_is_refused_gets_no_connection_and_who_was_in_is_let_go(proxy: ChaosProxy) -> None:
+def test_a_refusing_proxy_accepts_no_connection_and_closes_open_ones(proxy: ChaosProxy) -> None:
     with connect(proxy) as inside:
         assert echoed(inside) == b"hello"
         proxy.set("refuse")
@@ -81,7 +81,7 @@ def test_a_reset_cuts_off_open_connections_and_new_ones(proxy: ChaosProxy) -> No
             outside.recv(1)
 
 
-def test_a_mute_one_takes_everything_and_says_nothing_until_it_passes_again(proxy: ChaosProxy) -> None:
+def test_a_mute_proxy_takes_every_byte_and_sends_none_until_its_mode_changes(proxy: ChaosProxy) -> None:
     with connect(proxy) as inside:
         proxy.set("mute")
         with connect(proxy) as outside:
@@ -96,7 +96,7 @@ def test_a_mute_one_takes_everything_and_says_nothing_until_it_passes_again(prox
 
 
 @pytest.mark.parametrize("mode", ["delay", "trickle"])
-def test_a_wait_ends_when_the_mode_changes(proxy: ChaosProxy, mode: str) -> None:
+def test_a_delay_ends_when_the_mode_changes(proxy: ChaosProxy, mode: str) -> None:
     proxy.set(mode, 3600)
     with connect(proxy) as inside:
         inside.sendall(b"hello")

@@ -224,7 +224,7 @@ def test_production_needs_a_key_of_its_own_and_never_makes_one(instance):
     assert load(APP_ENV="production")["SECRET_KEY"] == KEY
 
 
-def test_the_development_key_is_made_once_and_kept_for_its_owner_alone(instance):
+def test_the_development_key_is_made_once_and_readable_by_its_owner_alone(instance):
     keys = {config.load({})["SECRET_KEY"] for _ in range(3)}
     path = instance / "secret_key"
     assert keys == {path.read_text()}
@@ -233,11 +233,11 @@ def test_the_development_key_is_made_once_and_kept_for_its_owner_alone(instance)
     assert os.listdir(instance) == ["secret_key"]
 
 
-def test_an_empty_key_file_is_none_and_where_none_can_be_kept_the_start_stops(instance, monkeypatch):
+def test_an_empty_key_file_counts_as_missing_and_without_a_writable_folder_the_start_stops(instance, monkeypatch):
     instance.mkdir()
     (instance / "secret_key").touch()
     assert len(config.load({})["SECRET_KEY"]) == 64
-    monkeypatch.setattr(config, "INSTANCE", instance / "secret_key")  # a file, in which nothing can be kept
+    monkeypatch.setattr(config, "INSTANCE", instance / "secret_key")  # a file, in which no file can be made
     with pytest.raises(ConfigError, match=r"^SECRET_KEY: "):
         config.load({})
 
@@ -270,7 +270,7 @@ def env_file(tmp_path, monkeypatch):
     return (tmp_path / ".env").write_text
 
 
-def test_what_no_variable_says_the_env_file_says(env_file, monkeypatch):
+def test_the_env_file_sets_what_no_variable_does(env_file, monkeypatch):
     assert config.load()["PORT"] == 8000
     env_file("# mine\nPORT=8080\nexport SITE_NAME='Our projects'\nTHREADS\n")
     assert [config.load()[name] for name in ("PORT", "SITE_NAME", "THREADS")] == [8080, "Our projects", 8]
@@ -290,7 +290,7 @@ def test_nonsense_in_the_env_file_stops_the_start_too(env_file):
         config.load()
 
 
-def test_the_env_file_can_be_left_alone(env_file, monkeypatch):
+def test_the_env_file_can_be_skipped(env_file, monkeypatch):
     env_file("PORT=8080")
     monkeypatch.setitem(os.environ, "FLASK_SKIP_DOTENV", "1")
     assert config.load()["PORT"] == 8000

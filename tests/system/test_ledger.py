@@ -53,7 +53,7 @@ class History:
         self.ledger.note("delete", answer.status_code, project=project)
 
     def damage(self, *statements: str) -> None:
-        """Change the database behind everybody's back."""
+        """Change the database without a note in the ledger."""
         named = {"live": self.live, "pending": self.pending, "user": self.owner.id, "admin": self.admin.id}
         with self.app.app_context(), db.engine.begin() as connection:
             for statement in statements:
@@ -72,7 +72,7 @@ def found(history: History, database: Database) -> list[str]:
     return check(history.ledger.path, database.url)
 
 
-def test_a_right_database_is_right(history: History, database: Database) -> None:
+def test_a_correct_database_passes(history: History, database: Database) -> None:
     for word in ("unpublish", "approve", "approve", "reject"):  # the last two change nothing
         history.decide(word, history.live)
     history.edit(history.live, "Another")
@@ -125,7 +125,7 @@ EDGE = "INSERT INTO audit_entries (action, at, project_id, from_state, to_state)
         (["DELETE FROM projects WHERE id = {pending}"], "was acknowledged and is not there"),
     ],
 )  # fmt: skip
-def test_a_wrong_database_is_found_out(history: History, database: Database, statements: list[str], said: str) -> None:
+def test_a_wrong_database_fails(history: History, database: Database, statements: list[str], said: str) -> None:
     history.damage(*statements)
     assert any(said in wrong for wrong in found(history, database))
 
@@ -138,21 +138,17 @@ def test_a_wrong_database_is_found_out(history: History, database: Database, sta
         ("unpublish", 200, "unpublish was acknowledged and never happened"),
     ],
 )
-def test_what_was_acknowledged_and_never_happened_is_found_out(
-    history: History, database: Database, op: str, reply: int, said: str
-) -> None:
+def test_a_lost_acknowledged_write_fails(history: History, database: Database, op: str, reply: int, said: str) -> None:
     history.ledger.note(op, reply, project=4711)
     assert any(said in wrong for wrong in found(history, database))
 
 
-def test_a_deletion_that_did_not_last_is_found_out(history: History, database: Database) -> None:
+def test_a_lost_deletion_fails(history: History, database: Database) -> None:
     history.ledger.note("delete", 204, project=history.pending)
     assert found(history, database) == [f"project {history.pending} was deleted and is there"]
 
 
-def test_a_toggle_that_was_lost_is_found_out_and_one_that_was_unknown_is_not(
-    history: History, database: Database
-) -> None:
+def test_a_lost_toggle_fails_and_one_of_unknown_outcome_does_not(history: History, database: Database) -> None:
     vote = {"user": history.owner.id, "project": history.live}
     history.ledger.note("toggle", None, **vote)
     assert found(history, database) == []
@@ -167,7 +163,7 @@ def test_a_toggle_that_was_lost_is_found_out_and_one_that_was_unknown_is_not(
     assert check(history.ledger.path, database.url, late=True) == []  # the unknown one may have come after it
 
 
-def test_a_second_decision_that_was_lost_is_found_out(history: History, database: Database) -> None:
+def test_a_lost_second_decision_fails(history: History, database: Database) -> None:
     for word in ("unpublish", "approve"):
         history.decide(word, history.live)
     history.ledger.note("reject", 409, project=history.live)
@@ -179,9 +175,7 @@ def test_a_second_decision_that_was_lost_is_found_out(history: History, database
     assert found(history, database) == [twice]
 
 
-def test_an_approval_that_was_lost_is_found_out_though_there_was_one_before(
-    history: History, database: Database
-) -> None:
+def test_a_lost_approval_fails_even_after_an_earlier_one(history: History, database: Database) -> None:
     history.decide("unpublish", history.live)
     history.ledger.note("approve", 200, project=history.live)
     assert found(history, database) == [f"project {history.live} is pending, by what was acknowledged live"]
@@ -189,7 +183,7 @@ def test_an_approval_that_was_lost_is_found_out_though_there_was_one_before(
     assert found(history, database) == []
 
 
-def test_an_edit_that_was_lost_is_found_out(history: History, database: Database) -> None:
+def test_a_lost_edit_fails(history: History, database: Database) -> None:
     history.edit(history.pending, "Another")
     assert found(history, database) == []
     lost = {"project": history.pending, "title": "Third", "state": "pending"}
@@ -203,9 +197,7 @@ def test_an_edit_that_was_lost_is_found_out(history: History, database: Database
     assert found(history, database) == []
 
 
-def test_what_was_unknown_is_settled_by_what_was_asked_and_acknowledged_next(
-    history: History, database: Database
-) -> None:
+def test_an_unknown_outcome_is_settled_by_the_next_acknowledged_request(history: History, database: Database) -> None:
     history.ledger.note("edit", 503, project=history.pending, title="Second", state=None)
     history.edit(history.pending, "Third")
     history.damage("UPDATE projects SET title = 'Second' WHERE id = {pending}")
@@ -213,7 +205,7 @@ def test_what_was_unknown_is_settled_by_what_was_asked_and_acknowledged_next(
     assert check(history.ledger.path, database.url, late=True) == []
 
 
-def test_of_what_was_asked_at_the_same_time_either_may_be_the_last(history: History, database: Database) -> None:
+def test_of_two_concurrent_requests_either_may_be_the_last(history: History, database: Database) -> None:
     began, other = time.monotonic(), {"project": history.pending, "title": "Other", "state": "pending"}
     history.edit(history.pending, "Another")
     history.ledger.note("edit", 200, began=began, **other)
@@ -233,7 +225,7 @@ def test_an_edit_is_a_decision_where_it_sends_a_project_to_review(history: Histo
     assert found(history, database) == [f"project {history.live} has 2 approvals and 1 events"]
 
 
-def test_who_is_made_an_administrator_again_may_act_again(history: History, database: Database) -> None:
+def test_a_restored_administrator_may_act_again(history: History, database: Database) -> None:
     history.damage(
         DEMOTED.format("{admin}, {user}, 'member'"),
         DEMOTED.format("{user}, {user}, 'member'"),
@@ -243,7 +235,7 @@ def test_who_is_made_an_administrator_again_may_act_again(history: History, data
     assert found(history, database) == []
 
 
-def test_what_was_refused_counts_for_nothing(history: History, database: Database) -> None:
+def test_a_refused_request_counts_for_nothing(history: History, database: Database) -> None:
     for op in ("toggle", "submit", "edit", "delete", "approve"):
         history.ledger.note(op, 409, user=history.owner.id, project=history.pending)
     assert found(history, database) == []

@@ -1,4 +1,4 @@
-"""nginx as it is configured in deploy/, before hosts that are none: what it sends on, to whom, and how often."""
+"""nginx as it is configured in deploy/, before scripted hosts: what it sends on, to which host, and how often."""
 
 import socket
 import threading
@@ -90,7 +90,7 @@ def is_problem(answer: Answer, status: int, code: str) -> bool:
     return (answer.status, said["code"]) == (status, code)
 
 
-def test_the_hosts_are_told_who_calls_and_not_what_the_caller_says(before: Any, hosts: Any) -> None:
+def test_the_hosts_get_the_real_address_and_not_the_one_that_the_caller_sends(before: Any, hosts: Any) -> None:
     port = before(hosts[0].port, hosts[1].port).port
     forged = {"X_Forwarded_For": "6.6.6.6", "X_Forwarded_Proto": "http", "X_Forwarded_Host": "evil.example"}
     for _ in range(2):
@@ -140,7 +140,7 @@ def test_a_write_that_was_sent_is_never_sent_again(before: Any, hosts: Any, meth
     assert len(hosts[0].requests + hosts[1].requests) == 1
 
 
-def test_where_no_host_answers_it_says_so_itself(before: Any) -> None:
+def test_where_no_host_answers_nginx_answers_in_the_services_shape(before: Any) -> None:
     port = before(free_port(), free_port()).port
     for method in ("GET", "POST", "PUT"):
         answer = call(port, method, "/api/projects", X_Request_ID="mine")
@@ -177,7 +177,7 @@ def test_a_read_that_breaks_off_everywhere_is_tried_three_times(before: Any, hos
     assert len(hosts[0].requests + hosts[1].requests) == 3
 
 
-def test_what_the_service_says_is_its_own(before: Any, hosts: Any) -> None:
+def test_an_error_of_the_service_passes_unchanged(before: Any, hosts: Any) -> None:
     for host in hosts:
         host.answer = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 3\r\nRetry-After: 7\r\n\r\nown"
     answer = call(before(hosts[0].port, hosts[1].port).port, "GET", "/")
@@ -191,7 +191,7 @@ def test_the_bound_of_bodies_is_the_service_s_own(before: Any, hosts: Any) -> No
     assert len(hosts[0].requests + hosts[1].requests) == 1
 
 
-def test_so_it_is_for_a_body_that_does_not_say_how_long_it_is(before: Any, hosts: Any) -> None:
+def test_the_bound_of_bodies_holds_for_chunked_ones(before: Any, hosts: Any) -> None:
     nginx = before(hosts[0].port, hosts[1].port)
     answers = [chunked(nginx.port, size) for size in (BODY_MAX, BODY_MAX + 1)]
     assert answers[0].status == 200
@@ -204,6 +204,6 @@ def chunked(port: int, size: int) -> Answer:
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/readyz", "//metrics", "/readyz?x=1", "/%6detrics", "/api/../readyz"])
-def test_what_is_for_those_who_watch_is_not_there_from_outside(before: Any, hosts: Any, path: str) -> None:
+def test_metrics_and_probes_are_not_reachable_from_outside(before: Any, hosts: Any, path: str) -> None:
     assert is_problem(call(before(hosts[0].port, hosts[1].port).port, "GET", path), 404, "not_found")
     assert hosts[0].requests + hosts[1].requests == []

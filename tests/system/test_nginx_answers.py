@@ -68,20 +68,20 @@ def test_a_stored_page_has_the_id_of_its_own_request_and_no_other(port: int, pat
         ("/api/problems", "text/html"),
     ],
 )
-def test_what_is_long_is_compressed_for_those_who_take_that(port: int, world: World, path: str, kind: str) -> None:
+def test_a_long_answer_is_compressed_for_clients_that_accept_it(port: int, world: World, path: str, kind: str) -> None:
     for _ in range(5):
         world.project(description="words " * 100)
-    _, plain, whole = ask(port, path)
+    _, identity, whole = ask(port, path)
     _, headers, body = ask(port, path, Accept_Encoding="gzip")
-    assert headers.get_content_type() == plain.get_content_type() == kind
-    assert (plain["Content-Encoding"], headers["Content-Encoding"]) == (None, "gzip")
+    assert headers.get_content_type() == identity.get_content_type() == kind
+    assert (identity["Content-Encoding"], headers["Content-Encoding"]) == (None, "gzip")
     assert gzip.decompress(body) == whole
-    for each in (plain, headers):  # so that no cache gives the one for the other
+    for each in (identity, headers):  # so that no cache gives the one for the other
         assert "Accept-Encoding" in ", ".join(each.get_all("Vary", []))
 
 
 @on_sqlite
-def test_what_is_short_is_not_compressed(port: int) -> None:
+def test_a_short_answer_is_not_compressed(port: int) -> None:
     status, headers, refusal = ask(port, "/api/projects/4711", Accept_Encoding="gzip")
     assert (status, headers["Content-Encoding"], json.loads(refusal)["code"]) == (404, None, "not_found")
 
@@ -92,10 +92,10 @@ def test_the_weak_tag_of_a_compressed_answer_does_all_that_the_strong_one_does(p
     owner = world.user()
     path = f"/api/projects/{world.project(owner, description='words ' * 300)}"
     for target in (path, "/api/projects", "/api/openapi.json"):
-        _, plain, _ = ask(port, target)
+        _, identity, _ = ask(port, target)
         _, headers, _ = ask(port, target, Accept_Encoding="gzip")
-        assert headers["ETag"] == f"W/{plain['ETag']}"
-        for tag in (plain["ETag"], headers["ETag"]):
+        assert headers["ETag"] == f"W/{identity['ETag']}"
+        for tag in (identity["ETag"], headers["ETag"]):
             status, unchanged, body = ask(port, target, Accept_Encoding="gzip", If_None_Match=tag)
             assert (status, body, unchanged["Content-Encoding"]) == (304, b"", None)
     given = {

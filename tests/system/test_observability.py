@@ -112,11 +112,11 @@ def test_every_message_of_ours_is_on_the_page() -> None:
     assert (ours - {"webhook …"}) | outcomes <= told
 
 
-def test_every_refusal_that_is_told_is_on_the_page() -> None:
+def test_every_logged_refusal_is_on_the_page() -> None:
     [row] = [row for row in rows("Log") if words(row[0]) == ["refused"]]
     assert set(words(row[-1])) >= REFUSALS | {"validation_failed"}
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
-def test_the_page_is_found(page: str) -> None:
+def test_the_page_is_linked(page: str) -> None:
     assert "observability.md" in (ROOT / page).read_text()

@@ -40,8 +40,8 @@ def owner(world):
     return world.caller(person)
 
 
-def kept(value, **bounds):
-    """What is stored of a text, None where it is refused."""
+def cleaned(value, **bounds):
+    """What is stored of a text; None where it is refused."""
     try:
         return clean_text(value, **bounds)
     except ValueError:
@@ -56,9 +56,9 @@ def test_text_is_given_back_as_it_was_taken_or_refused_by_name(owner, admin, api
     def story(title, tagline, description, reason):
         sent = {"title": title, "tagline": tagline, "description": description}
         wanted = {
-            "title": kept(title, minimum=1, maximum=100),
-            "tagline": kept(tagline, minimum=1, maximum=140),
-            "description": kept(description, minimum=0, maximum=10_000, multiline=True),
+            "title": cleaned(title, minimum=1, maximum=100),
+            "tagline": cleaned(tagline, minimum=1, maximum=140),
+            "description": cleaned(description, minimum=0, maximum=10_000, multiline=True),
         }
         answer = owner.put("/api/projects/1", data=json.dumps(sent), content_type=JSON)
         refused = {f"#/{name}" for name, value in wanted.items() if value is None}
@@ -78,7 +78,7 @@ def test_text_is_given_back_as_it_was_taken_or_refused_by_name(owner, admin, api
         assert unpublished.status_code in {200, 409, 422}
         if unpublished.status_code == 200:
             last = admin.get("/api/admin/projects/1/history").json["items"][0]
-            assert last["reason"] == kept(reason, minimum=0, maximum=1000, multiline=True)
+            assert last["reason"] == cleaned(reason, minimum=0, maximum=1000, multiline=True)
             admin.put("/api/admin/projects/1/approve")
 
     story()
@@ -127,7 +127,7 @@ def test_a_cursor_is_good_for_the_list_that_gave_it_and_no_other_text_is_one(own
     follow()
 
 
-def test_no_query_string_is_a_fault_of_ours(app, owner, admin, api):
+def test_no_query_string_is_a_500(app, owner, admin, api):
     reads = [route for route in routes(app) if route.method == "GET"]
     names = sorted({name for route in reads for name in operation(app, route).query.fields})
     pairs = st.tuples(
@@ -145,7 +145,7 @@ def test_no_query_string_is_a_fault_of_ours(app, owner, admin, api):
     ask()
 
 
-def test_no_body_is_a_fault_of_ours(app, owner, admin):
+def test_no_body_is_a_500(app, owner, admin):
     writes = [route for route in unsafe(app) if route.method != "DELETE"]
     names = {route.name: sorted(operation(app, route).body.fields) for route in writes}
     paths = {"<id:project_id>": "1", "<id:user_id>": "1", "<slug:slug>": "tools", "<id:delivery_id>": "1"}
@@ -178,8 +178,9 @@ TAGS = st.from_regex(r'\A(W/)?"[0-9]{0,22}(-[a-z]*)?"(, ?"x")*\Z').filter(lambda
 BEARERS = st.tuples(st.sampled_from(["Bearer ", "bearer  ", "Basic ", f"{COOKIE}="]), HEADER).map("".join)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"TRUSTED_PROXIES": 2, "CORS_ORIGINS": "https://app.example.com"}], ids=str)
-def test_no_header_is_a_fault_of_ours(make_app, owner, settings):
+def test_no_header_is_a_500(make_app, owner, settings):
     app = make_app(**settings)
     caller, anonymous = type(owner)(app, owner.token), type(owner)(app)
     login = {"login": "nobody", "password": "nothing at all"}

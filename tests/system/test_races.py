@@ -125,6 +125,57 @@ def test_bulk_decisions_and_single_ones_make_each_project_live_once(
     assert len(rows(app, select(Delivery.id))) == len(projects)
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_nothing_goes_live_that_was_edited_after_its_review(
+    app: Flask, world: World, database: Database, alone: bool
+) -> None:
+    """An owner edits while forty decisions are under way, in one request or each in its own."""
+    owner = world.user()
+    projects = [world.project(owner, "pending", title="As reviewed") for _ in range(40)]
+    editor, admins = world.caller(owner), [world.caller(world.admin()).token for _ in range(2)]
+    seen = {item["id"]: item["version"] for item in editor.get("/api/projects?owner=me&limit=100").json["items"]}
+    before, meanwhile, never = projects[:5], projects[5:35], projects[35:]
+
+    def edits(ids: list[int], seed: int) -> list[hammer.Call]:
+        return [(editor.token, "PUT", f"/api/projects/{p}", {"title": "Edited"}) for p in hammer.shuffled(ids, seed)]
+
+    hammer.threads(app, [edits(before, 0)])
+    scripts = [edits(meanwhile[n::4], n) for n in range(4)]
+    for token in admins:
+        items = [{"id": project, "version": seen[project]} for project in projects]
+        many = (token, "POST", "/api/admin/projects/decisions", {"decision": "approve", "items": items})
+        each = [
+            (token, "PUT", f"/api/admin/projects/{p}/approve", None, {"If-Match": f'"{seen[p]}"'}) for p in projects
+        ]
+        scripts.append(each if alone else [many])
+    answers = hammer.threads(app, scripts) if alone else hammer.run(database.url, scripts, processes=2)
+
+    outcomes = [item for answer in answers for item in (answer["json"].get("items") or ())]
+    if alone:
+        outcomes = [
+            {**a["json"], "id": int(a["path"].split("/")[-2])} for a in answers if a["path"].endswith("approve")
+        ]
+    assert {answer["status"] for answer in answers} <= {200, 412}
+    assert len(outcomes) == 80
+    log: dict[int, list[str]] = {}
+    for project, action in rows(app, select(AuditEntry.project_id, AuditEntry.action).order_by(AuditEntry.id)):
+        log.setdefault(project, []).append(action.removeprefix("project."))
+    for outcome in outcomes:
+        project, is_stale = outcome["id"], outcome.get("code") == "precondition_failed"
+        assert is_stale == (outcome["status"] == 412)
+        assert is_stale or project not in before
+        assert not is_stale or project not in never
+        # Approved at most once, and then before it was edited.
+        assert log[project] in (["submitted", "edited"], ["submitted", "approved"], ["submitted", "approved", "edited"])
+        assert is_stale or "approved" in log[project]
+        if not alone:
+            now = outcome["project"]
+            assert (now["title"], now["status"]) == (("Edited", "pending") if is_stale else ("As reviewed", "live"))
+    shown = {p: (title, status) for p, title, status in rows(app, select(Project.id, Project.title, Project.status))}
+    assert {shown[project] for project in before + meanwhile} == {("Edited", "pending")}
+    assert {shown[project] for project in never} == {("As reviewed", "live")}
+
+
 def test_admins_who_demote_each_other_always_leave_one(app: Flask, world: World, database: Database) -> None:
     admins = [world.admin() for _ in range(8)]
     tokens = [world.caller(admin).token for admin in admins]

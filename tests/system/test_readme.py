@@ -91,8 +91,8 @@ def _instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> Flask:
-    """An application over a database that nobody opens."""
+def unprepared(tmp_path: Path) -> Flask:
+    """An application whose database is never opened."""
     return build(f"sqlite:///{tmp_path / 'unused.db'}")
 
 
@@ -110,8 +110,8 @@ def test_a_default_in_the_table_is_the_default(row: list[str]) -> None:
     assert config.load({name: default}) == config.load({})
 
 
-def test_every_command_stands_in_the_table_and_no_other(bare: Flask) -> None:
-    ours = set(_commands(bare.cli, "")) - {"db upgrade"}
+def test_every_command_stands_in_the_table_and_no_other(unprepared: Flask) -> None:
+    ours = set(_commands(unprepared.cli, "")) - {"db upgrade"}
     told = {name for row in rows("Commands") for name in code(row[0])} - {"db upgrade"}
     assert told == ours
 
@@ -140,16 +140,16 @@ def _told_routes() -> set[tuple[str, str]]:
     return {(method, re.sub(r"{\w+}", "{}", path)) for methods, paths in cells for path in paths for method in methods}
 
 
-def test_the_table_of_routes_holds_no_route_that_is_not_there(bare: Flask) -> None:
-    assert _told_routes() - _routes(bare) == set()
+def test_the_table_of_routes_holds_no_route_that_is_not_there(unprepared: Flask) -> None:
+    assert _told_routes() - _routes(unprepared) == set()
 
 
-def test_every_route_stands_in_the_table_or_in_the_openapi_document(bare: Flask) -> None:
+def test_every_route_stands_in_the_table_or_in_the_openapi_document(unprepared: Flask) -> None:
     document = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
     described = {
         (method.upper(), re.sub(r"{\w+}", "{}", path)) for path, item in document["paths"].items() for method in item
     }
-    assert _routes(bare) - _told_routes() - described == set()
+    assert _routes(unprepared) - _told_routes() - described == set()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -23,7 +23,7 @@ def port_of(server):
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_server_ends_with_whoever_started_it(ending):
+def test_a_server_ends_with_the_process_that_started_it(ending):
     command = [sys.executable, "-m", "tests.support.servers", "--redis"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as owner:
         assert owner.stdout.readline().startswith("redis://")
@@ -111,7 +111,7 @@ def test_a_program_that_is_there_and_fails_is_not_taken_for_a_missing_one():
         folder.remove()
 
 
-def test_programs_that_the_user_cannot_run_are_copied_where_he_can(monkeypatch):
+def test_programs_that_the_user_cannot_run_are_copied_to_a_readable_folder(monkeypatch):
     folder = Folder("failing")
     monkeypatch.setattr(folder, "_copy", lambda programs: programs / "copied")
     try:

@@ -1,4 +1,4 @@
-"""Settings in combination: whatever they are, each route answers as it does by the defaults, or as a setting has it.
+"""Settings in combination: each route answers as it does by the defaults, or as a setting demands.
 
 Twelve combinations of eleven settings, one of them a pair, have any two of them in all four ways (Plackett and Burman,
 Biometrika 1946).
@@ -34,8 +34,8 @@ DESIGN = [*(FIRST[n:] + FIRST[:n] for n in range(11)), "-" * 11]
 
 def chosen(row: str) -> dict[str, str]:
     """The settings of a combination."""
-    marked = [setting for setting, mark in zip(SETTINGS, row, strict=True) if mark == "+"]
-    return {name: value for setting in (FAR, *marked) for name, value in setting.items()}
+    switched = [setting for setting, sign in zip(SETTINGS, row, strict=True) if sign == "+"]
+    return {name: value for setting in (FAR, *switched) for name, value in setting.items()}
 
 
 def expected(usual: int, route: Route, settings: dict[str, str]) -> int:
@@ -61,7 +61,7 @@ def statuses(app: Flask, targets: Targets, token: str) -> dict[Route, int]:
     return found
 
 
-def test_any_two_settings_are_there_in_all_four_ways() -> None:
+def test_the_design_has_any_two_settings_in_all_four_combinations() -> None:
     for one in range(11):
         for other in range(one):
             assert sorted({row[one] + row[other] for row in DESIGN}) == ["++", "+-", "-+", "--"]
@@ -69,7 +69,7 @@ def test_any_two_settings_are_there_in_all_four_ways() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", DESIGN)
-def test_every_route_answers_as_ever_or_as_a_setting_has_it(
+def test_every_route_answers_as_by_the_defaults_or_as_a_setting_demands(
     app: Flask, make_app: Any, world: World, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
     settings, targets = chosen(row), Targets(world, world.user())

@@ -1,4 +1,4 @@
-"""What the service promises, kept by two hosts behind nginx as it is shipped."""
+"""The service's promises hold for two hosts behind nginx as it is shipped."""
 
 import http.client
 import json
@@ -76,7 +76,7 @@ def test_a_limit_counts_on_both_hosts_by_the_real_address(site: Site) -> None:
     assert guess(99, "127.0.0.4") == 401
 
 
-def test_what_is_signed_in_over_tls_is_for_tls_alone(site: Site) -> None:
+def test_a_session_of_tls_is_for_tls_alone(site: Site) -> None:
     user = site.world.user()
     answer = site.call("POST", "/api/auth/login", {"login": user.username, "password": PASSWORD}, address="127.0.0.5")
     cookie = answer.headers["set-cookie"]
@@ -101,13 +101,13 @@ def test_a_page_of_another_site_causes_no_write_through_nginx_either(site: Site)
     assert site.call("PUT", path, Origin=own, **browser).status == 200
 
 
-def test_the_hosts_themselves_show_what_nginx_keeps_from_the_outside(site: Site) -> None:
+def test_the_hosts_themselves_serve_metrics_and_probes(site: Site) -> None:
     for path in ("/readyz", "/metrics"):
         assert site.call("GET", path).status == 404
         assert [host.request("GET", path) for host in site.hosts] == [200, 200]
 
 
-def test_the_description_is_kept_by_nginx_but_never_with_somebody_s_id_or_credentials(site: Site) -> None:
+def test_nginx_caches_the_openapi_document_without_request_ids_and_credentials(site: Site) -> None:
     ids = [uuid4().hex for _ in range(4)]
     answers = [site.call("GET", "/api/openapi.json", X_Request_ID=each) for each in ids]
     assert [answer.headers["x-request-id"] for answer in answers] == ids
@@ -157,7 +157,7 @@ class Load(threading.Thread):
 
 @contextmanager
 def idle(port: int) -> Iterator[None]:
-    """A connection that is kept alive and not used, for which a host that is stopped waits for some time."""
+    """An idle keep-alive connection, which a host that is stopped waits for."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request("GET", "/healthz")
     connection.getresponse().read()
@@ -190,12 +190,12 @@ def test_restarting_one_host_after_the_other_loses_no_request_and_does_none_twic
 
 
 @pytest.mark.faults
-def test_callers_who_never_finish_hold_nobody_up(site: Site) -> None:
+def test_unfinished_requests_delay_no_other_caller(site: Site) -> None:
     unfinished = [b"GET /api/projects HTTP/1.1\r\nHost: localhost\r\nX-Slow:", body(b'{"login": "')]
     with ExitStack() as open_ones:
         for sent in unfinished * SLOW:
-            plain = open_ones.enter_context(socket.create_connection(("127.0.0.1", site.nginx.port), timeout=30))
-            open_ones.enter_context(tls(plain)).sendall(sent)
+            tcp = open_ones.enter_context(socket.create_connection(("127.0.0.1", site.nginx.port), timeout=30))
+            open_ones.enter_context(tls(tcp)).sendall(sent)
         statuses = [site.call("GET", "/api/projects").status for _ in range(50)]
         assert statuses == [200] * 50
         seconds = timed(site)
@@ -208,8 +208,8 @@ def body(begun: bytes) -> bytes:
     return head + b"Content-Length: 60\r\n\r\n" + begun
 
 
-def tls(plain: socket.socket) -> ssl.SSLSocket:
-    return TLS.wrap_socket(plain, server_hostname="localhost")
+def tls(tcp: socket.socket) -> ssl.SSLSocket:
+    return TLS.wrap_socket(tcp, server_hostname="localhost")
 
 
 def timed(site: Site) -> float:

@@ -29,7 +29,7 @@ FIELDS = {
     "url": st.sampled_from(URLS), "category": st.sampled_from(["tools", "games"]),
 }  # fmt: skip
 REASON = st.sampled_from([None, "Not yet."])
-VERDICT = st.sampled_from(["approve", "reject"])
+VERDICT = st.sampled_from(sorted(PAST))
 ADMIN = ("admin", "active")
 WRONG = "not the password"
 SORTS = ("newest", "upvotes", "popular")
@@ -77,20 +77,28 @@ class Story(Teller):
     def decide(self, number: int, aim: int, decision: str, reason: str | None) -> None:
         self.judge(self.who(number, admin=True), self.which(aim), decision, reason)
 
-    @rule(number=NUMBER, aims=st.sets(NUMBER, min_size=1, max_size=4), verdict=VERDICT)
-    def decide_many(self, number: int, aims: set[int], verdict: str) -> None:
+    @rule(number=NUMBER, aims=st.sets(NUMBER, min_size=1, max_size=4), verdict=VERDICT, age=st.integers(-1, 1))
+    def decide_many(self, number: int, aims: set[int], verdict: str, age: int) -> None:
+        """Decide about some; an age of 0 means these versions of them, of 1 the ones before them, -1 any."""
         who, ids = self.who(number, admin=True), sorted({self.which(aim) for aim in aims}, reverse=True)
-        answer = self.send(who, "POST", "/api/admin/projects/decisions", {"decision": verdict, "ids": ids})
+        there = self.model.projects
+        versions = {one: there[one].version - age for one in ids if one in there and there[one].version > age >= 0}
+        items = [{"id": one} | ({"version": versions[one]} if one in versions else {}) for one in ids]
+        answer = self.send(who, "POST", "/api/admin/projects/decisions", {"decision": verdict, "items": items})
         denied = self.model.denied(who, admin=True)
         body = self.must(answer, denied or (200, None))
         if denied:
             return
-        outcomes = {one: self.model.decide(who, one, verdict, None) for one in sorted(ids, key=self.turn)}
+        outcomes = {
+            one: self.model.decide(who, one, verdict, None, versions.get(one)) for one in sorted(ids, key=self.turn)
+        }
         found = [(item["id"], (item["status"], item.get("code"))) for item in body["items"]]
         assert found == [(project_id, outcomes[project_id]) for project_id in ids]
-        for item in body["items"]:
-            if "project" in item:
-                self.shown(item["project"], who and who.person, single=True)
+        shown = [item["project"] for item in body["items"] if "project" in item]
+        for project in shown:  # the times of all before the places, which follow from them
+            self.shown({name: project[name] for name in project.keys() - {"queue_position"}}, who and who.person)
+        for project in shown:
+            self.shown(project, who and who.person, single=True)
 
     # People
 
@@ -186,8 +194,9 @@ class Story(Teller):
         answer = self.send(who, "GET", f"/api/admin/projects/{project_id}/history?limit=100")
         body = self.must(answer, self.model.denied(who, admin=True) or ((200, None) if entries else NOT_FOUND))
         if answer.status_code == 200:
-            found = [(e["action"], e["actor"]["id"], e["project_id"], e["reason"]) for e in body["items"]]
-            assert found == [(e.action, e.actor, e.project, e.reason) for e in entries][:100]
+            found = [(e["action"], e["actor"]["id"], e["project"], e["reason"], e["changes"]) for e in body["items"]]
+            told = [(e.action, e.actor, {"id": e.project, "title": e.title}, e.reason, e.changes) for e in entries]
+            assert found == told[:100]
 
     # What holds after every step
 
@@ -219,7 +228,17 @@ class Story(Teller):
     def each_change_has_one_entry_and_one_notification(self) -> None:
         with self.app.app_context():
             entries = [
-                Entry(e.action, e.actor_id, e.project_id, e.user_id, e.from_state, e.to_state, e.reason)
+                Entry(
+                    e.action,
+                    e.actor_id,
+                    e.user_id,
+                    e.from_state,
+                    e.to_state,
+                    e.reason,
+                    e.changes,
+                    e.project_id,
+                    e.project_title,
+                )
                 for e in db.session.scalars(select(AuditEntry).order_by(AuditEntry.id))
             ]
             sent = [(d.event, d.project_id) for d in db.session.scalars(select(Delivery).order_by(Delivery.id))]

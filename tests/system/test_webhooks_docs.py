@@ -80,6 +80,6 @@ def test_every_event_stands_on_the_page() -> None:
         "User-Agent: " + sender.HEADERS["User-Agent"],
     ],
 )
-def test_the_numbers_of_the_page_are_the_codes(words: str) -> None:
+def test_the_numbers_of_the_page_are_those_of_the_code(words: str) -> None:
     assert words in PAGE
     assert len(DELAYS) == 10

@@ -17,7 +17,7 @@ from tests.support.outbox import endpoint, put, states
 from tests.support.receiver import SECRET, Receiver, hang
 from tests.support.serving import WITHIN, serving
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
 
 def environment(database: Database, receiver: Receiver) -> dict[str, str]:

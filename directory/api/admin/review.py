@@ -7,25 +7,31 @@ from directory.api.projects import listing, order, subscribers
 from directory.api.schemas.admin import (
     AuditPage,
     AuditQuery,
+)
+from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail
+from directory.api.schemas.review import (
     DecisionList,
     DecisionsInput,
     HistoryQuery,
+    QueuePage,
     QueueQuery,
     ReasonInput,
 )
-from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail, ProjectPage
 from directory.errors import CategoryInUse, Duplicate, InvalidTransition, PreconditionFailed
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation, versions_allowed
+from directory.http.problem_details import KINDS
 from directory.services import audit, categories, moderation
-from directory.services.catalog import catalog
+from directory.services.catalog import background, catalog
+
+DECISIONS = DecisionsInput()
 
 
 @bp.get("/projects")
 @admin_required
-@operation(query=QueueQuery(), answer=ProjectPage(), tier="read", headers=("Link",))
+@operation(query=QueueQuery(), answer=QueuePage(), tier="read", headers=("Link",))
 def queue(query: dict[str, Any]) -> Any:
     """List projects of every state; the pending ones are the review queue, oldest first."""
     owner = query.get("owner")
@@ -35,7 +41,9 @@ def queue(query: dict[str, Any]) -> Any:
         owner_id=caller().id if owner == "me" else None,
     )
     waits = filters.status == "pending" and query.get("sort") is None
-    return listing(filters, "oldest" if waits else order(query), query)
+    page, headers = listing(filters, "oldest" if waits else order(query), query)
+    background.add(page["items"])
+    return page, headers
 
 
 @bp.put("/projects/<id:project_id>/approve")
@@ -44,9 +52,9 @@ def queue(query: dict[str, Any]) -> Any:
 def approve(project_id: int, body: dict[str, Any]) -> Any:
     """Make a pending project live and notify the outside; a reason is for the log alone.
 
-    Approving what is live already changes nothing and notifies nobody, so a retry is harmless. Of two administrators
-    who decide at once one wins; with `If-Match` nothing is published that its reviewer has not seen. So it is with the
-    other decisions.
+    Approving what is live already changes nothing and sends no notification, so a retry is harmless, also one with an
+    older `If-Match`. Of two administrators who decide at once one wins. With `If-Match` nothing is published that its
+    reviewer has not seen. The other decisions work alike.
     """
     return _decided(project_id, "approve", body)
 
@@ -65,7 +73,7 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     """Take a live project down, back to the queue.
 
-    Its votes and its first publication stay.
+    Its votes and its first publication stay. Its owner sees the reason.
     """
     return _decided(project_id, "unpublish", body)
 
@@ -78,20 +86,27 @@ def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
 
 @bp.post("/projects/decisions")
 @admin_required
-@operation(body=DecisionsInput(), body_required=True, answer=DecisionList())
+@operation(body=DECISIONS, body_required=True, answer=DecisionList())
 def decide(body: dict[str, Any]) -> Any:
-    """Approve or reject up to a hundred projects at once; each item of the answer has its own status."""
+    """Approve, reject, unpublish or delete up to a hundred projects at once.
+
+    Each item of the answer has its own status. A project whose version is no longer the one given is left as it is
+    (412), so that nothing is decided that its reviewer has not seen; but an approval or rejection that holds already is
+    200, so that a request whose answer was lost can be sent again. A deletion is possible in every state.
+    """
+    wanted = DECISIONS.wanted(body)
     refusals = moderation.decide_many(
-        body["decision"], body["ids"], by=caller(), notify=subscribers(), reason=body.get("reason")
+        body["decision"], wanted, by=caller(), notify=subscribers(), reason=body.get("reason")
     )
-    projects = catalog.many([one for one, code in refusals.items() if code is None], viewer=caller())
-    return {"items": [_outcome(one, refusals[one], projects.get(one)) for one in body["ids"]]}
+    shown = [project_id for project_id, code in refusals.items() if code in {None, PreconditionFailed.code}]
+    projects = catalog.many(shown, viewer=caller())
+    return {"items": [_outcome(one, refusals[one], projects.get(one)) for one in wanted]}
 
 
 def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) -> dict[str, Any]:
-    if code is None:
-        return {"id": project_id, "status": 200, "project": project}
-    return {"id": project_id, "status": 404 if code == "not_found" else 409, "code": code}
+    outcome: dict[str, Any] = {"id": project_id, "status": 200 if code is None else KINDS[code].status}
+    outcome |= {} if code is None else {"code": code}
+    return outcome if project is None else {**outcome, "project": project}
 
 
 @bp.get("/projects/<id:project_id>/history")
@@ -109,9 +124,10 @@ def history(project_id: int, query: dict[str, Any]) -> Any:
 @operation(query=AuditQuery(), answer=AuditPage(), tier="read")
 def log(query: dict[str, Any]) -> Any:
     """List the audit log, newest first."""
-    window = pagination.window(query)
-    names = ("action", "project_id", "user_id", "actor_id")
-    found = audit.entries(window, **{name: query[name] for name in names if name in query})
+    filters = {name: query[name] for name in audit.NARROWING if name in query}
+    # Named, so that a cursor of an earlier version, which told less of its place, is none of this list.
+    window = pagination.window(query, {"entries": filters})
+    found = audit.entries(window, **filters)
     return {"items": found.items, "pagination": pagination.pagination(found, window)}
 
 

@@ -1,10 +1,12 @@
 """The API's OpenAPI 3.1 document, made of the routes themselves: what a view's `operation` does is what it says."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 from apispec import APISpec
 from flask import Flask, current_app
+from marshmallow import Schema, fields
 
 from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.operations import Route, routes
@@ -31,7 +33,7 @@ def printed(app: Flask) -> str:
 def document(app: Flask) -> dict[str, Any]:
     """The document of an application's routes."""
     found = routes(app)
-    taken = {type(route.operation.body) for route in found}
+    taken = {schema for route in found for schema in _with_nested(route.operation.body)}
     spec = APISpec(
         title="Project Directory API",
         version=VERSION,
@@ -51,6 +53,15 @@ def document(app: Flask) -> dict[str, Any]:
     made: dict[str, Any] = spec.to_dict()
     webhooks.add(made)
     return made
+
+
+def _with_nested(schema: Schema) -> Iterator[type[Schema]]:
+    """The class of a schema and those of the schemas within it."""
+    yield type(schema)
+    for field in schema.fields.values():
+        inner = field.inner if isinstance(field, fields.List) else field
+        if isinstance(inner, fields.Nested):
+            yield from _with_nested(inner.schema)
 
 
 def _shared(spec: APISpec) -> None:

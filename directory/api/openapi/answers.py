@@ -3,7 +3,7 @@
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from directory.api.openapi import examples, examples_admin
+from directory.api.openapi import examples
 from directory.errors import ERRORS_MAX, DirectoryError, RateLimited
 from directory.http.problem_details import KINDS
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from directory.api.openapi.operations import Route
 
 TEXT = {"type": "string"}
-ANSWERS = examples.ANSWERS | examples_admin.ANSWERS
 HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-ID": {
         "description": "The request's id: the caller's own X-Request-ID if it is 1 to 64 of `A-Za-z0-9._-`, else a "
@@ -137,7 +136,7 @@ def successes(route: "Route") -> dict[str, Any]:
 
 def _told(operation_id: str, media_type: str) -> dict[str, Any]:
     """The example of an answer, by its operation where it is JSON, else by its media type; an image has none."""
-    found = ANSWERS if media_type == "application/json" else examples.TEXTS
+    found = examples.ANSWERS if media_type == "application/json" else examples.TEXTS
     key = operation_id if media_type == "application/json" else media_type
     return {"example": found[key]} if key in found else {}
 

@@ -5,7 +5,18 @@ Mallory is a member whose projects were taken down.
 
 from typing import Any
 
-from directory.api.openapi.examples import APPROVAL, CURSORS, FLASK, FRAMEWORKS, GRACE, NOTES, PAGINATION, REASON, USER
+from directory.api.openapi.samples import (
+    ADA,
+    APPROVAL,
+    CURSORS,
+    FLASK,
+    FRAMEWORKS,
+    GRACE,
+    NOTES,
+    PAGINATION,
+    REASON,
+    USER,
+)
 from directory.services.webhooks.endpoints import TEST, TEST_PROJECT
 
 STATS = {
@@ -24,6 +35,8 @@ SIGNED_OUT = {
     "user_id": 7,
     "from": None,
     "to": None,
+    "project": None,
+    "user": ADA,
 }
 MALLORY = {
     **SEEN,

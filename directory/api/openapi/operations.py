@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from directory.api.docs import ASSETS
-from directory.api.openapi import examples, examples_admin, prose
+from directory.api.openapi import examples, prose
 from directory.errors import PreconditionFailed
 from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import READS, Operation
@@ -30,7 +30,6 @@ PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "name": {"type": "string", "enum": list(ASSETS)},
     "endpoint": {"type": "string", "pattern": "^[^/]+$", "maxLength": 300},
 }
-BODIES = examples.BODIES | examples_admin.BODIES
 ID_SCHEMA = {"type": "integer", "format": "int64", "minimum": 1, "maximum": HIGHEST_ID}
 
 
@@ -102,7 +101,7 @@ class Route:
         """The body, None where none is foreseen."""
         if self.operation.body is NOTHING:
             return None
-        content = {"application/json": {"schema": self.operation.body, "example": BODIES[self.id]}}
+        content = {"application/json": {"schema": self.operation.body, "example": examples.BODIES[self.id]}}
         return {"required": self.operation.body_required, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:

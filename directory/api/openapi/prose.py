@@ -48,7 +48,10 @@ ACCESS = {
 COOKIE = "A session, from register or login. In development it is called `directory`, for there is no TLS."
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."
-IF_MATCH = "The project's ETag: if it has another version by now, the answer is 412 and nothing changes."
+IF_MATCH = (
+    "The project's ETag, or its `version` in quotes: if it has another version by now, the answer is 412 and nothing "
+    "changes."
+)
 
 # By the name of the member, wherever it stands. A submission of these is one that passes.
 EXAMPLES = {
@@ -62,6 +65,7 @@ EXAMPLES = {
     "event": "project.approved",
     "expires_at": "2036-01-01T00:00:00Z",
     "id": 42,
+    "items": [{"id": 42, "version": 3}],
     "live_projects": 7,
     "login": "ada",
     "logo_url": "https://flask.example/logo.svg",
@@ -81,4 +85,5 @@ EXAMPLES = {
     "upvotes": 128,
     "url": "https://flask.example",
     "username": "ada",
+    "version": 3,
 }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from directory.api.openapi import examples
+from directory.api.openapi import samples
 from directory.services.webhooks.endpoints import TEST, TEST_PROJECT
 from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import ACTORS, PUBLIC_FIELDS
@@ -99,12 +99,12 @@ def _example(event: str) -> dict[str, Any]:
     data: dict[str, Any] = {"project": TEST_PROJECT}
     if event != TEST:
         source = {
-            "project.approved": examples.APPROVED,
-            "project.rejected": examples.REJECTED,
-            "project.unpublished": examples.UNPUBLISHED,
-        }.get(event, examples.PENDING)
-        by = examples.ADA if event in ("project.submitted", "project.deleted") else examples.GRACE
+            "project.approved": samples.APPROVED,
+            "project.rejected": samples.REJECTED,
+            "project.unpublished": samples.UNPUBLISHED,
+        }.get(event, samples.PENDING)
+        by = samples.ADA if event in ("project.submitted", "project.deleted") else samples.GRACE
         data = {"project": {name: source[name] for name in PUBLIC_FIELDS}, ACTORS[event]: by}
     if event in WITH_REASON:
-        data["reason"] = examples.REASON
+        data["reason"] = samples.REASON
     return {"type": event, "timestamp": "2026-11-20T14:30:00.000000Z", "data": data}

@@ -76,7 +76,11 @@ class UserRef(Strict):
 
 
 class ProjectOutput(Strict):
-    """A project. `rejection_reason` is there for its owner and administrators, null unless it is rejected."""
+    """A project. Its owner and administrators also see `rejection_reason`.
+
+    That is the reason of the last rejection or unpublishing; an approval, or an edit that sends the project back to
+    review, makes it null.
+    """
 
     id = fields.Integer(required=True, dump_only=True)
     slug = fields.String(
@@ -109,6 +113,11 @@ class ProjectOutput(Strict):
     published_at = Timestamp(
         required=True, allow_none=True, dump_only=True, metadata={"description": "The first approval."}
     )
+    version = fields.Integer(
+        required=True,
+        dump_only=True,
+        metadata={"minimum": 1, "description": "Grows with every edit and decision, not with votes. For `If-Match`."},
+    )
     rejection_reason = fields.String(allow_none=True, dump_only=True)
 
 
@@ -129,6 +138,14 @@ class Pagination(Strict):
         metadata={"description": f"Whether more than `total` match: of a search no more than {MOST:,} are counted."},
     )
     pages = fields.Integer(required=True)
+    next_cursor = fields.String(required=True, allow_none=True)
+    prev_cursor = fields.String(required=True, allow_none=True)
+
+
+class CursorPagination(Strict):
+    """Where a list that pages by cursor goes on and back."""
+
+    limit = fields.Integer(required=True)
     next_cursor = fields.String(required=True, allow_none=True)
     prev_cursor = fields.String(required=True, allow_none=True)
 
@@ -158,6 +175,13 @@ class PageQuery(Strict):
         says="Pages reach 10,000 items deep; beyond, go on by cursor.",
         metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."},
     )
+    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
+    cursor = Cursor()
+
+
+class CursorQuery(Strict):
+    """Lists that page by cursor alone."""
+
     limit = Whole(1, 100, load_default=20, metadata={"default": 20})
     cursor = Cursor()
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, FromClause, and_, bindparam, delete, func, or_, select, update
 
 from directory.db.lookup import LookUp
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import AccountStatus, Session, Token, User, now
+from directory.models import AccountStatus, Role, Session, Token, User, now
 from directory.services.accounts.identity import Caller
 
 IDLE = timedelta(days=14)
@@ -42,16 +42,24 @@ def begin(user_id: int, *, user_agent: str) -> str:
 _WHO = (User.__table__.c.id, User.__table__.c.username, User.__table__.c.role)
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
+_LIVE_SESSION = and_(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"))
+_LIVE_TOKEN = or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now"))
 _OF_COOKIES = (
     select(*_WHO, _SESSION.id, _SESSION.last_seen_at)
     .join_from(Session.__table__, User.__table__, User.__table__.c.id == _SESSION.user_id)
-    .where(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"), _ACTIVE)
+    .where(_LIVE_SESSION, _ACTIVE)
 )
 _OF_TOKENS = (
     select(*_WHO, _TOKEN.id, _TOKEN.last_used_at)
     .join_from(Token.__table__, User.__table__, User.__table__.c.id == _TOKEN.user_id)
-    .where(or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now")), _ACTIVE)
+    .where(_LIVE_TOKEN, _ACTIVE)
 )
+
+
+def instants() -> dict[str, datetime]:
+    """The parameters of the queries of sessions and tokens, as of now."""
+    at = now()
+    return {"idle_since": at - IDLE, "oldest": at - LIFETIME, "now": at, "touched": at - TOUCH_EVERY}
 
 
 _COOKIES = LookUp(_OF_COOKIES, _SESSION.token_hash, lambda: {"idle_since": now() - IDLE, "oldest": now() - LIFETIME})
@@ -63,6 +71,27 @@ class Proof(NamedTuple):
 
     kind: LookUp
     key: str
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """The digest of a session's secret and that of a token; the one that it is not is empty, as no digest is."""
+        return (self.key, "") if self.kind is _COOKIES else ("", self.key)
+
+
+def names_member(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether `reader`, an alias of the users, is the active member of a session or a token, given by its digest.
+
+    It is false for administrators, and for a session or token whose last use is to be recorded. The condition has the
+    parameters of `instants`.
+    """
+    by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
+    by_token = _TOKEN.token_hash == token, _LIVE_TOKEN, _TOKEN.last_used_at >= bindparam("touched")
+    ids = (
+        select(table.c.user_id).where(*conditions).correlate_except(table).scalar_subquery()
+        for table, conditions in ((Session.__table__, by_session), (Token.__table__, by_token))
+    )
+    is_member = and_(reader.c.role == Role.MEMBER.value, reader.c.status == AccountStatus.ACTIVE.value)
+    return and_(reader.c.id == func.coalesce(*ids), is_member)
 
 
 Known = Mapping[Proof, Row | None]  # what was found of proofs that were looked up already, since they were sent

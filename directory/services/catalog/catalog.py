@@ -15,8 +15,9 @@ from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import queries, search
-from directory.services.catalog.columns import NAMES, QUEUE_POSITION, TOTAL
+from directory.services.accounts.sessions import Proof
+from directory.services.catalog import best_match, queries, readers, search, search_language, search_queries
+from directory.services.catalog.columns import ID, NAMES, QUEUE_POSITION, STATUS, TOTAL
 from directory.services.catalog.paging import Slice, Window, cut
 
 
@@ -79,6 +80,15 @@ def public(project_ids: list[int]) -> list[dict[str, Any] | None]:
     return [None if row is None else _view(row, None) for row in queries.live().all(project_ids)]
 
 
+def shown_to_members(asked: list[tuple[Proof, int]]) -> list[tuple[int, dict[str, Any]] | None]:
+    """For each credential and project, by one statement: the member's id, and the project as that member sees it.
+
+    None where it takes more: see `readers`.
+    """
+    rows = readers.projects().all([(*proof.digests, project_id) for proof, project_id in asked])
+    return [None if row is None else (row[0], _view(row[1:], None)) for row in rows]
+
+
 def stored(project_id: int) -> dict[str, Any]:
     """A project as it stands, whoever may see it, with its public fields. Raises NotFound."""
     return _one("stored", project_id, None)
@@ -101,14 +111,17 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     if given is None:
         return Slice([], None, None, total=0)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
-    # How many match a query tells how to go about the page: few are gathered, else the list is looked through.
-    few = filters.q is not None and _number(queries.matches(dialect).first(given)) <= search.MOST
-    statement = queries.page(names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, few)
+    matches = "" if filters.q is None else _matches(names, filters.status, dialect, given)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    rows = statement.all({**given, **window.parameters(), **viewed})
+    rows = _best(given, window, viewed) if sort == "best" and matches == queries.CAPPED else None
+    if rows is None:
+        shape = (names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, matches)
+        rows = queries.page(*shape).all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort), window)
     told = rows[0][TOTAL] if rows else None
-    number = _total(filters, given) if told is None else int(told)
+    if told is None:
+        told = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)
+    number = int(told)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
     found.items = [_view(row, viewer) for row in found.items]
@@ -117,12 +130,34 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
 
 def total(filters: Filters) -> int:
     """How many projects match `filters` without a query: a sum of counters unless tag or owner make it a count."""
-    return _total(filters, filters.given())
+    return _total(filters, filters.given(), "")
 
 
-def _total(filters: Filters, given: dict[str, Any]) -> int:
+def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
     """How many projects match; of the matches of a query no more than one beyond `search.MOST` are counted."""
-    return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name).first(given))
+    return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name, matches).first(given))
+
+
+def _matches(names: tuple[str, ...], status: str | None, dialect: str, given: dict[str, Any]) -> str:
+    """How to go about a search's page: few matches are gathered, for more of them the list is looked through."""
+    is_live_list = status == Status.LIVE and set(names) == {"status", "q"}
+    if _number(search_queries.matches(dialect, is_live_list).first(given)) <= search.MOST:
+        return queries.FEW
+    return queries.CAPPED if is_live_list else queries.MANY
+
+
+def _best(given: dict[str, Any], window: Window, viewed: dict[str, Any]) -> list[Row] | None:
+    """The rows of a page of live projects, best match first, None where it takes a look at all matches."""
+    dialect = db.engine.dialect.name
+    matches = best_match.page(given, window, dialect)
+    if matches is None:
+        return None
+    ids = [match.id for match in matches]
+    shown = search_queries.these(bool(viewed), dialect).all({**viewed, "ids": ids})
+    by_id = {row[ID]: row for row in shown if row[STATUS] == Status.LIVE}
+    if len(by_id) < len(matches):  # one is no longer live
+        return None
+    return [(*by_id[match.id], search.MOST + 1, *match) for match in matches]
 
 
 def _number(row: Row | None) -> int:
@@ -142,7 +177,7 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     given = filters.given()
     if filters.q is None:
         return given
-    expressions = search.expressions(given.pop("q"), db.engine.dialect.name)
+    expressions = search_language.expressions(given.pop("q"), db.engine.dialect.name)
     return None if expressions is None else {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1}
 
 
@@ -161,6 +196,4 @@ def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     if viewer is None or not (viewer.is_admin or viewer.id == owner_id):
         del project["rejection_reason"]
-    elif project["status"] != Status.REJECTED:
-        project["rejection_reason"] = None
     return project

@@ -35,17 +35,17 @@ COLUMNS = (
     users.c.username.label("owner_username"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
+ID, STATUS = NAMES.index("id"), NAMES.index("status")
 TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
 
 
-def viewed(signed_in: bool) -> AnySelect:
-    """The columns of a project, with the viewer's vote."""
+def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySelect:
+    """The columns of a project, with the vote of the `viewer`: an id, by default the parameter `viewer_id`."""
     voted: ColumnElement[Any] = literal(None)
     if signed_in:
+        viewer = bindparam("viewer_id") if viewer is None else viewer
         # Not EXISTS: for that PostgreSQL may gather all votes of the viewer, of whom there may be many.
-        vote = select(upvotes.c.project_id).where(
-            upvotes.c.user_id == bindparam("viewer_id"), upvotes.c.project_id == P.id
-        )
+        vote = select(upvotes.c.project_id).where(upvotes.c.user_id == viewer, upvotes.c.project_id == P.id)
         voted = vote.scalar_subquery().is_not(None)
     columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
     return columns.join_from(projects, categories, categories.c.id == P.category_id).join(

@@ -51,18 +51,19 @@ class Window:
         """Where it begins: at the "top", "near" or "far" from it, "after" a position or, backwards, "before" one."""
         if self.position is not None:
             return "after" if self.position.forward else "before"
-        if not self._skipped:
+        if not self.skipped:
             return "top"
-        return "near" if self._skipped <= NEAR else "far"
+        return "near" if self.skipped <= NEAR else "far"
 
     def parameters(self) -> dict[str, Any]:
         """The values for a statement that `windowed` made."""
         if self.position is not None:
             return {f"_key_{n}": key for n, key in enumerate(self.position.keys)}
-        return {"_offset": self._skipped} if self._skipped else {}
+        return {"_offset": self.skipped} if self.skipped else {}
 
     @property
-    def _skipped(self) -> int:
+    def skipped(self) -> int:
+        """How many rows of the list are before it, by its page."""
         return ((self.page or 1) - 1) * self.limit
 
 

@@ -46,6 +46,7 @@ STANDINGS = {
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
 BEYOND: Any = bindparam("beyond", type_=BigInteger)  # how many matches of a query are counted at most
+FEW, MANY, CAPPED = "few", "many", "capped"  # matches of a query; the last one where the list itself has many
 WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that no vote changes
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
@@ -68,15 +69,15 @@ def page(
     limit: int,
     signed_in: bool,
     dialect: str,
-    few: bool = False,
+    matches: str = "",
 ) -> Prepared:
     """A window of a list narrowed by the named filters, with the list's total beside each row, null where unknown.
 
     Its ids are found first, by an index alone where there is one, and what is shown is looked up for them and not for
-    those that a page skips. Where counters tell the total, one statement gives both for less than two do. `few` says
-    that a query has at most `most` matches; they are gathered then, and the list is made of them.
+    those that a page skips. Where counters tell the total, one statement gives both for less than two do. `matches`
+    says how many a query has: FEW, MANY or CAPPED.
     """
-    among, by, total = _listed(filters, status, sort, dialect, few=few)
+    among, by, total = _listed(filters, status, sort, dialect, matches)
     one_plan = dialect == "postgresql" and _counted(filters)
     found = windowed(among, by, start, limit, one_plan=one_plan).subquery("found")
     keys = carried(found, by)
@@ -85,20 +86,19 @@ def page(
 
 
 def _listed(
-    filters: tuple[str, ...], status: str | None, sort: str, dialect: str, *, few: bool
+    filters: tuple[str, ...], status: str | None, sort: str, dialect: str, matches: str
 ) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids that a list is of, its order by the columns at hand, and its total."""
-    if few:
+    if matches == FEW:
         listed = _gathered(filters, status, dialect)
     elif sort == "best":
         listed = _most_voted(filters, status, dialect)
     else:
         among, by = _walked(filters, status, sort, dialect)
-        return among, by, _told(filters, status, dialect)
+        return among, by, BEYOND if matches == CAPPED else _told(filters, status, dialect)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if sort == "best":
-        best = listed if few else _first(listed)
-        ranks = search.ranked(best, dialect).subquery("ranks")
+        ranks = search.ranked(listed, dialect).subquery("ranks") if matches == FEW else _first(listed)
         return select(ranks.c.id), _order_of(BEST, ranks), total
     return select(listed.c.id), _order_of(SORTS[sort], listed), total
 
@@ -106,32 +106,37 @@ def _listed(
 def _walked(filters: tuple[str, ...], status: str | None, sort: str, dialect: str) -> tuple[AnySelect, Sort]:
     """The ids by an index that is in the list's order, where there is one."""
     if status and sort in STANDINGS:
-        query: AnySelect = select(S.project_id.label("id")).where(*conditions(filters, status, dialect, S).values())
-        if not _stands(filters):
-            query = query.join(projects, P.id == S.project_id)
-        return query, STANDINGS[sort]
+        return _standing(filters, status, dialect), STANDINGS[sort]
     return select(P.id).where(*conditions(filters, status, dialect).values()), SORTS[sort]
+
+
+def _standing(filters: tuple[str, ...], status: str, dialect: str) -> AnySelect:
+    """The ids out of the standings, and out of the projects where those do not tell."""
+    query: AnySelect = select(S.project_id.label("id")).where(*conditions(filters, status, dialect, S).values())
+    return query if _stands(filters) else query.join(projects, P.id == S.project_id)
 
 
 def _gathered(filters: tuple[str, ...], status: str | None, dialect: str) -> CTE:
     """The matches of a query that has few, from the index of words, with what the orders go by."""
     # Materialised, else PostgreSQL may look for the words in each project of the list, and SQLite search for each.
     matches = search.matching(dialect).cte("matches").prefix_with("MATERIALIZED")
-    narrowed = conditions(tuple(name for name in filters if name != "q"), status, dialect)
+    narrowed = conditions(_without_query(filters), status, dialect)
     query = select(P.id, P.upvotes, P.hot, P.listed_at, P.submitted_at).join(matches, matches.c.id == P.id)
     return query.where(*narrowed.values()).cte("gathered").prefix_with("MATERIALIZED")
 
 
 def _most_voted(filters: tuple[str, ...], status: str | None, dialect: str) -> CTE:
     """Of a query that many match, those with the most votes: `beyond` of them, one more than best match looks at."""
-    among, by = _walked(filters, status, "upvotes", dialect)
-    query = among.add_columns(by.keys[0].label("upvotes")).order_by(*(key.desc() for key in by.keys))
-    return query.limit(BEYOND).cte("most_voted").prefix_with("MATERIALIZED")
+    among, by = _walked(_without_query(filters), status, "upvotes", dialect)
+    votes, project_id = by.keys
+    query = search.with_rank(among.add_columns(votes.label("upvotes")), project_id, dialect)
+    query = query.order_by(votes.desc(), project_id.desc()).limit(BEYOND)
+    return query.cte("most_voted").prefix_with("MATERIALIZED")
 
 
 def _first(most_voted: CTE) -> FromClause:
     columns = most_voted.c
-    query = select(columns.id, columns.upvotes).order_by(columns.upvotes.desc(), columns.id.desc())
+    query = select(columns.id, columns.upvotes, columns.rank).order_by(columns.upvotes.desc(), columns.id.desc())
     return query.limit(bindparam("most", type_=BigInteger)).subquery("first")
 
 
@@ -148,36 +153,28 @@ def _told(filters: tuple[str, ...], status: str | None, dialect: str) -> ColumnE
 
 
 @lru_cache(maxsize=100)
-def count(filters: tuple[str, ...], status: str | None, dialect: str) -> Prepared:
+def count(filters: tuple[str, ...], status: str | None, dialect: str, matches: str = "") -> Prepared:
     """How many projects a list holds: a sum of counters, a row for each category, where they tell it.
 
     Of a query's matches no more than `beyond` are counted.
     """
     if _counted(filters):
         return Prepared(_counters(filters, status))
+    if matches == FEW:
+        return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect)), replan=True)
     if "q" in filters:
         return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
     matching = conditions(filters, status, dialect).values()
     return Prepared(select(func.count()).select_from(projects).where(*matching), replan=True)
 
 
-@lru_cache
-def matches(dialect: str) -> Prepared:
-    """How many projects match a query, whatever else they are; no more than `beyond` are counted."""
-    query = search.matching(dialect).limit(BEYOND).subquery("looked_at")
-    return Prepared(select(func.count()).select_from(query), replan=True)
-
-
 def _at_most_beyond(filters: tuple[str, ...], status: str | None, dialect: str) -> AnySelect:
-    if dialect == "sqlite" and status and _stands(filters):
-        # Match by match, so that it ends with the last one counted: as a condition they all would be gathered.
-        match = search.matching(dialect).subquery("match")
-        stands = conditions(tuple(name for name in filters if name != "q"), status, dialect, S)
-        query: AnySelect = select(match.c.id).join(standings, S.project_id == match.c.id).where(*stands.values())
-    else:
-        query, _ = _walked(filters, status, "upvotes", dialect)
-    within = query.limit(BEYOND).correlate(None).subquery("within")
+    within = _walked(filters, status, "upvotes", dialect)[0].limit(BEYOND).correlate(None).subquery("within")
     return select(func.count()).select_from(within)
+
+
+def _without_query(filters: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in filters if name != "q")
 
 
 def _stands(filters: tuple[str, ...]) -> bool:

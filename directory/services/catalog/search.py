@@ -1,15 +1,14 @@
-"""Full-text search: a query in the engines' languages, which projects match it, and how well.
+"""Full-text search: which projects match a query, and how well. The values are those of `search_language.expressions`.
 
 The rank of a match has six steps, see TIERS; equal ones go by votes. Unlike bm25 or ts_rank none of it depends on other
 projects, so a cursor stays valid while they change.
 """
 
-from collections.abc import Iterable
-from itertools import accumulate
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     ColumnElement,
     FromClause,
     Select,
@@ -19,123 +18,124 @@ from sqlalchemy import (
     case,
     cast,
     column,
+    func,
     literal_column,
+    not_,
     select,
+    true,
 )
 from sqlalchemy import table as named
 from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.sql.operators import custom_op
 
-from directory.services.catalog.search_words import (
-    MAX_WORDS,
-    Unit,
-    ascii_form,
-    is_beginning,
-    singulars,
-    units,
-    whole,
-)
+from directory.models import Standing, Status
+from directory.services.catalog.paging import AnySelect
+from directory.services.catalog.search_language import SUBSTRINGS, TIERS, WORDS, Tier, name
 
 # More matches than these are not counted, and best match looks at as many: those with the most votes.
 MOST = 10_000
 
-# Where a project has all words, and how, from the best match to the worst.
-TIERS = (
-    ("title", "whole"),
-    ("title", "words"),
-    ("brief", "words"),
-    ("title", "beginnings"),
-    ("brief", "beginnings"),
-    ("anywhere", "beginnings"),
+_PARTS = {"title": ("title",), "brief": ("title", "brief"), "anywhere": ("title", "brief", "description")}
+
+_SPACE = literal_column("' '", String)
+_index = named(
+    "project_search",
+    *(column("project_id", BigInteger), column("rowid", BigInteger), column("document")),
+    *(column(name, String) for name in _PARTS["anywhere"]),
 )
-Tier = tuple[str, str]
-_WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
-_SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
 
-_index = named("project_search", column("project_id", BigInteger), column("rowid", BigInteger), column("document"))
+_brief = named("project_search_brief", column("rowid", BigInteger))
 
 
-def matching(dialect: str) -> Select[tuple[int]]:
-    """The ids of the projects that match; its values are `expressions`."""
-    query: Any = select(_key(dialect).label("id")).where(_holds(TIERS[-1], dialect))
+def matching(dialect: str, tier: Tier = TIERS[-1]) -> Select[tuple[int]]:
+    """The ids of the projects that match at least as well as `tier` says; its values are `expressions`."""
+    query: Any = select(_key(dialect).label("id")).where(_holds(tier, dialect))
     return query.correlate(None)  # type: ignore[no-any-return]
 
 
-def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
-    """The condition that a project matches; its values are `expressions`.
+def number(dialect: str, most: ColumnElement[int], *, live: bool) -> ColumnElement[int]:
+    """How many projects match, or how many live ones, but no more than `most`; its values are `expressions`."""
+    if dialect == "postgresql":
+        asked = cast(bindparam(name(TIERS[-1]), type_=String), TSQUERY)
+        return func.search_matches(asked, literal_column("true" if live else "false"), most, type_=BigInteger)
+    # By whole words first, whose projects FTS5 finds one by one; those with beginnings it finds all before the first.
+    surely, all_ = (_counted(matching(dialect, tier), most, live=live) for tier in (WORDS, TIERS[-1]))
+    return case((surely >= most, surely), else_=all_)
 
-    The database may look at any number of projects in another order until it has found enough that do: right for
-    words that many have, and fatal for those that few do, which it cannot always tell.
+
+def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: bool) -> ColumnElement[int]:
+    match = matches.subquery("match")
+    query: AnySelect = select(match.c.id)
+    if live:  # as a join it might begin with the live projects, and search for each
+        stands = Standing.__table__.c
+        status = select(stands.status).where(stands.project_id == match.c.id).scalar_subquery()
+        query = query.where(status == literal_column(f"'{Status.LIVE}'"))
+    return select(func.count()).select_from(query.limit(most).subquery("counted")).scalar_subquery()
+
+
+def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
+    """The condition that a project matches, looked at by itself: for words that many have. Values: `expressions`.
+
+    A subquery for one value stays what it is: neither planner makes a join of it, or a list of all matches.
     """
-    # The plus keeps SQLite from starting with the matches, all of which it would have to sort.
-    looked_at = UnaryExpression(project_id, operator=custom_op("+")) if dialect == "sqlite" else project_id
-    return looked_at.in_(matching(dialect))
+    entry = select(_reaches(TIERS[-1], dialect)).where(_key(dialect) == project_id)
+    return entry.correlate(project_id.table).scalar_subquery()
+
+
+def leading(tier: Tier, dialect: str, most: int) -> Select[tuple[int]]:
+    """The ids of the projects that have the words where `tier` says, `most` of them if there are more.
+
+    The tier is none that looks at descriptions: an index without those finds them.
+    """
+    asked: Any = bindparam(name(tier), type_=String)
+    if dialect == "postgresql":
+        scope: Any = literal_column(f"'{tier[0]}'")
+        ids = func.search_leading(scope, cast(asked, TSQUERY), literal_column(str(most)), type_=BigInteger)
+        return select(ids.table_valued("id", name="leading").render_derived().c.id)
+    holds = literal_column("project_search_brief").op("MATCH", is_comparison=True)(asked)
+    return select(_brief.c.rowid.label("id")).where(holds).limit(literal_column(str(most)))
 
 
 def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]:
     """Of candidates (`id`, `upvotes`) that all match also the `rank`, higher for better."""
-    better = [(_reaches(candidates.c.id, tier, dialect), len(TIERS) - n) for n, tier in enumerate(TIERS[:-1], 1)]
-    rank = case(*better, else_=0).label("rank")
-    query: Any = select(candidates.c.id, candidates.c.upvotes, rank)
+    query: Any = select(candidates.c.id, candidates.c.upvotes)
     if dialect == "postgresql":
-        query = query.join(_index, _index.c.project_id == candidates.c.id)
-    return query  # type: ignore[no-any-return]
+        entries = query.join(_index, _index.c.project_id == candidates.c.id)
+        return entries.add_columns(_rank({tier: _reaches(tier, dialect) for tier in TIERS}))  # type: ignore[no-any-return]
+    # Five searches, each for all candidates: for few of them that is less than a look at each text.
+    searches = {tier: select(_index.c.rowid).where(_holds(tier, dialect)).correlate(None) for tier in TIERS}
+    return query.add_columns(_rank({tier: candidates.c.id.in_(found) for tier, found in searches.items()}))  # type: ignore[no-any-return]
 
 
-def expressions(query: str, dialect: str) -> dict[str, str] | None:
-    """The query in the engine's own language, once for each tier; None where it has no word."""
-    asked = list(dict.fromkeys(units(query)))
-    sizes = accumulate(len(unit.parts) for unit in asked)
-    asked = [unit for unit, size in zip(asked, sizes, strict=True) if size <= MAX_WORDS] or asked[:1]
-    key = whole(query)
-    if not asked or key is None:
-        return None
-    language = _LANGUAGES[dialect]
-    written = {_name(tier): language.all_of(asked, tier) for tier in TIERS[1:]}
-    return {_name(TIERS[0]): language.word(key, TIERS[0], as_beginning=False), **written}
+def with_rank(projects: AnySelect, project_id: ColumnElement[int], dialect: str) -> AnySelect:
+    """Of a query for projects those that match, with their `rank`; each is looked at by itself, as by `found`."""
+    if dialect == "sqlite":
+        rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
+        one: Any = UnaryExpression(
+            project_id, operator=custom_op("+")
+        )  # the plus keeps SQLite from starting with entries
+        return projects.join(_index, _key(dialect) == one).where(_reaches(TIERS[-1], dialect)).add_columns(rank)
+    # The offset keeps PostgreSQL from joining otherwise.
+    looked_at = _ranked_entry(project_id, dialect).offset(literal_column("0")).lateral("entry")
+    return projects.join(looked_at, true()).add_columns(looked_at.c.rank)
 
 
-class _Language:
-    """How an engine writes a query."""
-
-    AND = " & "
-    OR = " | "
-
-    def all_of(self, asked: Iterable[Unit], tier: Tier) -> str:
-        """All units of a query."""
-        return self.AND.join(self._unit(unit, tier) for unit in asked)
-
-    def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
-        """One word, whole or as a beginning, where the tier looks for it."""
-        weights = ("*" if as_beginning else "") + _WEIGHTS[tier[0]]
-        return f"'{ascii_form(word)}'" + (f":{weights}" if weights else "")
-
-    def _unit(self, unit: Unit, tier: Tier) -> str:
-        """A unit: as one word or as its parts, whichever a project spells."""
-        parts = self.AND.join(self._forms(part, tier) for part in unit.parts)
-        return f"({self._forms(unit.joined, tier)}{self.OR}({parts}))" if unit.is_joined else parts
-
-    def _forms(self, word: str, tier: Tier) -> str:
-        """A word or what it is the plural of."""
-        forms = [word, *singulars(word)]
-        starts = tier[1] == "beginnings" and is_beginning(word)
-        if starts:  # what begins with `games` begins with `game` too
-            forms = [form for form in forms if not any(form != other and form.startswith(other) for other in forms)]
-        return f"({self.OR.join(self.word(form, tier, as_beginning=starts) for form in forms)})"
+def rank_of(project_id: ColumnElement[int], dialect: str) -> ColumnElement[int]:
+    """The rank of one project, null where it does not match."""
+    return _ranked_entry(project_id, dialect).scalar_subquery()
 
 
-class _Fts5(_Language):
-    AND = " AND "
-    OR = " OR "
-
-    def all_of(self, asked: Iterable[Unit], tier: Tier) -> str:
-        return f"{_SCOPES[tier[0]]}({super().all_of(asked, tier)})"
-
-    def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
-        return f'"{ascii_form(word)}"' + ("*" if as_beginning else "")
+def _ranked_entry(project_id: ColumnElement[int], dialect: str) -> Select[tuple[int]]:
+    rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
+    entry = select(rank).where(_key(dialect) == project_id, _reaches(TIERS[-1], dialect))
+    return entry.correlate(project_id.table)
 
 
-_LANGUAGES = {"postgresql": _Language(), "sqlite": _Fts5()}
+def _rank(reached: dict[Tier, ColumnElement[bool]]) -> ColumnElement[Any]:
+    """The rank of what matches, by what is reached. Most matches reach the last tier alone: that is found out early."""
+    whole, *better, brief, _ = TIERS
+    steps = [(reached[tier], len(TIERS) - n) for n, tier in enumerate(better, 2)]
+    return case((reached[whole], len(TIERS) - 1), (not_(reached[brief]), 0), *steps, else_=1).label("rank")
 
 
 def _key(dialect: str) -> ColumnElement[int]:
@@ -143,20 +143,19 @@ def _key(dialect: str) -> ColumnElement[int]:
 
 
 def _holds(tier: Tier, dialect: str) -> ColumnElement[bool]:
-    """The condition that a row of the index matches as well as `tier` says."""
-    asked: ColumnElement[Any] = bindparam(_name(tier), type_=String)
+    """The condition that a row of the index matches as well as `tier` says, for an index to find it."""
+    asked: ColumnElement[Any] = bindparam(name(tier), type_=String)
     if dialect == "postgresql":
         return _index.c.document.op("@@", is_comparison=True)(cast(asked, TSQUERY))
     return literal_column("project_search").op("MATCH", is_comparison=True)(asked)
 
 
-def _reaches(project_id: ColumnElement[int], tier: Tier, dialect: str) -> ColumnElement[bool]:
-    """The condition that a candidate does: PostgreSQL looks at its row, for SQLite that is a search for each row."""
-    holds = _holds(tier, dialect)
+def _reaches(tier: Tier, dialect: str) -> ColumnElement[bool]:
+    """The same condition of a row that is at hand."""
     if dialect == "postgresql":
-        return holds
-    return project_id.in_(select(_index.c.rowid).where(holds).correlate(None))
-
-
-def _name(tier: Tier) -> str:
-    return "q_" + "_".join(tier)
+        return _holds(tier, dialect)
+    text: ColumnElement[str] = _SPACE
+    for part in _PARTS[tier[0]]:
+        text = text + _index.c[part] + _SPACE
+    asked = bindparam(name(tier, SUBSTRINGS), type_=String)
+    return func.has_words(text, asked, type_=Boolean)  # a function of ours, see directory.db.engine

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select
 
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Category, Project, ProjectTag, Standing, Upvote
+from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote
 from directory.services.catalog import search_index
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
@@ -85,9 +85,9 @@ def look(scope: Scope) -> Look:
     projects = list(db.session.execute(found.where(scope(Project.id.expression))))
     votes = _votes(scope)
     tags = _tags(scope)
-    indexed = _indexed(scope)
+    indexed, entries = _indexed(scope)
     faults = [fault for project in projects for fault in _faults(project, votes, tags, indexed)]
-    gone = indexed - {project.id for project in projects}
+    gone = entries - {project.id for project in projects}
     faults += [Fault("search", project_id, True, False) for project_id in sorted(gone)]
     return Look(len(projects), sum(votes.values()), faults)
 
@@ -145,9 +145,19 @@ def _tags(scope: Scope) -> dict[int, set[str]]:
     return tags
 
 
-def _indexed(scope: Scope) -> set[int]:
-    key: ColumnElement[int] = column("project_id" if on_postgresql() else "rowid")
-    return set(db.session.scalars(select(key).select_from(table("project_search")).where(scope(key))))
+def _indexed(scope: Scope) -> tuple[set[int], set[int]]:
+    """The projects whose entries are wherever a search looks for them, and all that have any."""
+    if on_postgresql():
+        entries = table("project_search", column("project_id"), column("live"))
+        right = and_(Project.id == entries.c.project_id, entries.c.live == (Project.status == Status.LIVE))
+        found = set(db.session.scalars(select(Project.id).join(entries, right).where(scope(Project.id.expression))))
+        return found, found  # a foreign key allows no others
+    key: ColumnElement[int] = column("rowid")
+    whole, brief = (
+        set(db.session.scalars(select(key).select_from(table(name)).where(scope(key))))
+        for name in ("project_search", "project_search_brief")
+    )
+    return whole & brief, whole | brief
 
 
 def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], indexed: set[int]) -> Iterator[Fault]:

@@ -53,6 +53,7 @@ ENTRY = (
     "reason",
     "url_key",
     "waited_seconds",
+    "project_title",
 )
 VOTE = ("user_id", "project_id", "created_at")
 
@@ -143,8 +144,8 @@ def _columns(project: Draft, key: str) -> Row:
 
 
 def _import_entry(project: Draft, key: str) -> Row:
-    at, reason = project.submitted_at, project.rejection_reason
-    return ("project.imported", at, project.owner_id, project.id, None, project.status.value, reason, key, None)
+    at, status, reason = project.submitted_at, project.status.value, project.rejection_reason
+    return ("project.imported", at, project.owner_id, project.id, None, status, reason, key, None, project.title)
 
 
 def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
@@ -159,6 +160,7 @@ def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
         None,
         key,
         None,
+        project.title,
     )
     if project.decided_at is None:
         return [submitted]
@@ -167,5 +169,5 @@ def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
     reason = project.rejection_reason
     return [
         submitted,
-        (action, project.decided_at, decided_by, project.id, pending, status, reason, key, waited),
+        (action, project.decided_at, decided_by, project.id, pending, status, reason, key, waited, project.title),
     ]

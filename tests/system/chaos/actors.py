@@ -10,7 +10,7 @@ _numbers = count(1000)
 
 
 def reader(stage: Stage, by: Person | None = None) -> Step:
-    """Reads the list, which nobody changes by that."""
+    """Reads the list."""
     return lambda: stage.ask("GET", "/api/projects", by)
 
 

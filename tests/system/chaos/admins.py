@@ -1,4 +1,4 @@
-"""Administrators against each other: sixteen of them at the same moment, round after round."""
+"""Administrators against each other: sixteen requests at once, round after round."""
 
 from itertools import cycle
 
@@ -8,7 +8,7 @@ from tests.system.chaos.processes import serving
 from tests.system.chaos.races import BOTH
 from tests.system.chaos.stage import Person, Stage, stage, submit
 
-CROWD = 16
+ADMINS = 16
 
 
 def at_once(at: Stage, paths: list[str], body: object = None, by: list[Person] | None = None) -> list[Answer]:
@@ -19,17 +19,17 @@ def at_once(at: Stage, paths: list[str], body: object = None, by: list[Person] |
 
 @scenario(
     "16 administrators decide about a project at once",
-    "1 winner, whom the others are told of; 1 event for an approval, none for a rejection",
+    "1 winner, which the refusals of the others name; 1 event for an approval, none for a rejection",
     short={"rounds": 3},
     long={"rounds": 100},
 )
 def deciding(rounds: int) -> Outcome:
     approved = 0
     for kind in BOTH:
-        with stage(kind, admins=CROWD) as at:
+        with stage(kind, admins=ADMINS) as at:
             for number in range(rounds):
                 project = submit(at, at.members[0], f"decided/{number}")
-                words = ["approve" if (n + number) % 2 else "reject" for n in range(CROWD)]
+                words = ["approve" if (n + number) % 2 else "reject" for n in range(ADMINS)]
                 found = at_once(at, [f"/api/admin/projects/{project}/{word}" for word in words])
                 state = at.ask("GET", f"/api/projects/{project}", at.admins[0]).json["status"]
                 won = "approve" if state == "live" else "reject"
@@ -43,16 +43,16 @@ def deciding(rounds: int) -> Outcome:
 
 @scenario(
     "16 administrators demote each other at once",
-    "1 at least is left, and who was demoted demotes nobody, by the audit log; 0 x 5xx",
+    "at least 1 is left, and by the audit log no demoted one demotes another; 0 x 5xx",
     short={"rounds": 3},
     long={"rounds": 100},
 )
 def demoting(rounds: int) -> Outcome:
     left: list[int] = []
     for kind in BOTH:
-        with stage(kind, admins=CROWD) as at:
+        with stage(kind, admins=ADMINS) as at:
             for number in range(rounds):
-                step = 1 + number % (CROWD - 1)
+                step = 1 + number % (ADMINS - 1)
                 others = at.admins[step:] + at.admins[:step]
                 found = at_once(at, [f"/api/admin/users/{other.id}" for other in others], {"role": "member"})
                 assert {answer.status for answer in found} <= {200, 403, 409}, tally(found)
@@ -60,15 +60,15 @@ def demoting(rounds: int) -> Outcome:
                 left.append(_left(at, gone))
                 _promote(at, gone)
             at.settle()
-    return Outcome(f"{rounds} rounds on each database", f"{min(left)} to {max(left)} of {CROWD} were left")
+    return Outcome(f"{rounds} rounds on each database", f"{min(left)} to {max(left)} of {ADMINS} were left")
 
 
 def _left(at: Stage, gone: list[Person]) -> int:
-    """How many administrators there are, which only one of them is told. AssertionError where none is left."""
-    assert len(gone) < CROWD, "none is left"
+    """How many administrators are left, as one of them sees it. AssertionError where none is left."""
+    assert len(gone) < ADMINS, "none is left"
     seen = at.ask("GET", "/api/admin/users?role=admin&limit=100", _one_left(at, gone))
-    assert seen.json["pagination"]["total"] == CROWD - len(gone), seen
-    return CROWD - len(gone)
+    assert seen.json["pagination"]["total"] == ADMINS - len(gone), seen
+    return ADMINS - len(gone)
 
 
 def _one_left(at: Stage, gone: list[Person]) -> Person:

@@ -59,5 +59,5 @@ def _refusal(line: http.client.HTTPConnection, name: str) -> Any:
 def trimmed(waits: list[float]) -> float:
     """The mean without the upper and the lower tenth, which are the machine's rather than the service's."""
     tenth = len(waits) // 10
-    kept = sorted(waits)[tenth : len(waits) - tenth]
-    return sum(kept) / len(kept)
+    middle = sorted(waits)[tenth : len(waits) - tenth]
+    return sum(middle) / len(middle)

@@ -22,7 +22,7 @@ def cut_off(load: Load) -> int:
 
 
 def killed_over_and_over(at: Stage, kills: int) -> Load:
-    """Kill the service again and again while everybody writes, comparing the database with the ledger now and then."""
+    """Kill the service repeatedly while all members write, and compare the database with the ledger now and then."""
     chance = random.Random(kills)
     with Load(everybody(at), pause=0.002) as load:
         for number in range(kills):

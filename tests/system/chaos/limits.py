@@ -1,4 +1,4 @@
-"""Redis fails in every way while limits are counted in it, and a crowd votes at once."""
+"""Redis fails in every way while limits are counted in it, and one user sends 300 votes at once."""
 
 import signal
 import time
@@ -117,7 +117,7 @@ def _used_again(stages: list[Stage]) -> float:
     short={"rounds": 1},
     long={"rounds": 10},
 )
-def crowded(rounds: int) -> Outcome:
+def votes_at_once(rounds: int) -> Outcome:
     with counting_in_redis(WEB_CONCURRENCY=4, THREADS=4) as (storage, at):
         one = Ask("PUT", f"/api/projects/{at.projects[0]}/upvote", headers=bearer(at.members[0].token))
         for _ in range(rounds):

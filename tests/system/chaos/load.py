@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 REFUSED = "refused"
 LATE = 1.0  # seconds that a busy machine may add to what is promised; `make chaos` sets 0
 ALIVE_WITHIN = 5.0  # seconds for 99 of 100 answers to /healthz; `make chaos`, alone on its machine, sets 0.1
-PATIENCE = 15.0  # seconds; whoever is not answered by then is not answered
+CLIENT_TIMEOUT = 15.0  # seconds; a later answer counts as none
 
 
 class Answer(NamedTuple):
@@ -38,7 +38,7 @@ def call(port: int, method: str, path: str, token: str | None = None, body: Any 
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
     began = time.monotonic()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=CLIENT_TIMEOUT)
     try:
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         response = connection.getresponse()
@@ -77,16 +77,16 @@ class Load:
         if self._faults:
             raise self._faults[0]
 
-    def since(self, moment: float) -> list[Answer]:
-        """The answers to what was asked after a moment of time.monotonic()."""
-        return [answer for answer in self.answers if answer.began >= moment]
+    def since(self, start: float) -> list[Answer]:
+        """The answers to requests sent at or after a value of time.monotonic()."""
+        return [answer for answer in self.answers if answer.began >= start]
 
     def _run(self, step: Step) -> None:
         try:
             while not self._over.is_set():
                 answer = step()
                 self.answers.append(answer)
-                self._over.wait(self._pause if answer.status else 0.05)  # at a closed door there is no hurry
+                self._over.wait(self._pause if answer.status else 0.05)  # a closed port is not asked at full speed
         except BaseException as fault:
             self._faults.append(fault)
 

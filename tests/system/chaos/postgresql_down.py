@@ -6,7 +6,7 @@ import time
 from tests.system.chaos import Outcome, scenario
 from tests.system.chaos.actors import everybody, reader, toggler
 from tests.system.chaos.load import Load, expect, expect_within, slowest, statuses, until_good, waited
-from tests.system.chaos.postgresql_mute import crowd, ready, siege
+from tests.system.chaos.postgresql_mute import many_callers, ready, siege
 from tests.system.chaos.stage import stage
 
 
@@ -79,7 +79,7 @@ def reset(times: int, seconds: float) -> Outcome:
     with stage("postgresql", proxied=True) as at:
         assert at.proxy is not None
         refused = failed = 0
-        with siege(at, crowd(at)) as held:
+        with siege(at, many_callers(at)) as held:
             for _ in range(times):
                 time.sleep(1)
                 cut = time.monotonic()

@@ -15,7 +15,7 @@ from tests.system.chaos.stage import Stage, stage
 
 @contextmanager
 def holding(at: Stage, statement: str) -> Iterator[None]:
-    """A transaction of somebody else's that has done this and does not end."""
+    """A transaction of another client that has run this statement and does not end."""
     with servers.connect(at.url) as connection, connection.transaction(force_rollback=True):
         connection.execute(statement.encode())
         yield
@@ -87,7 +87,7 @@ def row_besieged(voters: int, seconds: float, votes: int, within: float) -> Outc
 
 
 @scenario(
-    "A table stays locked and everybody piles up behind it",
+    "A table stays locked and all callers wait for it",
     "503 within 5 s for readers and writers, /healthz 200; good at once when it is over",
     short={"seconds": 9.0},
     long={"seconds": 12.0},

@@ -27,7 +27,7 @@ from tests.system.chaos.stage import Stage, stage
 BOUND = 5.0  # seconds within which a request is answered, whatever the database does
 
 
-def crowd(at: Stage) -> list[Step]:
+def many_callers(at: Stage) -> list[Step]:
     """More callers than the service has threads: writers, and readers with and without an account."""
     readers = [reader(at) for _ in range(4)]
     return [*everybody(at), *readers, *(toggler(at, person) for person in at.members[5:]), reader(at, at.members[0])]
@@ -68,7 +68,7 @@ class Siege(NamedTuple):
 
 @contextmanager
 def siege(at: Stage, callers: list[Step]) -> Iterator[Siege]:
-    """Callers for as long as the block runs, each of whom has to be answered in time, while the service lives."""
+    """Callers for as long as the block runs; each is answered in time, and the service stays alive."""
     assert at.service is not None
     with paced.reader(at.service.port, "/healthz") as living:
         with living.beside(), Load(callers) as asking:
@@ -87,7 +87,7 @@ def mute(times: int, seconds: float) -> Outcome:
     with stage("postgresql", proxied=True) as at:
         assert at.proxy is not None
         back = []
-        with siege(at, crowd(at)) as held:
+        with siege(at, many_callers(at)) as held:
             for _ in range(times):
                 time.sleep(1)
                 at.proxy.set("mute")
@@ -108,7 +108,7 @@ def mute(times: int, seconds: float) -> Outcome:
 def frozen(seconds: float) -> Outcome:
     with stage("postgresql") as at:
         assert at.server is not None
-        with siege(at, crowd(at)) as held:
+        with siege(at, many_callers(at)) as held:
             time.sleep(1)
             at.server.pause()
             time.sleep(seconds)
@@ -128,7 +128,7 @@ def frozen(seconds: float) -> Outcome:
 
 
 def _freeze_backends(at: Stage) -> list[psutil.Process]:
-    """Freeze the backends in use, at a moment when none has begun to write.
+    """Freeze the backends in use, while none has begun to write.
 
     What one of them has locked would stay locked for as long as it is frozen, which is what `row_locked` is about.
     """
@@ -170,11 +170,11 @@ def slow(delays: list[float]) -> Outcome:
         seen = []
         for delay in delays:
             at.proxy.set("delay", delay)
-            with siege(at, crowd(at)) as held:
+            with siege(at, many_callers(at)) as held:
                 time.sleep(5)
             seen.append(f"{delay * 1000:.0f} ms each way: {held}")
             at.proxy.set("pass")
             back = until_good(reader(at, at.members[0]))
             assert back < BOUND, f"{back:.1f} s until it was good again"
         at.settle()
-        return Outcome(f"{len(delays)} x 5 s, {len(crowd(at))} callers", ". ".join(seen))
+        return Outcome(f"{len(delays)} x 5 s, {len(many_callers(at))} callers", ". ".join(seen))

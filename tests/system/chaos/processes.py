@@ -82,7 +82,7 @@ def killed(kills: int) -> Outcome:
 
 
 @contextmanager
-def kept_alive(port: int, token: str) -> Iterator[Step]:
+def keep_alive(port: int, token: str) -> Iterator[Step]:
     """Reads over one connection for as long as the server keeps it."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
 
@@ -103,13 +103,13 @@ def kept_alive(port: int, token: str) -> Iterator[Step]:
 
 @scenario(
     "the server is reloaded (HUP) under load",
-    "0 failed requests, over new and over kept connections",
+    "0 failed requests, over new and over keep-alive connections",
     short={"reloads": 2},
     long={"reloads": 6},
 )
 def reloaded(reloads: int) -> Outcome:
-    with house() as at, kept_alive(serving(at).port, at.members[7].token) as kept:
-        with Load([*everybody(at), kept]) as load:
+    with house() as at, keep_alive(serving(at).port, at.members[7].token) as persistent:
+        with Load([*everybody(at), persistent]) as load:
             for _ in range(reloads):
                 time.sleep(1)
                 before = workers(serving(at))
@@ -217,7 +217,7 @@ def _behead(at: Stage) -> float:
         time.sleep(0.5)
         family = service.children()
         service.stop(signal.SIGKILL)
-    # Nobody calls meanwhile: a caller who is refused again and again is given the port itself for his own at last.
+    # No client calls meanwhile: one that is refused very often may get this very port for its own end.
     return ended(family, 30)
 
 

@@ -32,7 +32,7 @@ def slow_clients(port: int, each: int) -> Iterator[None]:
 
 
 @scenario(
-    "Clients that stop in a head, in a body, or do not take their answer, on the bare server",
+    "Clients that stop in a head, in a body, or do not take their answer, without a proxy",
     "99 of 100 answers to /healthz, votes and sign-ins within 100 ms",
     short={"each": 64, "rounds": 10, "within": 5.0, "processes": (1,)},
     long={"each": 64, "rounds": 100, "within": 0.1, "processes": (1, 2)},

@@ -47,7 +47,7 @@ def integrity(at: Stage) -> str:
 
 
 def writer(at: Stage, by: Person) -> Step:
-    """Submits what needs more room than was given back elsewhere."""
+    """Submits rows that need more pages than are free in the file."""
     numbers = count(time.monotonic_ns())
 
     def step() -> Answer:
@@ -81,7 +81,7 @@ def locked(times: int, within: float) -> Outcome:
         bounded(refused)
         assert sum(answer.status == 503 for answer in refused) >= 3 * times, statuses(refused)
         expect(reads, 200)
-        expect_within(reads, within)  # whoever waits for the lock waits for 3 s
+        expect_within(reads, within)  # a writer waits 3 s for the lock
         at.settle()
         return Outcome(
             f"{times} x 3 s and 10 s, 3 writers and 2 readers",
@@ -92,7 +92,7 @@ def locked(times: int, within: float) -> Outcome:
 
 @scenario(
     "The disk is full",
-    "what needs room 503, reads 200 within 1 s, the file intact; taken again without a restart when there is room",
+    "writes that need space 503, reads 200 within 1 s, the file intact; with space again, writes without a restart",
     short={"times": 1, "seconds": 2.0, "within": 2.0},
     long={"times": 4, "seconds": 4.0, "within": 1.0},
 )

@@ -24,7 +24,7 @@ from tests.support.receiver import SECRET
 from tests.support.serving import Serving
 from tests.system.chaos.load import Answer, call
 
-# The outbox fills; nobody delivers.
+# The outbox fills and nothing is delivered.
 WEBHOOK = {"WEBHOOK_URL": "http://127.0.0.1:9/hook", "WEBHOOK_SECRET": SECRET, "WEBHOOK_WORKER": "false"}
 MAKING = {"title": "A project", "tagline": "A thing that does things", "category": "tools"}
 
@@ -61,7 +61,7 @@ class Stage:
     def start(self) -> None:
         """Start the service, and return when it answers. Whoever calls meanwhile calls the one before it.
 
-        At its own port, which nobody listens on yet, one of very many callers would be given that port for his own.
+        Of very many callers at a port without a listener one may get that very port for its own end.
         """
         service = Serving(self.settings, self.folder / "service.log", self.target)
         try:
@@ -127,7 +127,7 @@ def stage(
         stack.callback(ledger.close)
         made = Stage(folder, f"sqlite:///{folder / 'test.db'}", {}, ledger, target)
         if kind == "postgresql":
-            # A crash shall lose nothing, as where nobody switched it off.
+            # A crash must lose nothing, as with PostgreSQL's defaults.
             made.server = stack.enter_context(servers.postgresql(own=True, synchronous_commit="on"))
             made.url = made.server.url
         migrate(made.url)

@@ -14,7 +14,7 @@ import psutil
 
 from tests.system.chaos.stage import ended
 
-MARK = "DIRECTORY_CHAOS"  # in the environment of whatever a scenario starts
+VARIABLE = "DIRECTORY_CHAOS"  # in the environment of every process that a scenario starts
 AGAIN = 10.0  # seconds
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -23,8 +23,8 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def tidied() -> Iterator[Callable[[], list[str]]]:
     """A folder in which all others are made, gone at the end. Gives what removes, and names, what was left so far."""
     folder = Path(tempfile.mkdtemp(prefix="directory-"))
-    folder.chmod(0o755)  # PostgreSQL runs as somebody else
-    with _stopping(), patch.dict(os.environ, {MARK: str(folder), "TMPDIR": str(folder)}):
+    folder.chmod(0o755)  # PostgreSQL runs as another user
+    with _stopping(), patch.dict(os.environ, {VARIABLE: str(folder), "TMPDIR": str(folder)}):
         tempfile.tempdir = None  # it is looked for anew
         try:
             yield lambda: [*_end_processes(), *_remove_folders(folder)]
@@ -37,9 +37,9 @@ def tidied() -> Iterator[Callable[[], list[str]]]:
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """Ctrl-C and its like end the run, unless they shall be ignored; asked again it goes on with its tidying.
+    """Ctrl-C and its like end the run, unless they are ignored; asked again it goes on with its tidying.
 
-    What it raises may come where it is lost (in a finaliser), or where somebody waits for long on the way out; so it
+    What it raises may come where it is lost (in a finaliser), or during a long wait on the way out; so it
     is raised again until the tidying begins.
     """
     before = {one: handler for one in STOPS if (handler := signal.getsignal(one)) != signal.SIG_IGN}
@@ -75,7 +75,7 @@ def _running() -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get(MARK) == os.environ[MARK] and process.pid != os.getpid():
+            if process.environ().get(VARIABLE) == os.environ[VARIABLE] and process.pid != os.getpid():
                 found.append(process)
     return found
 

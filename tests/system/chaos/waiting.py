@@ -1,4 +1,4 @@
-"""Some callers are slow, or many at once want what is slow; how long everybody else's reads take meanwhile."""
+"""Some callers are slow, or many send slow requests at once; how long other callers' reads take meanwhile."""
 
 import socket
 import tempfile
@@ -67,7 +67,7 @@ def half_sent(port: int, callers: int) -> Iterator[None]:
     """As many requests that have begun and do not go on."""
     with ExitStack() as stack:
         for number in range(callers):
-            plain = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
-            begun = stack.enter_context(TLS.wrap_socket(plain, server_hostname="localhost"))
+            tcp = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            begun = stack.enter_context(TLS.wrap_socket(tcp, server_hostname="localhost"))
             begun.sendall(UNFINISHED[number % 2])
         yield

@@ -77,7 +77,7 @@ def misbehave(webhook_id: str, _: int) -> Answer:
 
 
 def memory() -> int:
-    """What the deliverers take together that nobody shares with them."""
+    """The memory of all deliverers that no other process shares."""
     taken = 0
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):  # it has just ended

@@ -1,0 +1,98 @@
+"""What is asked about in a directory: credentials, words and cursors, put there or gathered before a run."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+from flask import g
+from sqlalchemy import create_engine, select, text
+from sqlalchemy.engine import make_url
+
+import config
+from bench.load import Subjects
+from directory import create_app
+from directory.extensions import db
+from directory.http import pagination as cursors
+from directory.models import Project
+from directory.services.accounts.sessions import digest
+from directory.services.catalog import search_index
+from directory.services.catalog.paging import Position
+
+ROOT = Path(__file__).parent.parent
+MEMBERS = 999
+TOKENS = (
+    "tokens WHERE name = 'bench'",
+    "tokens (user_id, name, token_hash, created_at, last_used_at) VALUES (:u, 'bench', :h, :at, :at)",
+)
+SESSIONS = (
+    "sessions WHERE user_agent = 'bench'",
+    "sessions (user_id, user_agent, token_hash, created_at, last_seen_at) VALUES (:u, 'bench', :h, :at, :at)",
+)
+
+
+def prepare(url: str, environment: dict[str, str]) -> Subjects:
+    """Tokens and sessions for the first thousand users, one of them an administrator, and what there is to ask for."""
+    engine = create_engine(url)
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}"
+    with engine.begin() as connection:
+        ids = list(connection.scalars(text("SELECT id FROM users ORDER BY id LIMIT :n"), {"n": MEMBERS + 1}))
+        connection.execute(text("UPDATE users SET role = 'admin' WHERE id = :id"), {"id": ids[0]})
+        rows = [{"u": user, "h": digest(f"bench-{user}"), "at": now} for user in ids]
+        for credentials in (TOKENS, SESSIONS):
+            connection.execute(text(f"DELETE FROM {credentials[0]}"))  # of an earlier run over the same database
+            connection.execute(text(f"INSERT INTO {credentials[1]}"), rows)
+        live = list(connection.scalars(text("SELECT id FROM projects WHERE status = 'live' ORDER BY id DESC")))
+        slugs = list(connection.scalars(text("SELECT slug FROM categories ORDER BY id")))
+    if engine.dialect.name == "postgresql":
+        plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain, autocommit=True) as vacuum:
+            vacuum.execute("VACUUM ANALYZE")
+            vacuum.execute("CHECKPOINT")
+    engine.dispose()
+    words, cursors = rare(environment, live), anywhere(environment, live)
+    secrets = [f"bench-{user}" for user in ids]
+    name = create_app(config.load(environment)).config["COOKIE_NAME"]
+    cookies = [f"{name}={secret}" for secret in secrets[1:]]
+    return Subjects(live, slugs, secrets[1:], cookies, secrets[0], cursors, words)
+
+
+def rare(environment: dict[str, str], live: list[int]) -> list[str]:
+    """Words of one project each: they are made its title, and indexed."""
+    chosen = {f"zyx{n}w": project for n, project in enumerate(live[:: len(live) // 50])}
+    app = create_app(config.load(environment))
+    with app.app_context():
+        for word, project in chosen.items():
+            found = db.session.get_one(Project, project)
+            found.title = word
+            search_index.index([found])
+        db.session.commit()
+        db.engine.dispose()
+    return list(chosen)
+
+
+def anywhere(environment: dict[str, str], live: list[int]) -> list[str]:
+    """Cursors from the list's beginning to its end, as the service signs them."""
+    app = create_app(config.load(environment))
+    with app.app_context():
+        g.path = "/api/projects"
+        listed = {"status": "live", "sort": "newest"}
+        cursors.window({"limit": 20}, listed)
+        rows = db.session.execute(
+            select(Project.listed_at, Project.id).where(Project.id.in_(live[:: len(live) // 200])),
+        )
+        signed = [str(cursors._encode(Position((at, number), forward=True))) for at, number in rows]
+        db.session.remove()
+        db.engine.dispose()
+    return signed
+
+
+def flask(environment: dict[str, str], *command: str) -> None:
+    """A flask command; what it prints is shown where it fails."""
+    quiet = {**environment, "LOG_LEVEL": "WARNING"}
+    done = subprocess.run(
+        [sys.executable, "-m", "flask", *command], env=quiet, cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"flask {' '.join(command)}: {done.stdout}{done.stderr}")

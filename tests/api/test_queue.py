@@ -1,0 +1,73 @@
+"""What administrators see beside each project of their list: its owner's record, and other submissions of its URL."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from directory.services.catalog import background
+from tests.conftest import Statements
+from tests.support.factories import Api, World
+
+
+@pytest.fixture
+def admin(world: World) -> Api:
+    return world.caller(world.admin())
+
+
+def shown(admin: Api, query: str = "limit=100") -> dict[int, tuple[Any, int]]:
+    items = admin.get(f"/api/admin/projects?{query}").json["items"]
+    return {item["id"]: (tuple(item["owner_stats"].values()), item["earlier"]) for item in items}
+
+
+def test_each_item_counts_its_owners_projects_by_state(world: World, admin: Api) -> None:
+    bob, eve = world.user("bob"), world.user("eve")
+    owned = [world.project(bob, status) for status in ("live", "live", "pending", "rejected", "rejected", "rejected")]
+    other = world.project(eve, "pending")
+    item = admin.get("/api/admin/projects?owner=bob&limit=1").json["items"][0]
+    assert item["owner_stats"] == {"live": 2, "pending": 1, "rejected": 3}
+    assert shown(admin) == {**dict.fromkeys(owned, ((2, 1, 3), 0)), other: ((0, 1, 0), 0)}
+    admin.put(f"/api/admin/projects/{owned[2]}/approve")
+    admin.delete(f"/api/projects/{owned[0]}")
+    assert shown(admin, "owner=bob&status=live") == dict.fromkeys(owned[1:3], ((2, 0, 3), 0))
+
+
+def test_earlier_counts_all_other_submissions_of_the_url_that_exist(world: World, admin: Api) -> None:
+    urls = ("https://same.example", "http://www.same.example/", "https://SAME.example:443/#top")
+    states = ("live", "pending", "rejected")
+    same = [world.project(status=state, url=url) for state, url in zip(states, urls, strict=True)]
+    lone = world.project(url="https://same.example/other")
+    found = shown(admin)
+    assert [found[project][1] for project in same] == [2, 2, 2]
+    assert found[lone][1] == 0
+    assert {project: earlier for project, (_, earlier) in shown(admin, "status=pending").items()} == {same[1]: 2}
+    admin.delete(f"/api/projects/{same[0]}")
+    assert [earlier for _, earlier in shown(admin).values()].count(1) == 2
+
+
+def test_the_public_list_has_neither(world: World, api: Api, admin: Api) -> None:
+    world.project()
+    for caller in (api, admin):
+        assert not {"owner_stats", "earlier"} & caller.get("/api/projects").json["items"][0].keys()
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_a_page_costs_four_statements_whatever_its_size(
+    world: World, admin: Api, statements: Statements, size: int
+) -> None:
+    owners = [world.user() for _ in range(3)]
+    for number in range(20):
+        world.project(owners[number % 3], "pending", url=f"https://{number % 7}-{number % 3}.example")
+    for query in ("status=pending", "", "status=pending&owner=me"):
+        admin.get(f"/api/admin/projects?{query}&limit={size}")
+        statements.clear()
+        items = admin.get(f"/api/admin/projects?{query}&limit={size}").json["items"]
+        # who calls, the page, the owners' records, the other submissions; of an empty page its total
+        assert (len(items), len(statements)) == ((0, 3) if "owner" in query else (size, 4))
+
+
+def test_what_is_deleted_meanwhile_has_no_record(app: Flask, world: World) -> None:
+    gone = {"id": 4711, "owner": {"id": 4711}}
+    with app.app_context():
+        background.add([gone])
+    assert (gone["owner_stats"], gone["earlier"]) == ({"live": 0, "pending": 0, "rejected": 0}, 0)

@@ -1,0 +1,238 @@
+"""Searches for words that many projects have: the same answers as a plain look at all, at a cost of few."""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event, text
+
+from directory.db.transactions import on_postgresql, writing
+from directory.extensions import db
+from directory.models import Category
+from directory.services.catalog import best_match, search, search_language, search_queries
+from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.paging import Position, Slice, Window
+from tests.support.factories import World
+from tests.support.search_reference import expected, listed, made_up, written
+
+QUERIES = ("ab", "abc", "a", "x", "ab cd", "cd abc", "node.js", "nodejs", "node js", "x ab", "none")
+SORTS = ("best", "newest", "upvotes", "popular", "oldest")
+
+
+class Undone(Exception):
+    """Ends a transaction that is to leave nothing behind."""
+
+
+@contextmanager
+def only_for_now() -> Iterator[None]:
+    """A transaction that leaves nothing behind."""
+    with suppress(Undone), writing():
+        yield
+        raise Undone
+
+
+@pytest.fixture
+def places(app: Flask, world: World) -> Iterator[tuple[int, dict[str, int]]]:
+    """An owner and the categories."""
+    owner = world.user().id
+    world.category("tools")
+    world.category("games")
+    with app.app_context():
+        yield owner, {each.slug: each.id for each in db.session.query(Category)}
+
+
+def walked(
+    filters: Filters, sort: str, limit: int, *, forward: bool = True, start: Position | None = None
+) -> list[int]:
+    """The ids of a list page by page, by cursor."""
+    ids: list[int] = []
+    window = Window(limit, None if start else 1, start)
+    while True:
+        found = page(filters, sort, window, viewer=None)
+        shown = [item["id"] for item in found.items]
+        ids = ids + shown if forward else shown + ids
+        position = found.next if forward else found.previous
+        if position is None:
+            return ids
+        window = Window(limit, None, position)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    seed=st.integers(0, 2**32), query=st.sampled_from(QUERIES), limit=st.integers(1, 6), most=st.integers(2, 25),
+    looked_at=st.integers(2, 12), better=st.integers(0, 4),
+    narrow=st.sampled_from([{}, {}, {"category": "tools"}, {"status": "pending"}]),
+)  # fmt: skip
+def test_every_order_is_what_a_look_at_each_project_gives(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, seed: int, query: str, limit: int, most: int,
+    looked_at: int, better: int, narrow: dict[str, str],
+) -> None:  # fmt: skip
+    """By number and by cursor, forwards and back, wherever the numbers are between few matches and many."""
+    monkeypatch.setattr(search, "MOST", most)
+    monkeypatch.setattr(best_match, "LOOKED_AT", (looked_at, 2 * looked_at))
+    monkeypatch.setattr(best_match, "BETTER", better)
+    made = made_up(random.Random(seed), 40)
+    filters = Filters(**{"status": "live", "q": query, **narrow})
+    with only_for_now():
+        written(made, *places)
+        for sort in SORTS:
+            right = expected(made, filters, sort)
+            matching = len(expected(made, filters, "newest"))
+            assert walked(filters, sort, limit) == right, (sort, query)
+            pages = [page(filters, sort, Window(limit, n), viewer=None) for n in (1, 2, 4)]
+            for n, found in zip((1, 2, 4), pages, strict=True):
+                assert [item["id"] for item in found.items] == right[(n - 1) * limit : n * limit], (sort, query, n)
+                assert (found.total, found.total_capped) == (min(matching, most), matching > most)
+            last = pages[1]
+            if last.previous is not None:
+                assert walked(filters, sort, limit, forward=False, start=last.previous) == right[:limit], (sort, query)
+
+
+class Work:
+    """What the database did: rows that PostgreSQL's plans went through, or steps of SQLite's machine, in hundreds."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def explain(self, _conn: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
+        """Run a statement once more, to see what it does. What functions do is not seen: they are statements too."""
+        driver = db.session.connection().connection.dbapi_connection
+        sql = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}"
+        with driver.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        result = driver.pgconn.exec_params(sql.encode(), [None if v is None else _encoded(v) for v in values])
+        self.done += _rows(json.loads(result.get_value(0, 0))[0]["Plan"])
+
+    def step(self) -> int:
+        self.done += 1
+        return 0
+
+
+def _encoded(value: Any) -> bytes:
+    return (f"{{{','.join(map(str, value))}}}" if isinstance(value, list) else str(value)).encode()
+
+
+def _rows(plan: dict[str, Any]) -> int:
+    own = (plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * plan["Actual Loops"]
+    return int(own) + sum(_rows(part) for part in plan.get("Plans", []))
+
+
+def work_of(filters: Filters, sort: str, window: Window) -> tuple[Slice, int]:
+    """A page, and what it took."""
+    work = Work()
+    page(filters, sort, window, viewer=None)  # compiled
+    if on_postgresql():
+        event.listen(db.engine, "before_cursor_execute", work.explain)
+    else:
+        db.session.connection().connection.dbapi_connection.set_progress_handler(work.step, 100)
+    try:
+        return page(filters, sort, window, viewer=None), work.done
+    finally:
+        if on_postgresql():
+            event.remove(db.engine, "before_cursor_execute", work.explain)
+        else:
+            db.session.connection().connection.dbapi_connection.set_progress_handler(None, 100)
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_common_word_costs_the_same_in_a_directory_four_times_as_large(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, sort: str
+) -> None:
+    monkeypatch.setattr(search, "MOST", 60)
+    monkeypatch.setattr(best_match, "LOOKED_AT", (60,))
+    filters, done = Filters(status="live", q="common"), []
+    for size in (400, 1600):
+        with only_for_now():
+            written(listed(2, size), *places)
+            if on_postgresql():
+                db.session.connection().exec_driver_sql("ANALYZE projects, standings, project_search")
+            first, work = work_of(filters, sort, Window(5))
+            assert first.total_capped
+            assert len(first.items) == 5
+            following, more = work_of(filters, sort, Window(5, None, first.next))
+            assert len(following.items) == 5
+            done.append((work, more))
+    (small, small_more), (large, large_more) = done
+    assert large <= 1.2 * small + 20, done
+    assert large_more <= 1.2 * small_more + 20, done
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_no_statistics_have_the_functions_read_the_whole_index(places: tuple[int, dict[str, int]]) -> None:
+    """Of so small a table the planner would read all rows, which is the cheapest way there."""
+    calls = [
+        f"search_matches(CAST('words' AS tsquery), {live}, {most})" for live in ("true", "false") for most in (5, 500)
+    ]
+    calls += [f"search_leading('{scope}', CAST('other' AS tsquery), 5)" for scope in ("title", "brief")]
+    reads = text("SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'project_search'")
+    with only_for_now():
+        written(listed(2, 200), *places)
+        before = db.session.scalar(reads)
+        found = [len(db.session.execute(text(f"SELECT {call}")).all()) for call in calls]
+        assert found == [1, 1, 1, 1, 5, 5]
+        assert db.session.scalar(reads) == before
+
+
+def test_the_best_matches_take_no_look_at_all_where_a_few_tell(
+    places: tuple[int, dict[str, int]], monkeypatch: Any
+) -> None:
+    """Neither where all match alike nor where the few that match better are among the most voted."""
+    monkeypatch.setattr(search, "MOST", 100)
+    monkeypatch.setattr(best_match, "LOOKED_AT", (2, 90))
+    given_values = {"most": 100, "beyond": 101}
+    made = listed(2, 400)
+    with only_for_now():
+        written(made, *places)
+        dialect = db.engine.dialect.name
+        values = given_values | (search_language.expressions("common", dialect) or {})
+        first = best_match.page(values, Window(5), dialect)
+        assert first is not None
+        assert [match.id for match in first] == expected(made, Filters(status="live", q="common"), "best")[:6]
+        assert [match.rank for match in first] == [5, 5, 0, 0, 0, 0]
+        after = best_match.page(values, Window(5, None, Position(tuple(first[4]), forward=True)), dialect)
+        assert after is not None
+        assert after[0] == first[5]
+        assert best_match.page(values, Window(5, None, Position(tuple(first[4]), forward=False)), dialect) is None
+
+
+def test_a_better_match_with_few_votes_takes_a_look_at_all(
+    places: tuple[int, dict[str, int]], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(search, "MOST", 100)
+    made = [one._replace(upvotes=0) if one.title == "common" else one for one in listed(2, 400)]
+    filters = Filters(status="live", q="common")
+    with only_for_now():
+        written(made, *places)
+        dialect = db.engine.dialect.name
+        values = {"most": 100, "beyond": 101, **(search_language.expressions("common", dialect) or {})}
+        assert best_match.page(values, Window(5), dialect) is None
+        found = page(filters, "best", Window(5), viewer=None)
+        assert [item["id"] for item in found.items] == expected(made, filters, "best")[:5]
+
+
+def test_a_project_that_goes_meanwhile_shortens_no_page(places: tuple[int, dict[str, int]], monkeypatch: Any) -> None:
+    monkeypatch.setattr(search, "MOST", 100)
+    made = listed(2, 400)
+    with only_for_now():
+        written(made, *places)
+        shown = search_queries.these(False, db.engine.dialect.name)
+        monkeypatch.setattr(search_queries, "these", lambda *_: Without(shown))
+        found = page(Filters(status="live", q="common"), "best", Window(5), viewer=None)
+        assert [item["id"] for item in found.items] == expected(made, Filters(status="live", q="common"), "best")[:5]
+        assert found.next is not None
+
+
+class Without:
+    """A statement whose last row has gone."""
+
+    def __init__(self, statement: Any) -> None:
+        self.statement = statement
+
+    def all(self, values: dict[str, Any]) -> list[Any]:
+        return self.statement.all(values)[:-1]  # type: ignore[no-any-return]

@@ -1,0 +1,122 @@
+"""A directory as plain values, and what a search finds in it: by a look at each project, with no database."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from directory.models import Status
+from directory.services.catalog import search
+from directory.services.catalog.catalog import Filters
+from directory.services.catalog.ranking import hot
+from directory.services.catalog.search_words import whole, words
+from directory.services.data import wholesale
+
+VOCABULARY = ("ab", "abc", "abd", "cd", "x", "node.js", "node", "js")
+TITLED = (17, 28)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Made(NamedTuple):
+    """A project as the reference sees it, which knows of no database."""
+
+    id: int
+    status: str
+    upvotes: int
+    at: datetime
+    title: str
+    brief: str
+    description: str
+    category: str
+
+    def matches(self, query: str, part: str, *, beginnings: bool) -> bool:
+        """Whether all words of a query are in a part."""
+        text = {"title": self.title, "brief": f"{self.title} {self.brief}"}.get(part)
+        has = set(words(text if text is not None else f"{self.title} {self.brief} {self.description}"))
+        return all(self._has(has, unit, beginnings=beginnings) for unit in query.split())
+
+    def _has(self, has: set[str], unit: str, *, beginnings: bool) -> bool:
+        def there(word: str) -> bool:
+            return word in has or (beginnings and len(word) > 1 and any(each.startswith(word) for each in has))
+
+        parts = unit.split(".")
+        return all(map(there, parts)) or there("".join(parts))
+
+    def rank(self, query: str) -> int | None:
+        """How well it matches, as the contract says."""
+        if not self.matches(query, "all", beginnings=True):
+            return None
+        if whole(self.title) == whole(query):
+            return 5
+        steps = [("title", False), ("brief", False), ("title", True), ("brief", True)]
+        reached = [self.matches(query, part, beginnings=beginnings) for part, beginnings in steps]
+        return 4 - reached.index(True) if True in reached else 0
+
+
+def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:
+    """The ids of a whole list, by a look at each project."""
+    query = filters.q or ""
+    chosen = [one for one in made if one.status == filters.status and filters.category in {None, one.category}]
+    chosen = [one for one in chosen if one.rank(query) is not None]
+    keys: dict[str, Any] = {
+        "newest": lambda one: (one.at, one.id),
+        "upvotes": lambda one: (one.upvotes, one.id),
+        "popular": lambda one: (hot(one.upvotes, one.at), one.id),
+        "best": lambda one: (one.rank(query), one.upvotes, one.id),
+        "oldest": lambda one: (one.at, one.id),
+    }
+    if sort == "best":
+        chosen = sorted(chosen, key=keys["upvotes"], reverse=True)[: search.MOST]
+    return [one.id for one in sorted(chosen, key=keys[sort], reverse=sort != "oldest")]
+
+
+def written(made: list[Made], owner: int, categories: dict[str, int]) -> None:
+    """Add the projects as an import does."""
+    drafts = [
+        wholesale.Draft(
+            id=one.id, owner_id=owner, category_id=categories[one.category], title=one.title, tagline=one.brief,
+            description=one.description, url=f"https://example.org/{one.id}", repository_url=None, logo_url=None,
+            tags=[], status=Status(one.status), upvotes=one.upvotes, submitted_at=one.at,
+            decided_at=None if one.status == "pending" else one.at,
+        )
+        for one in made
+    ]  # fmt: skip
+    wholesale.write(drafts, decided_by=None)
+
+
+def made_up(rng: random.Random, size: int) -> list[Made]:
+    """Projects of few words, so that many match and all ranks occur."""
+    common = rng.choice(VOCABULARY)
+
+    def text(most: int) -> str:
+        return " ".join(rng.choice(VOCABULARY) for _ in range(rng.randint(0, most)))
+
+    return [
+        Made(
+            id=1000 + n,
+            status=rng.choices(["live", "pending"], [8, 1])[0],
+            upvotes=int(rng.paretovariate(0.7)) % 40,
+            at=START + timedelta(hours=rng.randrange(size)),
+            title=rng.choice(VOCABULARY) if rng.random() < 0.2 else f"zz {text(2)}",
+            brief=f"yy {text(2)}",
+            description=f"{text(3)} {common if rng.random() < 0.7 else ''} ww",
+            category=rng.choice(["tools", "games"]),
+        )
+        for n in range(size)
+    ]
+
+
+def listed(matching: int, size: int) -> list[Made]:
+    """Projects of which one in `matching` has a word in its description, and the two most voted in their titles."""
+    return [
+        Made(
+            id=1000 + n,
+            status="pending" if n % 10 == 9 else "live",
+            upvotes=2000 - n if n in TITLED else n * 7919 % 1000,
+            at=START + timedelta(hours=n),
+            title="common" if n in TITLED else "other",
+            brief="thing",
+            description="common words" if n % matching == 0 else "words",
+            category="tools",
+        )
+        for n in range(size)
+    ]

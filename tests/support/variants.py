@@ -1,0 +1,36 @@
+"""Two more ways to run the suite: on gunicorn's own worker, and without the response cache. `.ci/run` does both.
+
+`SERVER_WORKER=gthread make test` and `RESPONSE_CACHE=false make test` hold for every application and every server that
+the tests start. A test that needs our worker or the cache has the mark `our_worker(...)`, with a key of OUR_WORKER, or
+`response_cache`; such a run leaves it out, and `pytest -rs` prints the reason that stands here.
+"""
+
+import os
+
+import pytest
+
+import config
+
+ENVIRONMENT = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "LOG_LEVEL": "WARNING", "RATELIMIT_ENABLED": "false"}
+# Settings that a whole run of the suite may take from the environment.
+OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
+
+NO_CACHE = "the response cache is off"
+OUR_WORKER = {
+    "balancing": "gunicorn's own worker does not balance connections between processes",
+    "descriptors": "gunicorn's own worker ends where it can open no more files",
+    "shutdown": "gunicorn's own worker ends without an answer on some connections that were accepted before",
+    "slow clients": "with gunicorn's own worker an unfinished request holds a thread",
+}
+
+
+def reason_to_skip(item: pytest.Item) -> str | None:
+    """Why this run leaves a test out; None where it runs. Raises KeyError where a mark gives no known reason."""
+    settings = config.load({**ENVIRONMENT, **OF_THE_RUN})
+    if item.get_closest_marker("response_cache") and not settings["RESPONSE_CACHE"]:
+        return NO_CACHE
+    if marker := item.get_closest_marker("our_worker"):
+        reason = OUR_WORKER[marker.args[0]]
+        if settings["SERVER_WORKER"] == "gthread":
+            return reason
+    return None

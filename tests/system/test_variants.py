@@ -1,0 +1,70 @@
+"""The settings of a run of the suite, SERVER_WORKER and RESPONSE_CACHE, reach what the tests start and ask."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from directory.server import WORKERS
+from tests.support import variants
+from tests.support.serving import ROOT, serving
+from tests.support.variants import ENVIRONMENT, NO_CACHE, OUR_WORKER, reason_to_skip
+
+WORKER = os.environ.get("SERVER_WORKER") or "loop"
+CACHED = (os.environ.get("RESPONSE_CACHE") or "true") == "true"
+# The application of a server that prints whether it has a response cache.
+PROGRAM = "from wsgi import app\nprint('cached:', 'response_cache' in app.extensions, flush=True)\n"
+
+
+def test_an_application_has_the_cache_that_the_run_asks_for(app: Flask) -> None:
+    assert ("response_cache" in app.extensions) == CACHED
+
+
+def test_a_server_has_the_worker_and_the_cache_that_the_run_asks_for(tmp_path: Path) -> None:
+    (tmp_path / "reporting.py").write_text(PROGRAM)
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    settings = {**ENVIRONMENT, "DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}", "LOG_LEVEL": "INFO"}
+    with serving({**settings, "PYTHONPATH": paths}, tmp_path / "log", "reporting:app") as server:
+        log = server.log.read_text()
+    assert re.findall(r"Using worker: ([\w.]+)", log) == [WORKERS[WORKER]]
+    assert f"cached: {CACHED}" in log
+
+
+class Marked:
+    """A test with some marks."""
+
+    def __init__(self, **marks: str) -> None:
+        self.marks = marks
+
+    def get_closest_marker(self, name: str) -> Any:
+        return SimpleNamespace(args=(self.marks[name],)) if name in self.marks else None
+
+
+@pytest.mark.parametrize(
+    ("settings", "marks", "reason"),
+    [
+        ({}, {"response_cache": "", "our_worker": "shutdown"}, None),
+        ({"RESPONSE_CACHE": "false"}, {"response_cache": ""}, NO_CACHE),
+        ({"RESPONSE_CACHE": "false"}, {"our_worker": "shutdown"}, None),
+        ({"SERVER_WORKER": "gthread"}, {"our_worker": "shutdown"}, OUR_WORKER["shutdown"]),
+        ({"SERVER_WORKER": "gthread"}, {"response_cache": ""}, None),
+    ],
+)
+def test_a_run_leaves_out_only_what_its_settings_rule_out(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], marks: dict[str, str], reason: str | None
+) -> None:
+    monkeypatch.setattr(variants, "OF_THE_RUN", settings)
+    item: Any = Marked(**marks)
+    assert reason_to_skip(item) == reason
+
+
+def test_ci_runs_the_whole_suite_each_way() -> None:
+    steps = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert "TEST_POSTGRES=$older make check" in steps
+    for setting in ("SERVER_WORKER=gthread", "RESPONSE_CACHE=false"):
+        assert f"TEST_POSTGRES=18 {setting} make test TESTS=" in steps
