@@ -10,6 +10,7 @@ from directory.http.fields import (
     Link,
     Matching,
     Prose,
+    Search,
     Slug,
     Strict,
     Timestamp,
@@ -198,7 +199,7 @@ class ProjectQuery(PageQuery):
     status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
     category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
     sort = Word(("newest", "popular", "upvotes"), metadata={"description": "Default newest; with q best match."})
-    q = Line(1, 200, metadata={"description": SEARCH})
+    q = Search(200, metadata={"description": SEARCH})
     tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
     owner = Owner()
     upvoted = Word(("me",), metadata={"description": "What the caller has voted for (signed in)."})
