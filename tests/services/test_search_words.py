@@ -2,7 +2,7 @@
 
 import pytest
 
-from directory.services.catalog.search import TIERS, expressions
+from directory.services.catalog.search_language import TIERS, expressions
 from directory.services.catalog.search_words import MAX_WORDS, is_beginning, singulars, units, whole, words
 
 
