@@ -8,7 +8,8 @@ from directory.api.schemas.admin import (
     AuditPage,
     AuditQuery,
 )
-from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail
+from directory.api.schemas.categories import CategoryInput, CategoryOutput
+from directory.api.schemas.projects import ProjectDetail
 from directory.api.schemas.review import (
     DecisionList,
     DecisionsInput,

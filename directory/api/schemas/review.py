@@ -5,17 +5,8 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields, validates, validates_schema
 from marshmallow.validate import Range
 
-from directory.api.schemas.projects import (
-    SEARCH,
-    STATUSES,
-    CursorPagination,
-    CursorQuery,
-    Owner,
-    PageQuery,
-    Pagination,
-    ProjectDetail,
-    ProjectOutput,
-)
+from directory.api.schemas.paging import CursorPagination, CursorQuery, PageQuery, Pagination
+from directory.api.schemas.projects import SEARCH, STATUSES, Owner, ProjectDetail, ProjectOutput
 from directory.http.converters import HIGHEST_ID
 from directory.http.fields import Few, Prose, Search, Slug, Strict, Timestamp, Whole, Word
 from directory.services.audit import EVENTS

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, validates_schema
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.admin import AuditOutput
 from directory.api.schemas.dashboard import ProjectCounts
-from directory.api.schemas.projects import PageQuery, Pagination
+from directory.api.schemas.paging import PageQuery, Pagination
 from directory.http.fields import Flag, Prose, Search, Strict, Timestamp, Word
 from directory.models import AccountStatus, Role
 from directory.services.accounts.users import SORTS

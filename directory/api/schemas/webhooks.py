@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from directory.api.schemas.projects import CursorPagination, CursorQuery
+from directory.api.schemas.paging import CursorPagination, CursorQuery
 from directory.http.converters import HIGHEST_ID
 from directory.http.fields import Line, Strict, Timestamp, Whole, Word
 from directory.models import DeliveryState
