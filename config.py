@@ -144,7 +144,7 @@ def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
     secret = _read(
         env, "WEBHOOK_SECRET", "", lambda value: webhooks.signing_secrets(value.split(",") if value else [], style)
     )
-    return [{"url": url, "format": style, "events": list(webhooks.DEFAULT_EVENTS), "secrets": secret}]
+    return [{"name": "", "url": url, "format": style, "events": list(webhooks.DEFAULT_EVENTS), "secrets": secret}]
 
 
 def _database_url(value: str) -> str:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import string
 import subprocess
 import tempfile
 import time
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import psutil
 
@@ -18,7 +20,9 @@ OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
 SIGNED_IN = ("list_me", "list_me_cookie", "one_me", "one_me_cookie")
 # What else must not grow with the directory. Asked as an administrator, to whom nothing is given from memory; the
 # dashboard, which is, after a vote each time. Of the queue, the pages that the smallest directory has as well.
-GROWING = ("cursor", "search", "search_common", "queue", "users", "fresh_analytics")
+GROWING = (
+    "cursor", "search", "search_common", "queue", "queue_page", "users", "tags", "check", "session", "fresh_analytics",
+)  # fmt: skip
 SCRIPT = Path(__file__).parent / "replay.lua"
 
 
@@ -72,6 +76,10 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         "cursor": lambda: f"GET /api/projects?cursor={rng.choice(subjects.cursors)} {admin}",
         "search": lambda: f"GET /api/projects?q={rng.choice(subjects.words)} {admin}",
         "queue": lambda: f"GET /api/admin/projects?status=pending&page={rng.randint(1, 3)} {admin}",
+        "queue_page": lambda: f"GET /api/admin/projects?status=pending {admin}",
+        "tags": lambda: f"GET /api/tags?prefix={rng.choice(string.ascii_lowercase)} -",
+        "check": lambda: f"GET /api/projects/check?{check(rng, subjects.words)} {rng.choice(subjects.tokens)}",
+        "session": lambda: f"GET /api/session cookie:{rng.choice(subjects.cookies)}",
         "users": lambda: f"GET /api/admin/users?page={rng.randint(1, 10)} {admin}",
         "list_mix": page,
         "one": one,
@@ -81,6 +89,11 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         "mixed": lambda: rng.choices([page, one, vote], [70, 20, 10])[0](),
     }
     return [makers[operation.removesuffix("_cookie")]() for _ in range(20_000 if operation == "vote" else 5_000)]
+
+
+def check(rng: random.Random, words: list[str]) -> str:
+    """The query before a submission: an address that nobody has submitted, and a title with a word of one project."""
+    return urlencode({"url": f"https://bench.example/{rng.randrange(10**9)}", "title": f"A new {rng.choice(words)}"})
 
 
 def measure(url: str, lines: list[str], *, seconds: int, connections: int, pids: dict[str, int]) -> dict[str, Any]:

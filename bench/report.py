@@ -9,7 +9,8 @@ Rows = list[dict[str, Any]]
 COLOURS = {
     "list": "#1b6ca8", "list_mix": "#d1495b", "one": "#2e8b57", "vote": "#8e5ea2", "mixed": "#e0a030",
     "list_me": "#5aa9e6", "list_me_cookie": "#7fc8f8", "one_me": "#74c69d", "one_me_cookie": "#95d5b2",
-    "analytics": "#444444", "cursor": "#7f4f24", "search": "#00a6a6", "queue": "#c71585", "users": "#6b8e23",
+    "analytics": "#444444", "cursor": "#7f4f24", "search": "#00a6a6", "queue": "#c71585", "queue_page": "#ff69b4",
+    "tags": "#8b8000", "check": "#a0522d", "session": "#708090", "users": "#6b8e23",
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["site"] = site = Site(config["SITE_NAME"], config["SITE_URL"])
     app.extensions["webhooks"] = [
-        Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site)
+        Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site, e["name"])
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
     converters.init_app(app)

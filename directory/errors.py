@@ -20,7 +20,8 @@ DirectoryError
 │   ├── NotVotable          not_votable
 │   ├── Duplicate           duplicate               carries errors, and existing for a project of one's own
 │   ├── LastAdmin           last_admin
-│   └── CategoryInUse       category_in_use
+│   ├── CategoryInUse       category_in_use
+│   └── TooManyProjects     too_many_projects
 ├── PreconditionFailed      precondition_failed     If-Match named another version
 ├── RateLimited             rate_limited            carries retry_after
 ├── Unavailable             unavailable             the database does not answer within its bounds
@@ -208,6 +209,19 @@ class CategoryInUse(Conflict):
 
     code = "category_in_use"
     default = "Projects use this category."
+
+
+class TooManyProjects(Conflict):
+    """A user has more projects than one request takes down."""
+
+    code = "too_many_projects"
+
+    def __init__(self, at_most: int) -> None:
+        super().__init__(
+            f"The user has more than {at_most:,} live and pending projects, which are more than one request takes "
+            "down, and nothing was changed. Suspend the user without unpublish, take projects down by bulk decisions "
+            "(unpublish and reject), and send this request again."
+        )
 
 
 class PreconditionFailed(DirectoryError):

@@ -1,6 +1,7 @@
 """Receivers of webhooks. Each function raises ValueError; no reason repeats an address, for a chat's is a secret."""
 
 import json
+import re
 from typing import Any
 
 from settings.values import web_address
@@ -8,6 +9,7 @@ from settings.values import web_address
 FORMATS = {"standard", "discord", "slack"}
 EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted")}
 DEFAULT_EVENTS = ("project.approved",)
+NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
 
 
 def endpoints(value: str) -> list[dict[str, Any]]:
@@ -21,13 +23,27 @@ def endpoints(value: str) -> list[dict[str, Any]]:
     found = [_endpoint(one) for one in listed]
     if len({one["url"] for one in found}) < len(found):
         raise ValueError("names one url twice")
+    _require_different_names(found)
     return found
+
+
+def _require_different_names(found: list[dict[str, Any]]) -> None:
+    """A configured name must differ from the others, and from those that the service makes of addresses."""
+    from directory.services.webhooks.outbox import stable_name
+
+    names = [one["name"] or stable_name(one["url"]) for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two endpoints have the name {name}")
 
 
 def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
     """One endpoint with its defaults."""
-    if given.keys() - {"url", "secret", "format", "events"}:
-        raise ValueError("an endpoint has url, secret, format and events, and no other members")
+    if given.keys() - {"name", "url", "secret", "format", "events"}:
+        raise ValueError("an endpoint has name, url, secret, format and events, and no other members")
+    name = given.get("name", "")
+    if not isinstance(name, str) or ("name" in given and not NAME.fullmatch(name)):
+        raise ValueError("an endpoint's name has 1 to 64 of a-z, A-Z, 0-9, ., _ and -, and begins with none of ._-")
     style = given.get("format", "standard")
     if style not in list(FORMATS):
         raise ValueError(f"an endpoint's format is none of {', '.join(sorted(FORMATS))}")
@@ -36,7 +52,8 @@ def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"an endpoint's events are a list out of {', '.join(sorted(EVENTS))}")
     secret = given.get("secret", [])
     listed = signing_secrets([secret] if isinstance(secret, str) else secret, style)
-    return {"url": address(given.get("url", "")), "format": style, "events": events, "secrets": listed}
+    url = address(given.get("url", ""))
+    return {"name": name, "url": url, "format": style, "events": events, "secrets": listed}
 
 
 def address(value: str) -> str:

@@ -1,10 +1,8 @@
 """flask webhooks: deliver notifications, look at them, send them again, try an endpoint."""
 
-import json
 import logging
 import secrets
 import sys
-import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,9 +16,9 @@ from directory.extensions import db
 from directory.models import DeliveryState, now
 from directory.services.catalog.paging import Window
 from directory.services.data.recount import HIGHEST_ID
-from directory.services.webhooks import deliveries
+from directory.services.webhooks import deliveries, endpoints
 from directory.services.webhooks.claims import Claim
-from directory.services.webhooks.outbox import Endpoint, timestamp
+from directory.services.webhooks.outbox import Endpoint
 from directory.services.webhooks.schedule import Policy
 
 log = logging.getLogger(__name__)
@@ -54,7 +52,7 @@ def work(parallel: int, until_eof: bool) -> None:
 @refusals()
 def list_(state: str | None, limit: int) -> None:
     """Show deliveries, newest first, each with its last try."""
-    found = deliveries.listed(state, Window(limit)).items
+    found = deliveries.listed(Window(limit), **({"state": state} if state else {})).items
     configured = {endpoint.name for endpoint in _endpoints()}
     heads = ("ID", "MADE", "EVENT", "PROJECT", "ENDPOINT", "STATE", "TRIES", "LAST TRY", "NEXT TRY")
     click.echo(table(heads, [_line(one, one["endpoint"] in configured) for one in found]))
@@ -98,7 +96,7 @@ def send_test(endpoint: str | None) -> None:
         raise click.ClickException(
             "no endpoint of that name is configured" if endpoint else "no endpoint is configured"
         )
-    outcomes = [(one, sender.send(one, _sample(), Policy())) for one in chosen]
+    outcomes = [(one, sender.send(one, _test_claim(), Policy())) for one in chosen]
     rows = [
         (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", _first_line(o.response))
         for one, o in outcomes
@@ -150,21 +148,10 @@ def _state(delivery: dict[str, Any], configured: bool) -> str:
     return "pending, endpoint not configured" if waits else str(delivery["state"])
 
 
-def _sample() -> Claim:
-    """A test event that nobody can take for an approval: its type is another, and its project has no id."""
-    project = {
-        "id": None,
-        "slug": "a-test",
-        "title": "A test",
-        "tagline": "If you can read this, the webhook works.",
-        "url": "https://example.org/",
-        "category": {"slug": "test", "name": "Test"},
-        "owner": {"id": None, "username": "nobody"},
-    }
-    event = {"type": "webhook.test", "timestamp": timestamp(now()), "data": {"project": project}}
-    return Claim(
-        0, f"msg_test_{secrets.token_hex(8)}", "webhook.test", json.dumps(event), 0, "", now(), time.monotonic()
-    )
+def _test_claim() -> Claim:
+    """A test event to be sent at once, without a delivery in the outbox."""
+    webhook_id = f"msg_test_{secrets.token_hex(8)}"
+    return Claim(0, webhook_id, endpoints.TEST, endpoints.payload_of_test(), 0, "", now())
 
 
 def _first_line(text: str) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from marshmallow import Schema, ValidationError, fields
+from marshmallow import Schema, ValidationError, fields, missing
 
 from directory.services.links import URL_MAX, check_url
-from directory.services.text import SLUG, clean_text
+from directory.services.text import SLUG, clean_text, is_visible
 from directory.services.webhooks.outbox import timestamp
 
 # What the document says of texts, in the part of regular expressions that JavaScript, Python and Rust share. They
@@ -74,6 +74,27 @@ class Line(Checked):
     def check(self, value: str) -> str:
         """The text as it is stored."""
         return clean_text(value, minimum=self.bounds[0], maximum=self.bounds[1], multiline=self.multiline)
+
+
+class Search(Line):
+    """A search of at most `maximum` characters. A blank one counts as absent."""
+
+    def __init__(self, maximum: int, **kwargs: Any) -> None:
+        super().__init__(0, maximum, **kwargs)
+        self.metadata = {**self.metadata, "pattern": f"^[^{_IN_LINES}]*$"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        return text if is_visible(text) else missing
+
+
+class Flag(fields.Boolean):
+    """true or false, and nothing that stands for one of them."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValidationError("Must be true or false.")
+        return value
 
 
 class Prose(Line):

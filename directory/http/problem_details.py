@@ -98,6 +98,13 @@ KINDS = {
         409, "Last administrator", "The change would leave the directory without an active administrator."
     ),
     "category_in_use": Kind(409, "Category in use", "Projects belong to this category; move or delete them first."),
+    "too_many_projects": Kind(
+        409,
+        "Too many projects",
+        "The user has more projects than one request takes down; nothing was changed. Suspend the user without "
+        "unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request "
+        "again for those that are left.",
+    ),
     "precondition_failed": Kind(
         412, "Changed meanwhile", "If-Match named a version of the project that is no longer the current one."
     ),

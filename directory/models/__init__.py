@@ -3,12 +3,13 @@
 It may import `db`, `extensions`, `errors` and `logs`.
 """
 
-from directory.models.accounts import Session, Token, User, UserCount
-from directory.models.base import AccountStatus, DeliveryState, Role, Status, now
+from directory.models.accounts import Session, Token, User, UserCount, UserSubmissions
+from directory.models.base import NEVER, AccountStatus, DeliveryState, Role, Status, now
 from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
 from directory.models.projects import Category, Project, ProjectTag, Standing, TagCount, Upvote
 
 __all__ = [
+    "NEVER",
     "AccountStatus",
     "AuditEntry",
     "Category",
@@ -26,5 +27,6 @@ __all__ = [
     "Upvote",
     "User",
     "UserCount",
+    "UserSubmissions",
     "now",
 ]

@@ -4,13 +4,13 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstra
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import AccountStatus, BigId, Id, Instant, Role, now, one_of
+from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, Role, now, one_of
 
 
 class User(db.Model):  # type: ignore[name-defined,misc]
     """An account. Rows are never deleted: projects, votes and the audit log keep pointing at them.
 
-    Triggers keep `user_counts`.
+    `last_seen_at` is NEVER until the first sign-in. Triggers keep `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"
@@ -21,6 +21,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
         one_of("status", AccountStatus),
         Index(None, "created_at", "id"),  # the users list, newest first; signups a day
         Index(None, "role", "status", "id"),  # the active administrators, for the rule of the last administrator
+        Index(None, "last_seen_at", "id"),  # the users list by last use
         {"sqlite_autoincrement": True},
     )
 
@@ -31,6 +32,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     role: Mapped[str] = mapped_column(String(16), default=Role.MEMBER)
     status: Mapped[str] = mapped_column(String(16), default=AccountStatus.ACTIVE)
     created_at: Mapped[Instant] = mapped_column(default=now)
+    last_seen_at: Mapped[Instant] = mapped_column(default=NEVER)
 
     @property
     def is_admin(self) -> bool:
@@ -47,6 +49,21 @@ class UserCount(db.Model):  # type: ignore[name-defined,misc]
     role: Mapped[str] = mapped_column(String(16), primary_key=True)
     status: Mapped[str] = mapped_column(String(16), primary_key=True)
     users: Mapped[int] = mapped_column(BigId)
+
+
+class UserSubmissions(db.Model):  # type: ignore[name-defined,misc]
+    """How many projects there are of a user, counted by triggers: the users list by submissions is in its order."""
+
+    __tablename__ = "user_submissions"
+    __table_args__ = (
+        CheckConstraint("submissions >= 0", name="submissions"),
+        Index(None, "submissions", "user_id"),  # the users list by submissions
+    )
+
+    user_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    submissions: Mapped[int] = mapped_column(BigId, default=0)
 
 
 class Session(db.Model):  # type: ignore[name-defined,misc]

@@ -63,6 +63,10 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if dialect.name == "postgresql" else super().result_processor(dialect, coltype)
 
 
+# In place of null, which has no position in an order that a cursor could name.
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def now() -> datetime:
     """The present instant in UTC, with microseconds."""
     return datetime.now(UTC)

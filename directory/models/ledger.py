@@ -58,6 +58,9 @@ class Delivery(db.Model):  # type: ignore[name-defined,misc]
         UniqueConstraint("webhook_id", "endpoint"),
         CheckConstraint("(state = 'pending') = (settled_at IS NULL)", name="settled"),
         Index(None, "state", "id"),  # the administrators' list by state; the age of the oldest
+        Index(None, "endpoint", "id", "state"),  # the list of an endpoint; its numbers by state
+        Index(None, "event", "id"),  # the list of an event
+        Index(None, "project_id", "id"),  # the list of a project
         Index(None, "settled_at"),  # deliveries whose retention has ended
         Index(  # what is due, endpoint by endpoint
             "ix_deliveries_due",

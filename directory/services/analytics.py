@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ARRAY, JSON, ColumnElement, Date, Float, String, bindparam, cast, column, func, select
+from sqlalchemy import ARRAY, JSON, ColumnElement, Date, Float, String, bindparam, cast, column, func, literal, select
 
 from directory.db.transactions import in_parallel, on_postgresql
 from directory.extensions import db
@@ -19,11 +19,13 @@ from directory.models import (
     UserCount,
     now,
 )
+from directory.models.base import UtcDateTime
 from directory.services.catalog.paging import AnySelect
 
 TOP = 10
 LOGGED = {
     "project.submitted": "submissions",
+    "project.imported": "imported",
     "project.approved": "approvals",
     "project.rejected": "rejections",
 }
@@ -31,7 +33,10 @@ DECISIONS = ("project.approved", "project.rejected")
 
 
 def dashboard(days: int) -> dict[str, Any]:
-    """The figures as of now; `series`, the median and the rate over the last `days` UTC days, today included."""
+    """The figures as of now; those of a period are of the last `days` UTC days, today included.
+
+    `previous` has the totals of as many days before them.
+    """
     at = now()
     today = at.date()
     first = today - timedelta(days=days - 1)
@@ -44,6 +49,8 @@ def dashboard(days: int) -> dict[str, Any]:
         "totals": totals,
         "review": _review(since, series),
         "series": series,
+        "previous": _happened(since - timedelta(days=days), since),
+        "reviewers": _reviewers(since),
         "top_projects": _top_projects(),
         "top_categories": _top_categories(),
     }
@@ -93,15 +100,60 @@ def _median_wait(since: datetime) -> float | None:
     return db.session.scalar(select(cast(func.avg(waits.c.seconds), Float)).where(middle))
 
 
+def _reviewers(since: datetime) -> list[dict[str, Any]]:
+    """Who has decided since, with the number of each decision and the median wait, in seconds; most decisions first."""
+    waited = AuditEntry.waited_seconds
+    actor = AuditEntry.actor_id
+    decided = (
+        select(
+            actor,
+            AuditEntry.action,
+            waited.label("seconds"),
+            # Without a wait a decision has a place behind those that have one.
+            func.row_number().over(partition_by=actor, order_by=(waited.is_(None), waited)).label("place"),
+            func.count(waited).over(partition_by=actor).label("size"),
+        )
+        .where(AuditEntry.action.in_(DECISIONS), AuditEntry.at >= since, actor.is_not(None))
+        .subquery()
+    )
+    d = decided.c
+    middle = d.place.in_([(d.size + 1) // 2, (d.size + 2) // 2]) & (d.place <= d.size)
+    query = (
+        select(
+            User.id,
+            User.username,
+            func.count().filter(d.action == "project.approved").label("approved"),
+            func.count().filter(d.action == "project.rejected").label("rejected"),
+            cast(func.avg(d.seconds).filter(middle), Float).label("median_seconds"),
+        )
+        .join(decided, d.actor_id == User.id)
+        .group_by(User.id, User.username)
+        .order_by(func.count().desc(), User.id)
+    )
+    return [dict(row._mapping) for row in db.session.execute(query)]
+
+
+def _happened(since: datetime, until: datetime) -> dict[str, int]:
+    """What happened from one instant to another."""
+    start, end = literal(since, UtcDateTime()), literal(until, UtcDateTime())
+    row = db.session.execute(select(*(count.label(name) for name, count in _counts(start, end).items()))).one()
+    return dict(row._mapping)
+
+
+def _counts(start: Any, end: Any) -> dict[str, ColumnElement[int]]:
+    """What happened between two instants, each counted in an index."""
+
+    def during(instant: Any, *conditions: ColumnElement[bool]) -> ColumnElement[int]:
+        return select(func.count()).where(instant >= start, instant < end, *conditions).scalar_subquery()
+
+    counts = {name: during(AuditEntry.at, AuditEntry.action == action) for action, name in LOGGED.items()}
+    return counts | {"upvotes": during(Upvote.created_at), "signups": during(User.created_at)}
+
+
 def _series(since: datetime, days: int) -> list[dict[str, Any]]:
     """One object for each day, oldest first; a day without anything is all zeros."""
     day, following = _days()
-
-    def during(instant: Any, *conditions: ColumnElement[bool]) -> ColumnElement[int]:
-        return select(func.count()).where(instant >= day, instant < following, *conditions).scalar_subquery()
-
-    counts = {name: during(AuditEntry.at, AuditEntry.action == action) for action, name in LOGGED.items()}
-    counts |= {"upvotes": during(Upvote.created_at), "signups": during(User.created_at)}
+    counts = _counts(day, following)
     dates = [(since + timedelta(days=n)).date() for n in range(days)]
     rows = db.session.execute(select(func.date(day), *counts.values()), {"days": [each.isoformat() for each in dates]})
     found = {_date(each): dict(zip(counts, counted, strict=True)) for each, *counted in rows}

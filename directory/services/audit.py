@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import or_, select, union
 from sqlalchemy.orm import aliased
 
 from directory.errors import NotFound
@@ -10,9 +10,11 @@ from directory.extensions import db
 from directory.models import AuditEntry, Project, User
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
+from directory.services.data import bulk
 
 ACTIONS = (
     "project.submitted",
+    "project.imported",
     "project.edited",
     "project.approved",
     "project.rejected",
@@ -20,6 +22,7 @@ ACTIONS = (
     "project.deleted",
     "user.role_changed",
     "user.status_changed",
+    "user.signed_out",
 )
 NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
 OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
@@ -27,6 +30,7 @@ OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
 NARROWING = ("project_id", "user_id", "actor_id", "action")
 # What a project's timeline shows, by action, and the events of it whose reason is for the owner to see.
 EVENTS = {f"project.{event}": event for event in ("submitted", "edited", "approved", "rejected", "unpublished")}
+EVENTS["project.imported"] = "submitted"
 WITH_REASON = {"rejected", "unpublished"}
 
 
@@ -37,7 +41,18 @@ def record(action: str, *, by: Caller | None, **facts: Any) -> None:
 
 def record_project(action: str, project: Any, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry about a project (anything with its id, url_key and title, as they are after the change)."""
-    record(action, by=by, project_id=project.id, url_key=project.url_key, project_title=project.title, **facts)
+    record(action, by=by, **about(project), **facts)
+
+
+def record_each(entries: list[dict[str, Any]], *, by: Caller | None) -> None:
+    """Add entries to the current transaction in their order, at once. They have the same columns, `at` among them."""
+    actor = {"actor_id": by.id if by else None}
+    bulk.load_dicts(AuditEntry, [{**entry, **actor} for entry in entries])
+
+
+def about(project: Any) -> dict[str, Any]:
+    """The columns of an entry that say which project it is about."""
+    return {"project_id": project.id, "url_key": project.url_key, "project_title": project.title}
 
 
 def entries(window: Window, **filters: Any) -> Slice:
@@ -48,6 +63,18 @@ def entries(window: Window, **filters: Any) -> Slice:
         if name != by:
             query = query.where(getattr(AuditEntry, name) == value)
     return _viewed(fetch(query, NEWEST, window) if by is None else _fetch(query, by, filters[by], NEWEST, window))
+
+
+def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
+    """The latest entries by or about a user, newest first.
+
+    Each of the two kinds is read from the end of its own index: together they would all be read and sorted.
+    """
+    kinds = (AuditEntry.actor_id, AuditEntry.user_id)
+    ids = [select(AuditEntry.id).where(kind == user_id).order_by(AuditEntry.id.desc()).limit(most) for kind in kinds]
+    either = union(*(select(each.subquery()) for each in ids)).subquery()
+    query = _query().where(AuditEntry.id.in_(select(either))).order_by(AuditEntry.id.desc()).limit(most)
+    return [_view(row) for row in db.session.execute(query)]
 
 
 def history(project_id: int, window: Window) -> Slice:

@@ -61,7 +61,7 @@ def decide_many(
     never wait for each other in a ring.
     """
     found = _locked(wanted)
-    counters.lock([project.id for project in found])
+    counters.lock([project.id for project in found], deleting=decision == "delete")
     refusals: dict[int, str | None] = dict.fromkeys(wanted, NotFound.code)
     for project in sorted(found, key=lambda row: (row.category_id, row.id)):
         version = wanted[project.id]

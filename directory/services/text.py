@@ -56,7 +56,7 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
             raise ValueError(reason)
     # After the controls, which `strip` would take for white space and drop in silence.
     text = text if multiline else text.strip()
-    if minimum and not _is_visible(text):
+    if minimum and not is_visible(text):
         raise ValueError("Must not be blank.")
     if not minimum <= len(text) <= maximum:
         raise ValueError(_length_reason(minimum, maximum))
@@ -91,7 +91,7 @@ def _refuse_piled_marks(text: str) -> None:
             raise ValueError(f"Must not hold more than {_MARKS_MAX} combining marks in a row.")
 
 
-def _is_visible(text: str) -> bool:
+def is_visible(text: str) -> bool:
     """Whether a reader would see anything at all."""
     return any(unicodedata.category(char) not in _UNSEEN_CATEGORIES and not _UNSEEN.match(char) for char in text)
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0015"
-down_revision = "0012"
+down_revision = "0013"
 branch_labels = None
 depends_on = None
 
@@ -22,8 +22,8 @@ BEGIN
     RETURN NEW;
 END $$
 """,
-    "project_search_live_over": """
-CREATE OR REPLACE FUNCTION project_search_live_over() RETURNS trigger LANGUAGE plpgsql AS $$
+    "project_search_follows_status": """
+CREATE OR REPLACE FUNCTION project_search_follows_status() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE project_search SET live = (NEW.status = 'live') WHERE project_id = NEW.id;
     RETURN NULL;
@@ -32,7 +32,7 @@ END $$
 }
 TRIGGERS = {
     "project_search_live": "BEFORE INSERT OR UPDATE OF document ON project_search FOR EACH ROW",
-    "project_search_live_over": "AFTER UPDATE OF status ON projects FOR EACH ROW WHEN (OLD.status <> NEW.status)",
+    "project_search_follows_status": "AFTER UPDATE OF status ON projects FOR EACH ROW WHEN (OLD.status <> NEW.status)",
 }
 # The planner may read the table instead, or a tree of it: right where it knows how many entries have the word, and for
 # the beginning of a word it does not. So it is left the index of words alone. The sample tells soon where very many
@@ -112,7 +112,7 @@ def downgrade() -> None:
         return
     op.execute("DROP FUNCTION search_leading(text, tsquery, bigint)")
     op.execute("DROP FUNCTION search_matches(tsquery, boolean, bigint)")
-    op.execute("DROP TRIGGER project_search_live_over ON projects")
+    op.execute("DROP TRIGGER project_search_follows_status ON projects")
     for name in FUNCTIONS:
         op.execute(f"DROP FUNCTION {name}() CASCADE")
     for name in INDEXES:

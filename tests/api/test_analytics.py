@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
+from sqlalchemy import select, update
 
-from directory.api import admin as routes
+from directory.api.admin import dashboard as routes
 from directory.cache.changes import ChangeFeed
 from directory.cache.store import ResponseStore
 from directory.cache.validator import Snapshot
 from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Project, Upvote, User
+from directory.models import AuditEntry, Project, Upvote, User
 from directory.services import analytics
+from directory.services.data import import_export
+from tests.conftest import Statements
 from tests.support.caching import validator_of
 from tests.support.factories import Api, World
 from tests.support.waiting import until
@@ -43,11 +45,12 @@ def test_an_empty_directory_is_all_zeros(admin: Api) -> None:
     assert figures["review"] == {
         "queue_length": 0, "oldest_submitted_at": None, "median_seconds_to_decision": None, "approval_rate": None,
     }  # fmt: skip
-    zeros = {"submissions": 0, "approvals": 0, "rejections": 0, "upvotes": 0}
+    zeros = {"submissions": 0, "imported": 0, "approvals": 0, "rejections": 0, "upvotes": 0}
     assert [{k: v for k, v in day.items() if k not in {"date", "signups"}} for day in figures["series"]] == [zeros] * 3
     today = datetime.now(UTC).date()
     assert [day["date"] for day in figures["series"]][-2:] == [str(today - timedelta(days=1)), str(today)]
-    assert figures["top_projects"] == figures["top_categories"] == []
+    assert figures["top_projects"] == figures["top_categories"] == figures["reviewers"] == []
+    assert figures["previous"] == {**zeros, "signups": 0}
 
 
 def test_figures_count_what_happened(world: World, admin: Api) -> None:
@@ -104,6 +107,125 @@ def test_a_day_is_a_utc_day_and_the_window_ends_today(app: Flask, world: World, 
     assert [day["upvotes"] for day in series] == [1, 1]
     assert series[0]["signups"] == 1
     assert [day["upvotes"] for day in dashboard(admin, "?days=1")["series"]] == [1]
+
+
+def age(app: Flask, entry: int, **ago: float) -> None:
+    """Enter an action of the log again, some time before now: the log itself cannot be changed."""
+    with app.app_context():
+        found = db.session.get_one(AuditEntry, entry)
+        columns = {c.key: getattr(found, c.key) for c in AuditEntry.__table__.c if c.key != "id"}
+        at = datetime.now(UTC) - timedelta(**ago)
+        transaction(lambda: db.session.add(AuditEntry(**{**columns, "at": at})))
+
+
+def test_the_period_before_has_the_same_totals(app: Flask, world: World, admin: Api) -> None:
+    project = world.project(votes=2)
+    with app.app_context():
+        entries = {entry.action: entry.id for entry in db.session.query(AuditEntry)}
+        voters = list(db.session.scalars(select(Upvote.user_id)))
+        old = datetime.now(UTC) - timedelta(days=4)
+        for change in (
+            update(Upvote).where(Upvote.user_id == voters[0]).values(created_at=old),
+            update(User).where(User.id.in_(voters)).values(created_at=old),
+        ):
+            transaction(lambda change=change: db.session.execute(change))
+    for days in (3, 4, 5, 6):
+        age(app, entries["project.submitted"], days=days)
+    age(app, entries["project.approved"], days=5)
+    figures = dashboard(admin, "?days=3")
+    assert figures["previous"] == {
+        "submissions": 3, "imported": 0, "approvals": 1, "rejections": 0, "upvotes": 1, "signups": 2,
+    }  # fmt: skip
+    now = figures["series"]
+    assert sum(day["submissions"] for day in now) == 1
+    # What is before the series of three days is the first half of a series of six.
+    longer = dashboard(admin, "?days=6")["series"][:3]
+    assert figures["previous"] == {name: sum(day[name] for day in longer) for name in figures["previous"]}
+    assert project
+
+
+def test_reviewers_stand_by_their_decisions_with_the_median_of_their_waits(
+    app: Flask, world: World, admin: Api
+) -> None:
+    ann, ben, idle = world.admin("ann"), world.admin("ben"), world.admin("idle")
+    waits = {ann: [2, 4], ben: [1, 9, 100, 5]}
+    for by, hours in waits.items():
+        for n, wait in enumerate(hours):
+            project = world.project(status="pending")
+            with app.app_context():
+                earlier = datetime.now(UTC) - timedelta(hours=wait)
+                aged = update(Project).where(Project.id == project).values(submitted_at=earlier)
+                transaction(lambda aged=aged: db.session.execute(aged))
+            world.caller(by).put(f"/api/admin/projects/{project}/{'reject' if n == 1 else 'approve'}")
+    # A takedown's rejections of what was live waited for nobody: they count, and have no part in the median.
+    spammer = world.user()
+    for _ in range(3):
+        world.project(spammer)
+    world.caller(ann).put(f"/api/admin/users/{spammer.id}", {"status": "suspended", "unpublish": True})
+    with app.app_context():
+        old = db.session.scalar(select(AuditEntry.id).where(AuditEntry.actor_id == ben.id))
+        assert old is not None
+    age(app, old, days=9)
+    first, second = dashboard(admin, "?days=5")["reviewers"]
+    hour = pytest.approx
+    assert {**first, "median_seconds": hour(first["median_seconds"] / 3600, abs=0.1)} == {
+        "id": ann.id, "username": "ann", "approved": 1, "rejected": 4, "median_seconds": hour(3, abs=0.1),
+    }  # fmt: skip
+    assert (second["username"], second["approved"], second["rejected"]) == ("ben", 3, 1)
+    assert second["median_seconds"] == pytest.approx(7 * 3600, abs=60)
+    assert [each["approved"] for each in dashboard(admin, "?days=20")["reviewers"]] == [1, 4]
+    assert idle.username not in {each["username"] for each in dashboard(admin)["reviewers"]}
+
+
+def test_a_reviewer_whose_decisions_waited_for_nobody_has_no_median(world: World) -> None:
+    ann, spammer = world.admin("ann"), world.user()
+    world.project(spammer)
+    world.caller(ann).put(f"/api/admin/users/{spammer.id}", {"status": "suspended", "unpublish": True})
+    [only] = dashboard(world.caller(ann))["reviewers"]
+    assert only == {"id": ann.id, "username": "ann", "approved": 0, "rejected": 1, "median_seconds": None}
+
+
+def test_what_is_imported_is_neither_submitted_nor_decided(app: Flask, world: World, admin: Api) -> None:
+    owner = world.user()
+    world.category()
+    rows = [
+        {"title": "T", "tagline": "T", "url": f"https://example.org/{status}", "category": "tools", "status": status}
+        for status in ("live", "pending", "rejected")
+    ]
+    with app.app_context():
+        assert transaction(lambda: import_export.take(rows, owner=owner)) == [True] * 3
+    figures = dashboard(admin)
+    today = {**figures["series"][-1]}
+    assert (today["imported"], today["submissions"], today["approvals"], today["rejections"]) == (3, 0, 0, 0)
+    assert figures["review"]["median_seconds_to_decision"] is None
+    assert figures["review"]["approval_rate"] is None
+    assert figures["totals"]["projects"] == {"live": 1, "pending": 1, "rejected": 1, "total": 3}
+    [entry] = admin.get(f"/api/admin/projects/{figures['top_projects'][0]['id']}/history").json["items"]
+    assert (entry["action"], entry["from"], entry["to"]) == ("project.imported", None, "live")
+    assert entry["actor"]["id"] == owner.id
+
+
+def test_the_story_of_the_demo_counts_as_if_it_had_happened(app: Flask, admin: Api) -> None:
+    assert app.test_cli_runner().invoke(args=["seed"]).exit_code == 0
+    figures = dashboard(admin, "?days=365")
+    counted = {name: sum(day[name] for day in figures["series"]) for name in figures["previous"]}
+    projects = figures["totals"]["projects"]
+    assert (counted["submissions"], counted["imported"]) == (projects["total"], 0)
+    assert (counted["approvals"], counted["rejections"]) == (projects["live"], projects["rejected"])
+    [reviewer] = figures["reviewers"]
+    assert (reviewer["approved"], reviewer["rejected"]) == (projects["live"], projects["rejected"])
+
+
+def test_the_dashboard_costs_the_same_statements_whatever_its_days(
+    app: Flask, admin: Api, statements: Statements
+) -> None:
+    costs = []
+    for days in (1, 90):
+        statements.clear()
+        with app.app_context():
+            analytics.dashboard(days)
+        costs.append(len(statements))
+    assert costs == [12 if "postgresql" in app.config["SQLALCHEMY_DATABASE_URI"] else 10] * 2
 
 
 @pytest.mark.parametrize("days", ["0", "366", "x", "1.5", "-1", ""])

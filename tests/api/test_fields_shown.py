@@ -5,6 +5,7 @@ import pytest
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt
+from directory.services.webhooks import endpoints
 from tests.support.factories import Api
 from tests.support.routes import Targets, body, operation, routes
 
@@ -23,7 +24,7 @@ OWN = PROJECT | {"rejection_reason"}
 OWN_DETAIL = OWN | {"queue_position"}
 QUEUED = OWN | {"earlier"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at"}
-USER = ACCOUNT | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
+USER = ACCOUNT | {"last_seen_at"} | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
 USER |= below("stats.projects", "live", "pending", "rejected", "total")
 SESSION = {"id", "created_at", "last_seen_at", "user_agent", "current"}
 TOKEN = {"id", "name", "created_at", "expires_at", "last_used_at"}
@@ -36,12 +37,24 @@ AUDIT |= {"project.id", "project.title", "user", "changes"}
 LOG = AUDIT | {"project", "user.id", "user.username", "changes.title.from", "changes.title.to"}
 DELIVERY = {
     "id", "webhook_id", "event", "endpoint", "project_id", "state", "created_at", "next_attempt_at", "delivered_at",
+    "payload",
 } | below("attempts[]", "at", "status", "error", "milliseconds", "response")  # fmt: skip
+TESTED = {member for member in DELIVERY - {"payload"} if "[]" not in member} | {"attempts"}
+TESTED |= below("payload", "type", "timestamp", *below("data.project", *endpoints.TEST_PROJECT))
+TESTED = TESTED - below("payload.data.project", "category", "owner") | below(
+    "payload.data.project", "category.slug", "category.name", "owner.id", "owner.username"
+)
+TAKEN_DOWN = below("taken_down", "unpublished", "rejected")
+ENDPOINT = {"name", "host", "format", "events"} | below("deliveries", "pending", "delivered", "dead")
+HAPPENED = {"submissions", "imported", "approvals", "rejections", "upvotes", "signups"}
 DASHBOARD = {"generated_at"} | below("totals.projects", "live", "pending", "rejected", "total")
 DASHBOARD |= below("totals", "users.active", "users.suspended", "users.total", "upvotes")
-DASHBOARD |= below(
-    "review", "queue_length", "oldest_submitted_at", "median_seconds_to_decision", "approval_rate"
-) | below("series[]", "date", "submissions", "approvals", "rejections", "upvotes", "signups")
+DASHBOARD |= (
+    below("review", "queue_length", "oldest_submitted_at", "median_seconds_to_decision", "approval_rate")
+    | below("series[]", "date", *HAPPENED)
+    | below("previous", *HAPPENED)
+)
+DASHBOARD |= below("reviewers[]", "id", "username", "approved", "rejected", "median_seconds")
 DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
 DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
 CURSORS = below("pagination", "limit", "next_cursor", "prev_cursor")
@@ -153,8 +166,11 @@ ANSWERS = {
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
-    "PUT /api/admin/users/<id:user_id>": USER,
+    "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *LOG - {"actor"}),
+    "PUT /api/admin/users/<id:user_id>": USER | TAKEN_DOWN,
     "GET /api/admin/analytics": DASHBOARD,
+    "GET /api/admin/webhooks/endpoints": items(ENDPOINT),
+    "POST /api/admin/webhooks/endpoints/<endpoint>/test": TESTED,
     "GET /api/admin/webhooks/deliveries": items(DELIVERY, CURSORS),
     "POST /api/admin/webhooks/deliveries/<id:delivery_id>/redeliver": DELIVERY,
     "POST /api/admin/categories": CATEGORY,
@@ -201,15 +217,19 @@ def ask(app, world):
     admin = world.admin()
     caller, targets = world.caller(admin), Targets(world, admin)
     caller.put(f"/api/projects/{world.project(admin, votes=1)}", {"title": "Changed"})  # by a person, for the log
+    caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.project(admin, title="New", tags=["tag"])
     targets.session()
+    targets.endpoint()
     delivery = attempted(app, targets.delivery())
 
     def send(route):
         if route.rule.endswith("/redeliver"):
             return caller.post(route.rule.replace("<id:delivery_id>", str(delivery))).json
         path, project_id = targets.path(route.rule, "pending" if route.name in WAITING else "live")
+        if route.name == "GET /api/admin/users/<id:user_id>":
+            path = f"/api/admin/users/{admin.id}"  # of whom the log tells
         if "<" not in route.rule and route.name in WAITING:
             project_id = world.project(admin, "pending")
         anybody = Api(app) if route.rule in ("/api/auth/login", "/api/auth/register") else caller

@@ -85,7 +85,7 @@ def test_a_counter_that_was_wrong_already_is_found(app: Flask, target: Flask, wo
     result = run()
     assert result.exit_code == 1
     assert "project 1: upvotes 7 instead of 1\nRecounted 1 project and 1 vote: 1 fault.\n" in result.stdout
-    assert "nothing was kept" in result.stderr
+    assert "nothing was committed" in result.stderr
     assert nothing(target)
 
 

@@ -18,6 +18,9 @@ from tests.support.factories import World
 RIGHT = "Counted 3 projects and 2 votes: all is right.\n"
 
 
+OF_OWNER = "user_id = (SELECT owner_id FROM projects WHERE id = :id)"
+
+
 @pytest.fixture
 def run(app: Flask) -> Any:
     """Runs `flask recount`."""
@@ -28,7 +31,7 @@ def run(app: Flask) -> Any:
 @pytest.fixture
 def first(world: World) -> int:
     """The first of three projects: live, with two votes and two tags."""
-    number = world.project(title="Needle", tags=["one", "two"], votes=2)
+    number = world.project(world.user("owner"), title="Needle", tags=["one", "two"], votes=2)
     world.project(status="pending")
     world.project(status="rejected")
     return number
@@ -76,6 +79,8 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         ("INSERT INTO tag_counts VALUES ('zz', 3 * :id)", "tag zz: live_projects 3 instead of 0"),
         ("UPDATE user_counts SET users = 7 * :id", "accounts: active members 7 instead of 5"),
         ("DELETE FROM user_counts WHERE users > :id", "accounts: active members 0 instead of 5"),
+        (f"UPDATE user_submissions SET submissions = 7 WHERE {OF_OWNER}", "user owner: submissions 7 instead of "),
+        (f"DELETE FROM user_submissions WHERE {OF_OWNER}", "user owner: submissions -1 instead of "),
         ("INSERT INTO user_counts VALUES ('admin', 'suspended', 3 * :id)", "accounts: suspended admins 3 instead of 0"),
     ],
 )

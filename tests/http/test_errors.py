@@ -30,6 +30,7 @@ STATUSES = {
     "duplicate": 409,
     "last_admin": 409,
     "category_in_use": 409,
+    "too_many_projects": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,
@@ -52,6 +53,7 @@ def example(kind):
         errors.Duplicate: (["url"],),
         errors.InvalidTransition: ("live", "rejected"),
         errors.RateLimited: (7,),
+        errors.TooManyProjects: (2_000,),
     }
     return kind(*arguments.get(kind, ()))
 

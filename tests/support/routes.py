@@ -12,6 +12,7 @@ from directory.extensions import db
 from directory.models import Delivery, Session
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
+from directory.services.webhooks.outbox import Endpoint
 from tests.support.factories import PASSWORD, World
 
 _numbers = count(1)
@@ -58,7 +59,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/projects/<id:project_id>/reject": {"reason": "Not yet."},
         "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason": "Not any more."},
         "POST /api/admin/projects/decisions": {"decision": "approve", "items": [{"id": project_id}]},
-        "PUT /api/admin/users/<id:user_id>": {"role": "admin"},
+        "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
         "POST /api/auth/register": person,
@@ -99,6 +100,7 @@ class Targets:
             "<id:token_id>": self.token,
             "<id:delivery_id>": self.delivery,
             "<id:number>": lambda: 1,
+            "<endpoint>": self.endpoint,
             "<version>": lambda: "none",
             "<name>": lambda: "none.css",
             "<code>": lambda: "not_found",
@@ -124,6 +126,12 @@ class Targets:
         """A token of the owner."""
         with self.world.app.app_context():
             return int(transaction(lambda: sessions.issue_token("target", None, by=self.owner))["id"])
+
+    def endpoint(self) -> str:
+        """An endpoint that wants no events."""
+        configured: list[Endpoint] = self.world.app.extensions["webhooks"]
+        configured[:] = [Endpoint("https://example.org/", (), "slack", frozenset(), given_name="target")]
+        return configured[0].name
 
     def delivery(self) -> int:
         """A delivery."""

@@ -7,6 +7,7 @@ import pytest
 
 import config
 from config import ConfigError
+from directory.services.webhooks import outbox
 
 SECRET = base64.b64encode(b"s" * 24).decode()
 
@@ -29,6 +30,7 @@ def test_one_endpoint_comes_from_three_settings():
         "WEBHOOK_ENDPOINTS"
     ] == [
         {
+            "name": "",
             "url": "https://h.example/x",
             "format": "standard",
             "events": ["project.approved"],
@@ -48,6 +50,23 @@ def test_several_endpoints_come_from_a_json_list():
     assert (first["format"], first["events"], len(first["secrets"])) == ("standard", ["project.approved"], 2)
     assert (second["url"], second["format"]) == ("http://b.example:8080/x?y", "slack")
     assert second["events"] == ["project.rejected", "project.deleted"]
+
+
+def test_an_endpoint_may_have_a_name():
+    given = [{"name": f"Chat.{'x' * 59}", "url": "https://a.example", "format": "slack"}]
+    given.append({"name": "1", "url": "https://b.example", "format": "slack"})
+    found = load(WEBHOOK_ENDPOINTS=json.dumps(given))["WEBHOOK_ENDPOINTS"]
+    assert [each["name"] for each in found] == [given[0]["name"], "1"]
+
+
+@pytest.mark.parametrize("name", ["same", outbox.stable_name("https://a.example/")])
+def test_two_endpoints_of_one_name_stop_the_start(name):
+    given = [{"url": f"https://{host}.example/", "format": "slack"} for host in ("a", "b", "c")]
+    given[1]["name"] = name
+    if name == "same":
+        given[2]["name"] = name
+    line = refusal(WEBHOOK_ENDPOINTS=json.dumps(given))
+    assert line == f"WEBHOOK_ENDPOINTS: two endpoints have the name {name}"
 
 
 PLANTED = "hunter2"
@@ -77,6 +96,10 @@ ENDPOINT = {"url": f"https://h.example/{PLANTED}", "secret": f"whsec_{SECRET}"}
                 *(
                     {"secret": secret}
                     for secret in (5, None, {}, [], "", "  ", [""], [PLANTED, 5], f"{PLANTED}!", "whsec_")
+                ),
+                *(
+                    {"name": name}
+                    for name in ("", PLANTED + "/", " " + PLANTED, "." + PLANTED, PLANTED * 10, 1, None, [])
                 ),
                 *({"format": style} for style in (PLANTED, None, [PLANTED], {}, 1, "Standard")),
                 *({"events": events} for events in (PLANTED, [], [PLANTED], [[PLANTED]], [{}], [1], None, {})),

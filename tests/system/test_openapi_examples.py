@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from directory.api import openapi
-from directory.cli.webhooks import _sample
 from directory.extensions import db
 from directory.models import Delivery
+from directory.services.webhooks import endpoints
 from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import ACTORS
 from tests.conftest import build
@@ -113,7 +113,7 @@ def test_every_event_has_a_webhook_with_its_headers_and_a_true_example(document,
 
 def test_the_test_event_is_the_one_that_send_test_sends(document, closed):
     content = document["webhooks"]["webhook.test"]["post"]["requestBody"]["content"]["application/json"]
-    sent = json.loads(_sample().payload)
+    sent = json.loads(endpoints.payload_of_test())
     fits(content["schema"], sent, closed)
     assert sent["data"] == content["example"]["data"]
 

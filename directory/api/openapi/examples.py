@@ -2,13 +2,12 @@
 
 from typing import Any
 
+from directory.api.openapi import examples_admin
 from directory.api.openapi.samples import (
     APPROVED,
     CATEGORY,
     CHECKS,
     CURSORS,
-    DASHBOARD,
-    DELIVERY,
     EDITED_NOTES,
     FLASK,
     FLASK_INPUT,
@@ -19,10 +18,8 @@ from directory.api.openapi.samples import (
     PAGINATION,
     PENDING,
     REASON,
-    REDELIVERY,
     REJECTED,
     SESSION,
-    STATS,
     TIMELINE,
     TOKEN,
     UNPUBLISHED,
@@ -38,6 +35,7 @@ PATHS: dict[str, Any] = {
     "token_id": 5,
     "delivery_id": 91,
     "username": "ada",
+    "endpoint": "hooks.example-1f9d03c2ab47",
     "slug": "web-frameworks",
     "code": "not_found",
     "version": "0123456789abcdef",
@@ -45,6 +43,7 @@ PATHS: dict[str, Any] = {
 }
 # By the operation's id.
 BODIES: dict[str, Any] = {
+    **examples_admin.BODIES,
     "adminAddCategory": NEW_CATEGORY,
     "adminChangeCategory": {"description": CATEGORY["description"]},
     "adminDecide": {
@@ -55,7 +54,6 @@ BODIES: dict[str, Any] = {
     "adminApprove": {"reason": "Checked the licence."},
     "adminReject": {"reason": REASON},
     "adminUnpublish": {"reason": REASON},
-    "adminChangeUser": {"role": "member", "status": "active"},
     "authLogin": {"login": "ada", "password": PASSWORD},
     "authChange": {"email": "ada@example.org"},
     "authRegister": {"username": "ada", "email": "ada@example.org", "password": PASSWORD},
@@ -64,7 +62,7 @@ BODIES: dict[str, Any] = {
     "projectsUpdate": {"tagline": FLASK_INPUT["tagline"], "tags": ["python", "web"]},
 }
 ANSWERS: dict[str, Any] = {
-    "adminDashboard": DASHBOARD,
+    **examples_admin.ANSWERS,
     "adminLog": LOG,
     "adminAddCategory": {**NEW_CATEGORY, "live_projects": 0},
     "adminChangeCategory": CATEGORY,
@@ -83,10 +81,6 @@ ANSWERS: dict[str, Any] = {
     "adminHistory": LOG,
     "adminReject": REJECTED,
     "adminUnpublish": UNPUBLISHED,
-    "adminUsers": {"items": [{**USER, "stats": STATS}], "pagination": PAGINATION},
-    "adminChangeUser": {**USER, "stats": STATS},
-    "adminDeliveries": {"items": [DELIVERY], "pagination": CURSORS},
-    "adminRedeliver": REDELIVERY,
     "authLogin": USER,
     "authShow": USER,
     "authChange": USER,

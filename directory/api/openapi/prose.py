@@ -64,6 +64,8 @@ EXAMPLES = {
     "current_password": "paper clip orchard seven",
     "description": "Routing, templates and a development server, and little else.",
     "email": "ada@example.org",
+    "endpoint": "hooks.example-1f9d03c2ab47",
+    "event": "project.approved",
     "expires_at": "2036-01-01T00:00:00Z",
     "id": 42,
     "items": [{"id": 42, "version": 3}],

@@ -83,12 +83,6 @@ USER = {
     "status": "active",
     "created_at": "2026-11-01T09:00:00.000000Z",
 }
-STATS = {
-    "projects": {"live": 1, "pending": 1, "rejected": 0, "total": 2},
-    "upvotes_given": 12,
-    "upvotes_received": 128,
-    "last_submission_at": NOTES["submitted_at"],
-}
 SESSION = {
     "id": 31,
     "created_at": "2026-11-20T09:58:00.000000Z",
@@ -152,45 +146,6 @@ TIMELINE = [
     {"at": "2026-11-20T13:10:00.000000Z", "event": "edited"},
     {"at": APPROVAL["at"], "event": "approved"},
 ]
-DELIVERY = {
-    "id": 91,
-    "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
-    "event": "project.approved",
-    "endpoint": "hooks.example-1f9d03c2ab47",
-    "project_id": 42,
-    "state": "delivered",
-    "attempts": [
-        {"at": "2026-11-20T14:30:01.000000Z", "status": 204, "error": None, "milliseconds": 38, "response": ""}
-    ],
-    "created_at": FLASK["published_at"],
-    "next_attempt_at": None,
-    "delivered_at": "2026-11-20T14:30:01.000000Z",
-}
-REDELIVERY = {
-    **DELIVERY,
-    "state": "pending",
-    "next_attempt_at": "2026-11-23T11:05:00.000000Z",
-    "delivered_at": None,
-}
-DASHBOARD = {
-    "generated_at": "2026-11-23T11:05:00.000000Z",
-    "totals": {
-        "projects": {"live": 7, "pending": 1, "rejected": 0, "total": 8},
-        "users": {"active": 3, "suspended": 0, "total": 3},
-        "upvotes": 128,
-    },
-    "review": {
-        "queue_length": 1,
-        "oldest_submitted_at": NOTES["submitted_at"],
-        "median_seconds_to_decision": 16199.9,
-        "approval_rate": 1.0,
-    },
-    "series": [
-        {"date": "2026-11-23", "submissions": 0, "approvals": 0, "rejections": 0, "upvotes": 3, "signups": 0},
-    ],
-    "top_projects": [{"id": 42, "slug": "flask", "title": "Flask", "upvotes": 128}],
-    "top_categories": [{**FRAMEWORKS, "live_projects": 7}],
-}
 CHECKS = {
     "database": {"ok": True},
     "migrations": {"ok": True, "current": "0012", "head": "0012"},

@@ -3,20 +3,11 @@
 from typing import Any
 
 from directory.api.openapi import samples
+from directory.services.webhooks.endpoints import TEST, TEST_PROJECT
 from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import ACTORS, PUBLIC_FIELDS
 
 WITH_REASON = {"project.rejected", "project.unpublished"}
-TEST = "webhook.test"
-TEST_PROJECT = {
-    "id": None,
-    "slug": "a-test",
-    "title": "A test",
-    "tagline": "If you can read this, the webhook works.",
-    "url": "https://example.org/",
-    "category": {"slug": "test", "name": "Test"},
-    "owner": {"id": None, "username": "nobody"},
-}
 HEADERS = {
     "webhook-id": ("The notification's id; every try and every redelivery has the same.", "msg_3f1c9a5b7d2e4f60"),
     "webhook-timestamp": ("When this try was sent, in seconds since 1970.", "1795444200"),
@@ -59,7 +50,7 @@ def _operation(event: str) -> dict[str, Any]:
         "summary": NAMES[event],
         "description": f"The service sends `{event}` to each endpoint that asks for it, in the format `standard`."
         if event != TEST
-        else "`flask webhooks send-test` sends it, to try an endpoint. No project of this kind exists.",
+        else "An administrator tries an endpoint, by the API or by `flask webhooks send-test`. No such project exists.",
         "security": [],
         "parameters": [_header(name, *facts) for name, facts in HEADERS.items()],
         "requestBody": {"required": True, "content": {"application/json": content}},

@@ -1,13 +1,11 @@
-"""What only administrators send and see."""
+"""The review: what only administrators send and see of projects and of the log."""
 
 from marshmallow import fields
 
-from directory.api.schemas.accounts import UserOutput
-from directory.api.schemas.dashboard import ProjectCounts
-from directory.api.schemas.projects import CursorPagination, CursorQuery, PageQuery, Pagination, UserRef
+from directory.api.schemas.paging import CursorPagination, CursorQuery
+from directory.api.schemas.projects import UserRef
 from directory.http.converters import HIGHEST_ID
-from directory.http.fields import Line, Strict, Timestamp, Whole, Word
-from directory.models import AccountStatus, DeliveryState, Role
+from directory.http.fields import Strict, Timestamp, Whole, Word
 from directory.services.audit import ACTIONS
 
 
@@ -70,80 +68,4 @@ class AuditPage(Strict):
     """Audit entries, newest first."""
 
     items = fields.List(fields.Nested(AuditOutput), required=True)
-    pagination = fields.Nested(CursorPagination, required=True)
-
-
-class UsersQuery(PageQuery):
-    """The users list."""
-
-    q = Line(1, 100, metadata={"description": "A part of the username or e-mail address."})
-    role = Word(tuple(Role))
-    status = Word(tuple(AccountStatus))
-    sort = Word(("newest", "username"), load_default="newest", metadata={"default": "newest"})
-
-
-class UserChanges(Strict):
-    """A new role or status, or both."""
-
-    role = Word(tuple(Role))
-    status = Word(tuple(AccountStatus))
-
-
-class Stats(Strict):
-    """What a user has submitted, given and received."""
-
-    projects = fields.Nested(ProjectCounts, required=True)
-    upvotes_given = fields.Integer(required=True)
-    upvotes_received = fields.Integer(required=True)
-    last_submission_at = Timestamp(required=True, allow_none=True)
-
-
-class UserDetail(UserOutput):
-    """An account with its statistics."""
-
-    stats = fields.Nested(Stats, required=True)
-
-
-class UserPage(Strict):
-    """A page of users."""
-
-    items = fields.List(fields.Nested(UserDetail), required=True)
-    pagination = fields.Nested(Pagination, required=True)
-
-
-class DeliveriesQuery(CursorQuery):
-    """The webhook deliveries, by state."""
-
-    state = Word(tuple(DeliveryState))
-
-
-class AttemptOutput(Strict):
-    """One try: the receiver's status, or why there was none; how long; the first kilobyte of the answer."""
-
-    at = Timestamp(required=True)
-    status = fields.Integer(required=True, allow_none=True)
-    error = fields.String(required=True, allow_none=True)
-    milliseconds = fields.Integer(required=True)
-    response = fields.String(required=True)
-
-
-class DeliveryOutput(Strict):
-    """One notification for one endpoint. The endpoint goes by a name: its address may be a secret."""
-
-    id = fields.Integer(required=True)
-    webhook_id = fields.String(required=True)
-    event = fields.String(required=True)
-    endpoint = fields.String(required=True)
-    project_id = fields.Integer(required=True, allow_none=True)
-    state = Word(tuple(DeliveryState), required=True)
-    attempts = fields.List(fields.Nested(AttemptOutput), required=True)
-    created_at = Timestamp(required=True)
-    next_attempt_at = Timestamp(required=True, allow_none=True)
-    delivered_at = Timestamp(required=True, allow_none=True)
-
-
-class DeliveryPage(Strict):
-    """Deliveries, newest first."""
-
-    items = fields.List(fields.Nested(DeliveryOutput), required=True)
     pagination = fields.Nested(CursorPagination, required=True)

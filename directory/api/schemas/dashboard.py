@@ -45,15 +45,31 @@ class Review(Strict):
     approval_rate = fields.Float(required=True, allow_none=True)
 
 
-class Day(Strict):
-    """What happened on one UTC day."""
+class Happened(Strict):
+    """What happened in a period. An imported project counts in `imported` alone, whatever its state."""
 
-    date = fields.Date(required=True)
     submissions = fields.Integer(required=True)
+    imported = fields.Integer(required=True)
     approvals = fields.Integer(required=True)
     rejections = fields.Integer(required=True)
     upvotes = fields.Integer(required=True)
     signups = fields.Integer(required=True)
+
+
+class Day(Happened):
+    """What happened on one UTC day."""
+
+    date = fields.Date(required=True)
+
+
+class Reviewer(Strict):
+    """The decisions of one administrator in the period, and the median time from submission to decision."""
+
+    id = fields.Integer(required=True)
+    username = fields.String(required=True)
+    approved = fields.Integer(required=True)
+    rejected = fields.Integer(required=True)
+    median_seconds = fields.Float(required=True, allow_none=True)
 
 
 class TopProject(Strict):
@@ -80,5 +96,9 @@ class Analytics(Strict):
     totals = fields.Nested(Totals, required=True)
     review = fields.Nested(Review, required=True)
     series = fields.List(fields.Nested(Day), required=True)
+    previous = fields.Nested(
+        Happened, required=True, metadata={"description": "The totals of as many days before those of `series`."}
+    )
+    reviewers = fields.List(fields.Nested(Reviewer), required=True, metadata={"description": "Most decisions first."})
     top_projects = fields.List(fields.Nested(TopProject), required=True)
     top_categories = fields.List(fields.Nested(TopCategory), required=True)

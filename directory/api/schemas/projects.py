@@ -4,18 +4,18 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
 
+from directory.api.schemas.paging import PageQuery, Pagination
 from directory.http.fields import (
     Few,
     Line,
     Link,
     Matching,
     Prose,
+    Search,
     Slug,
     Strict,
     Timestamp,
-    Whole,
     Word,
-    document,
 )
 from directory.models import Status
 from directory.services.catalog.search import MOST
@@ -133,63 +133,11 @@ class ProjectDetail(ProjectOutput):
     queue_position = fields.Integer(allow_none=True, dump_only=True, metadata={"minimum": 1})
 
 
-class Pagination(Strict):
-    """Where in the list this page is. Under a cursor `page` is null; a cursor is null at an end of the list."""
-
-    page = fields.Integer(required=True, allow_none=True)
-    limit = fields.Integer(required=True)
-    total = fields.Integer(required=True)
-    total_capped = fields.Boolean(
-        required=True,
-        metadata={"description": f"Whether more than `total` match: of a search no more than {MOST:,} are counted."},
-    )
-    pages = fields.Integer(required=True)
-    next_cursor = fields.String(required=True, allow_none=True)
-    prev_cursor = fields.String(required=True, allow_none=True)
-
-
-class CursorPagination(Strict):
-    """Where a list that pages by cursor goes on and back."""
-
-    limit = fields.Integer(required=True)
-    next_cursor = fields.String(required=True, allow_none=True)
-    prev_cursor = fields.String(required=True, allow_none=True)
-
-
 class ProjectPage(Strict):
     """A page of projects."""
 
     items = fields.List(fields.Nested(ProjectDetail), required=True)
     pagination = fields.Nested(Pagination, required=True)
-
-
-class Cursor(fields.String):
-    """A place in a list, as an earlier answer gave it out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        what = "`next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort."
-        document(self, description=what, pattern="^[A-Za-z0-9_-]+$")
-
-
-class PageQuery(Strict):
-    """What every list that pages takes. `page` and `cursor` exclude each other."""
-
-    page = Whole(
-        1,
-        10_000,
-        says="Pages reach 10,000 items deep; beyond, go on by cursor.",
-        metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."},
-    )
-    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
-    cursor = Cursor()
-
-
-class CursorQuery(Strict):
-    """Lists that page by cursor alone."""
-
-    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
-    cursor = Cursor()
 
 
 class ProjectQuery(PageQuery):
@@ -198,7 +146,7 @@ class ProjectQuery(PageQuery):
     status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
     category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
     sort = Word(("newest", "popular", "upvotes"), metadata={"description": "Default newest; with q best match."})
-    q = Line(1, 200, metadata={"description": SEARCH})
+    q = Search(200, metadata={"description": SEARCH})
     tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
     owner = Owner()
     upvoted = Word(("me",), metadata={"description": "What the caller has voted for (signed in)."})
@@ -260,26 +208,3 @@ class VoteOutput(Strict):
     project_id = fields.Integer(required=True)
     upvoted = fields.Boolean(required=True)
     upvotes = fields.Integer(required=True, metadata={"minimum": 0})
-
-
-class CategoryInput(Strict):
-    """A category; for a change every field is optional."""
-
-    slug = Slug(CATEGORY_SLUG_MAX, required=True)
-    name = Line(1, 100, required=True)
-    description = Prose(0, 500)
-
-
-class CategoryOutput(Strict):
-    """A category and how many live projects it holds."""
-
-    slug = fields.String(required=True)
-    name = fields.String(required=True)
-    description = fields.String(required=True)
-    live_projects = fields.Integer(required=True, dump_only=True, metadata={"minimum": 0})
-
-
-class CategoryList(Strict):
-    """All categories."""
-
-    items = fields.List(fields.Nested(CategoryOutput), required=True)

@@ -5,19 +5,10 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields, validates, validates_schema
 from marshmallow.validate import Range
 
-from directory.api.schemas.projects import (
-    SEARCH,
-    STATUSES,
-    CursorPagination,
-    CursorQuery,
-    Owner,
-    PageQuery,
-    Pagination,
-    ProjectDetail,
-    ProjectOutput,
-)
+from directory.api.schemas.paging import CursorPagination, CursorQuery, PageQuery, Pagination
+from directory.api.schemas.projects import SEARCH, STATUSES, Owner, ProjectDetail, ProjectOutput
 from directory.http.converters import HIGHEST_ID
-from directory.http.fields import Few, Line, Prose, Slug, Strict, Timestamp, Whole, Word
+from directory.http.fields import Few, Prose, Search, Slug, Strict, Timestamp, Whole, Word
 from directory.services.audit import EVENTS
 from directory.services.text import CATEGORY_SLUG_MAX
 
@@ -28,7 +19,7 @@ class QueueQuery(PageQuery):
     status = Word(STATUSES)
     category = Slug(CATEGORY_SLUG_MAX)
     owner = Owner()
-    q = Line(1, 200, metadata={"description": SEARCH})
+    q = Search(200, metadata={"description": SEARCH})
     sort = Word(
         ("newest", "popular", "upvotes", "oldest"),
         metadata={"description": "Default newest; for status=pending oldest, the review queue's order."},
@@ -139,7 +130,7 @@ class TimelineEvent(Strict):
     """What happened to a project, and when."""
 
     at = Timestamp(required=True)
-    event = Word(tuple(EVENTS.values()), required=True)
+    event = Word(tuple(dict.fromkeys(EVENTS.values())), required=True)
     reason = fields.String(metadata={"description": "Of a rejection or unpublishing, where one was given."})
 
 

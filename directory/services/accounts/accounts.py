@@ -145,12 +145,15 @@ def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str 
     return user
 
 
-def administer(user_id: int, *, role: str | None, status: str | None, by: Caller | None) -> None:
+def administer(
+    user_id: int, *, role: str | None, status: str | None, by: Caller | None, reason: str | None = None
+) -> None:
     """Change another's (or one's own) role or status; there is an active administrator at all times.
 
     It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
     among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
-    `by` is None on the operator's command line. Raises NotFound, AdminRequired, LastAdmin.
+    `by` is None on the operator's command line. The reason of a new status goes into the log.
+    Raises NotFound, AdminRequired, LastAdmin.
     """
     admins, target = _lock_admins_and(user_id)
     if by is not None and by.id not in admins:
@@ -165,11 +168,21 @@ def administer(user_id: int, *, role: str | None, status: str | None, by: Caller
     for name, value in values.items():
         before = getattr(target, name)
         if before != value:
-            audit.record(f"user.{name}_changed", by=by, user_id=user_id, from_state=before, to_state=value)
+            why = reason if name == "status" else None
+            changed = {"user_id": user_id, "from_state": before, "to_state": value, "reason": why}
+            audit.record(f"user.{name}_changed", by=by, **changed)
     changing = update(User).where(User.id == user_id).values(values)
     db.session.execute(changing, execution_options=UNSYNCHRONISED)
     if status == AccountStatus.SUSPENDED:
         sessions.end_everything(user_id)
+
+
+def sign_out(user_id: int, *, by: Caller) -> None:
+    """End all sessions of a user; API tokens stay. It is logged where there were any. Raises NotFound."""
+    if db.session.scalar(select(User.id).where(User.id == user_id)) is None:
+        raise NotFound
+    if sessions.end_others(user_id, keep=None):
+        audit.record("user.signed_out", by=by, user_id=user_id)
 
 
 def _lock_admins_and(user_id: int) -> tuple[set[int], Any]:

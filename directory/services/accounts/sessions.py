@@ -34,6 +34,7 @@ def begin(user_id: int, *, user_agent: str) -> str:
     secret = secrets.token_urlsafe(32)
     db.session.add(Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300]))
     db.session.flush()  # lets the caller's own list show it
+    _see(user_id)
     return secret
 
 
@@ -129,13 +130,20 @@ def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
 
 
 def touch(caller: Caller) -> None:
-    """Record that the caller's session or token is in use now."""
+    """Record that the caller's session or token is in use now, and with it that the user has been seen."""
     change: Any
     if caller.session_id is not None:
         change = update(Session).where(Session.id == caller.session_id).values(last_seen_at=now())
     else:
         change = update(Token).where(Token.id == caller.token_id).values(last_used_at=now())
     db.session.execute(change, execution_options=UNSYNCHRONISED)
+    _see(caller.id)
+
+
+def _see(user_id: int) -> None:
+    """Record that a user is seen now. It outlives the session; it is written only where a session or token is."""
+    seen = update(User).where(User.id == user_id).values(last_seen_at=now())
+    db.session.execute(seen, execution_options=UNSYNCHRONISED)
 
 
 def listed(caller: Caller) -> list[dict[str, Any]]:
@@ -158,12 +166,12 @@ def end(session_id: int, *, by: Caller) -> None:
     _remove_one(Session, session_id, by)
 
 
-def end_others(user_id: int, *, keep: int | None) -> None:
-    """End all sessions of a user but `keep`."""
+def end_others(user_id: int, *, keep: int | None) -> int:
+    """End all sessions of a user but `keep`, and return how many there were."""
     ended = delete(Session).where(Session.user_id == user_id)
     if keep is not None:
         ended = ended.where(Session.id != keep)
-    db.session.execute(ended, execution_options=UNSYNCHRONISED)
+    return int(db.session.execute(ended, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
 
 
 def end_everything(user_id: int) -> None:

@@ -6,15 +6,18 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
 
+from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import Project, Status, Upvote, User, UserCount
+from directory.models import NEVER, Project, Status, Upvote, User, UserCount, UserSubmissions
 from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch
 
 SORTS = {
     "newest": Sort("newest", (User.created_at, User.id), descending=True),
     "username": Sort("username", (User.username,), descending=False),
+    "submissions": Sort("submissions", (UserSubmissions.submissions, UserSubmissions.user_id), descending=True),
+    "last_seen": Sort("last_seen", (User.last_seen_at, User.id), descending=True),
 }
-COLUMNS = (User.id, User.username, User.email, User.role, User.status, User.created_at)
+COLUMNS = (User.id, User.username, User.email, User.role, User.status, User.created_at, User.last_seen_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,10 @@ class Filters:
 
 def page(filters: Filters, sort: str, window: Window) -> Slice:
     """A slice of the users, each with statistics: one statement for the users, one grouped one for all figures."""
-    found = fetch(select(*COLUMNS).where(_condition(filters)), SORTS[sort], window)
+    query: AnySelect = select(*COLUMNS).where(_condition(filters))
+    if sort == "submissions":
+        query = query.join(UserSubmissions, UserSubmissions.user_id == User.id)
+    found = fetch(query, SORTS[sort], window)
     figures = statistics([row.id for row in found.items])
     found.items = [_view(row, figures) for row in found.items]
     return found
@@ -42,8 +48,10 @@ def total(filters: Filters) -> int:
 
 
 def one(user_id: int) -> dict[str, Any]:
-    """A user that there is, with statistics."""
-    row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one()
+    """A user with statistics. Raises NotFound."""
+    row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one_or_none()
+    if row is None:
+        raise NotFound
     return _view(row, statistics([user_id]))
 
 
@@ -93,6 +101,8 @@ def _figures(row: Any) -> dict[str, Any]:
 
 def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
     user = {column.name: getattr(row, column.name) for column in COLUMNS}
+    if user["last_seen_at"] == NEVER:
+        user["last_seen_at"] = None
     return {**user, "is_admin": user["role"] == "admin", "stats": figures[row.id]}
 
 

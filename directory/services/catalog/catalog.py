@@ -99,6 +99,11 @@ def stored(project_id: int) -> dict[str, Any]:
     return _one("stored", project_id, None)
 
 
+def all_stored(project_ids: list[int]) -> list[dict[str, Any]]:
+    """Projects as they stand, in the order of their ids, by one statement."""
+    return [_view(tuple(row), None) for row in db.session.execute(queries.stored(), {"project_ids": project_ids})]
+
+
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
     """The projects by id, as an administrator sees them."""
     parameters = {"project_ids": project_ids, "viewer_id": viewer.id}

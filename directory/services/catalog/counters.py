@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
-from directory.models import Category, Project
+from directory.models import Category, Project, UserSubmissions
 
 # In the order in which the triggers of a single project take them. A tag without a counter gets one, at zero: two
 # transactions that add the same one would wait for each other as well.
@@ -17,15 +17,20 @@ _LOCK_TAGS = text(
 ).bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
 
 
-def lock(project_ids: Collection[int]) -> None:
-    """Lock the counters of the categories and tags of projects, which the caller has locked.
+def lock(project_ids: Collection[int], *, deleting: bool = False) -> None:
+    """Lock the counters of the categories and tags of projects, which the caller has locked; to delete, of owners too.
 
-    Categories come first, in the order of their ids, and then tags, in theirs, which is also the order for one project
-    alone. So two transactions that share any of them never wait for each other in a ring. SQLite has one lock for all.
+    Categories come first, in the order of their ids, then owners and then tags, in theirs, which is also the order for
+    one project alone. So two transactions that share any of them never wait for each other in a ring. SQLite has one
+    lock for all.
     """
     if not on_postgresql():
         return
     used = select(Project.category_id).where(Project.id.in_(project_ids))
     locked = select(Category.id).where(Category.id.in_(used)).order_by(Category.id)
     db.session.execute(locked.with_for_update(key_share=True))
+    if deleting:
+        owners = select(Project.owner_id).where(Project.id.in_(project_ids))
+        counted = select(UserSubmissions.user_id).where(UserSubmissions.user_id.in_(owners))
+        db.session.execute(counted.order_by(UserSubmissions.user_id).with_for_update(key_share=True))
     db.session.execute(_LOCK_TAGS, {"ids": sorted(project_ids)})

@@ -220,6 +220,12 @@ def several() -> AnySelect:
     return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
 
 
+@lru_cache
+def stored() -> AnySelect:
+    """The projects of a list of ids, in the order of the ids, whoever may see them."""
+    return viewed(signed_in=False).where(P.id.in_(bindparam("project_ids", expanding=True))).order_by(P.id)
+
+
 def conditions(
     filters: tuple[str, ...], status: str | None, dialect: str, columns: Any = P
 ) -> dict[str, ColumnElement[bool]]:

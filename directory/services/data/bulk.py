@@ -74,6 +74,13 @@ def load(model: Any, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) ->
         connection.exec_driver_sql(insert, chunk)
 
 
+def load_dicts(model: Any, rows: Sequence[dict[str, Any]]) -> None:
+    """Add rows that all have the same columns. A column that is left out gets the default of the database, if any."""
+    if rows:
+        names = tuple(rows[0])
+        load(model, names, (tuple(row[name] for name in names) for row in rows))
+
+
 def analyse() -> None:
     """Let the planner know of what was loaded, in the current transaction."""
     begin()

@@ -68,8 +68,9 @@ def take(
 ) -> list[Outcome]:
     """Submit validated rows for `owner`: for each True, or the refusal.
 
-    All get `status`; without it each has its own, else it is pending. No decision has an actor. A row whose URL the
-    owner has submitted already is False: a second run adds nothing. No webhook is sent.
+    All get `status`; without it each has its own, else it is pending. The log says of each that `owner` imported it,
+    and in which state. A row whose URL the owner has submitted already is False: a second run adds nothing. No webhook
+    is sent.
     Raises Duplicate where another transaction took such a URL in between; then the rows are to be taken again.
     """
     keys = [url_key(row["url"]) for row in rows]
@@ -87,7 +88,7 @@ def take(
             drafts.append(_draft(row, owner, category_ids, status))
             outcomes.append(True)
             seen.add(key)
-    wholesale.write(drafts, decided_by=None)
+    wholesale.write(drafts, decided_by=None, imported=True)
     return outcomes
 
 

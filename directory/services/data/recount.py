@@ -1,8 +1,8 @@
 """Compare the copies and counters that triggers maintain with the projects, and repair them.
 
-Counted again are the votes, the rank, the standing, the tags and the search entry of every project, the counters of the
-categories and the numbers of users. A look takes no locks, so what it finds is a suspicion: between two of its
-statements somebody may have voted. `confirm` looks again under the locks that writers take, and what it finds is a
+Counted again are the votes, the rank, the standing, the tags and the search entry of every project, and the counters of
+the categories; `recount_users` does the same for users. A look takes no locks, so what it finds is a suspicion: a vote
+may come between two of its statements. `confirm` looks again under the locks that writers take, and what it finds is a
 fault.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from math import isclose
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select, table, text, update
+from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select, table, update
 
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User, UserCount
+from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote
 from directory.services.catalog import search_index
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
@@ -24,13 +24,12 @@ CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds 
 HIGHEST_ID = 2**63 - 1
 
 _STANDING = ("status", "category_id", "upvotes", "hot")  # what a project has and its standing repeats
-_COUNTED = select(User.role, User.status, func.count()).group_by(User.role, User.status)
 
 Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]
 
 
 class Fault(NamedTuple):
-    """A copy or a counter that is wrong: of a project, of the category or the tag `name`, or of the accounts; what it
+    """A copy or a counter that is wrong: of a project, of the category, tag or user `name`, or of the accounts; what it
     says, and what is right.
     """
 
@@ -47,6 +46,8 @@ class Fault(NamedTuple):
             return f"tag {self.name}: live_projects {_shown(self.stored)} instead of {_shown(self.right)}"
         if self.kind == "standing":
             return f"project {self.project_id}: standing {'out of date' if self.stored else 'missing'}"
+        if self.kind == "submissions":
+            return f"user {self.name}: submissions {_shown(self.stored)} instead of {_shown(self.right)}"
         others = f"category {self.name}" if self.name else "accounts"
         where = others if self.project_id is None else f"project {self.project_id}"
         return f"{where}: {self.kind} {_shown(self.stored)} instead of {_shown(self.right)}"
@@ -126,29 +127,6 @@ def confirm_categories(*, repair: bool) -> list[Fault]:
     for fault in faults if repair else ():
         changing = update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right})
         db.session.execute(changing, execution_options=UNSYNCHRONISED)
-    return faults
-
-
-def look_at_users() -> list[Fault]:
-    """The numbers of users of a role and a status that differ from the users."""
-    lift_time_limits()
-    stored = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
-    counted = {row[:2]: row[2] for row in db.session.execute(_COUNTED)}
-    compared = (
-        Fault(f"{status} {role}s", None, stored.get((role, status), 0), counted.get((role, status), 0))
-        for role, status in sorted({*stored, *counted})
-    )
-    return [fault for fault in compared if fault.stored != fault.right]
-
-
-def confirm_users(*, repair: bool) -> list[Fault]:
-    """Lock the numbers of users, and return those that differ; repair them if asked."""
-    if on_postgresql():  # with SQLite this transaction is the only one that writes
-        db.session.execute(text("LOCK TABLE user_counts IN SHARE ROW EXCLUSIVE MODE"))
-    faults = look_at_users()
-    if faults and repair:
-        db.session.execute(delete(UserCount), execution_options=UNSYNCHRONISED)
-        db.session.execute(insert(UserCount).from_select(["role", "status", "users"], _COUNTED))
     return faults
 
 

@@ -80,9 +80,10 @@ class Draft(NamedTuple):
     rejection_reason: str | None = None
 
 
-def write(drafts: Sequence[Draft], *, decided_by: int | None) -> None:
+def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> None:
     """Add the projects, their search entries and the log of their decisions; votes are another call.
 
+    What is `imported` has been neither submitted nor decided here: its log is one entry that says so.
     Either all have ids or none, and then they are of one owner. Raises Duplicate.
     """
     if not drafts:
@@ -94,7 +95,11 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None) -> None:
         bulk.load(Project, names, (_columns(*pair)[: len(names)] for pair in zip(drafts, keys, strict=True)))
     written = drafts if numbered else _numbered(drafts, keys)
     search_index.index(written)
-    entries = [entry for pair in zip(written, keys, strict=True) for entry in _entries(*pair, decided_by)]
+    pairs = zip(written, keys, strict=True)
+    if imported:
+        entries = [_import_entry(*pair) for pair in pairs]
+    else:
+        entries = [entry for pair in pairs for entry in _entries(*pair, decided_by)]
     entries.sort(key=lambda entry: entry[1])  # the log is read by its ids: they follow time
     bulk.load(AuditEntry, ENTRY, entries)
 
@@ -138,6 +143,11 @@ def _columns(project: Draft, key: str) -> Row:
     )
 
 
+def _import_entry(project: Draft, key: str) -> Row:
+    at, status, reason = project.submitted_at, project.status.value, project.rejection_reason
+    return ("project.imported", at, project.owner_id, project.id, None, status, reason, key, None, project.title)
+
+
 def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
     pending, status = Status.PENDING.value, project.status.value
     submitted = (
@@ -155,8 +165,7 @@ def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
     if project.decided_at is None:
         return [submitted]
     action = "project.approved" if project.status is Status.LIVE else "project.rejected"
-    # What came in live has not been decided on, so it has no part in how long decisions take.
-    waited = (project.decided_at - project.submitted_at).total_seconds() or None
+    waited = (project.decided_at - project.submitted_at).total_seconds()
     reason = project.rejection_reason
     return [
         submitted,

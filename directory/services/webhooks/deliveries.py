@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+import orjson
 from sqlalchemy import CursorResult, func, or_, select, update
 
 from directory.errors import NotFound
@@ -18,6 +19,7 @@ COLUMNS = (
     Delivery.event,
     Delivery.endpoint,
     Delivery.project_id,
+    Delivery.payload,
     Delivery.state,
     Delivery.created_at,
     Delivery.next_attempt_at,
@@ -25,11 +27,14 @@ COLUMNS = (
 )
 
 
-def listed(state: str | None, window: Window) -> Slice:
-    """A slice of the deliveries, newest first, with their attempts in one statement more."""
+def listed(window: Window, **filters: Any) -> Slice:
+    """A slice of the deliveries, newest first, by any of state, endpoint, event and project_id.
+
+    Their attempts take one statement more.
+    """
     query = select(*COLUMNS)
-    if state is not None:
-        query = query.where(Delivery.state == state)
+    for name, value in filters.items():
+        query = query.where(getattr(Delivery, name) == value)
     found = fetch(query, NEWEST, window)
     found.items = _with_attempts([as_dict(row) for row in found.items])
     return found
@@ -104,6 +109,7 @@ def _with_attempts(deliveries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         attempts[attempt.delivery_id].append(attempt)
     for delivery in deliveries:
         delivery["attempts"] = attempts[delivery["id"]]
+        delivery["payload"] = orjson.loads(delivery["payload"])
         settled_at, state = delivery.pop("settled_at"), delivery["state"]
         delivery["delivered_at"] = settled_at if state == DeliveryState.DELIVERED else None
         if state != DeliveryState.PENDING:

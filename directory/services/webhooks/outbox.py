@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 import orjson
 
 from directory.extensions import db
-from directory.models import Delivery, now
+from directory.models import Delivery, DeliveryState, now
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
+from directory.services.data import bulk
 from directory.services.site import NOWHERE, Site
-from directory.services.webhooks.schedule import at_once
+from directory.services.webhooks.schedule import at_once, database_clock
 
 PUBLIC_FIELDS = (
     "id",
@@ -50,7 +51,7 @@ ACTORS = {
 class Endpoint:
     """A configured receiver: its address, its secrets (newest first), its format and the events that it wants.
 
-    `site` is what messages to a chat link to.
+    `site` is what messages to a chat link to. `given_name` is its configured name, empty where it has none.
     """
 
     url: str = field(repr=False)
@@ -58,12 +59,23 @@ class Endpoint:
     format: str
     events: frozenset[str]
     site: Site = NOWHERE
+    given_name: str = ""
 
     @property
     def name(self) -> str:
-        """What the outbox calls it: host and a hash, because a chat's address is itself a secret."""
-        digest = hashlib.sha256(self.url.encode()).hexdigest()[:12]
-        return f"{urlsplit(self.url).hostname}-{digest}"
+        """What the outbox calls it: its configured name, or one made of its address."""
+        return self.given_name or stable_name(self.url)
+
+    @property
+    def host(self) -> str:
+        """The host of its address, with the port where the address has one."""
+        return urlsplit(self.url).netloc.rpartition("@")[2].lower()
+
+
+def stable_name(url: str) -> str:
+    """The name of an endpoint without a configured one: host and a hash, because the path may be a secret."""
+    digest = hashlib.sha256(url.encode()).hexdigest()[:12]
+    return f"{urlsplit(url).hostname}-{digest}"
 
 
 def enqueue(
@@ -75,31 +87,55 @@ def enqueue(
     reason: str | None = None,
 ) -> None:
     """Add one outbox row for each endpoint that wants `event`, in the current transaction."""
-    wanting = [endpoint for endpoint in endpoints if event in endpoint.events]
-    if not wanting:
+    wanted_by = wanting(event, endpoints)
+    if wanted_by:
+        payload = _payload(event, catalog.stored(project_id), by, reason)
+        db.session.add_all(Delivery(**row) for row in _rows(event, project_id, payload, wanted_by, due=at_once()))
+
+
+def enqueue_each(
+    event: str,
+    projects: list[dict[str, Any]],
+    *,
+    by: Caller | None,
+    endpoints: list[Endpoint],
+    reason: str | None = None,
+) -> None:
+    """The same for each of many projects, given as `catalog.all_stored` returns them, at once."""
+    wanted_by = wanting(event, endpoints)
+    if not (wanted_by and projects):
         return
-    payload = json.dumps(_payload(event, project_id, by, reason), ensure_ascii=False, separators=(",", ":"))
-    webhook_id = f"msg_{secrets.token_hex(16)}"
-    for endpoint in wanting:
-        delivery = Delivery(
-            webhook_id=webhook_id,
-            event=event,
-            endpoint=endpoint.name,
-            project_id=project_id,
-            payload=payload,
-            next_attempt_at=at_once(),
-        )
-        db.session.add(delivery)
+    due = database_clock()
+    made = {"state": DeliveryState.PENDING.value, "attempts": 0, "created_at": now()}
+    rows = [
+        {**row, **made}
+        for project in projects
+        for row in _rows(event, project["id"], _payload(event, project, by, reason), wanted_by, due=due)
+    ]
+    bulk.load_dicts(Delivery, rows)
 
 
-def _payload(event: str, project_id: int, by: Caller | None, reason: str | None) -> dict[str, Any]:
-    """The event as Standard Webhooks lays it out; the project as the public would see it."""
-    seen = catalog.stored(project_id)
+def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:
+    """The endpoints that want an event."""
+    return [endpoint for endpoint in endpoints if event in endpoint.events]
+
+
+def _rows(event: str, project_id: int, payload: str, endpoints: list[Endpoint], *, due: Any) -> list[dict[str, Any]]:
+    """The deliveries of one event: one webhook-id for all endpoints."""
+    event_of = {"webhook_id": f"msg_{secrets.token_hex(16)}", "event": event, "project_id": project_id}
+    return [
+        {**event_of, "endpoint": endpoint.name, "payload": payload, "next_attempt_at": due} for endpoint in endpoints
+    ]
+
+
+def _payload(event: str, seen: dict[str, Any], by: Caller | None, reason: str | None) -> str:
+    """The event as Standard Webhooks lays it out, as JSON; the project as the public would see it."""
     data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in PUBLIC_FIELDS}}
     data[ACTORS[event]] = {"id": by.id, "username": by.username} if by else None
     if reason is not None:
         data["reason"] = reason
-    return {"type": event, "timestamp": timestamp(now()), "data": data}
+    told = {"type": event, "timestamp": timestamp(now()), "data": data}
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json(value: Any) -> Any:

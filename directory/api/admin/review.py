@@ -1,25 +1,15 @@
-"""The administrators' routes. The blueprint is closed as a whole, so that a new route is too."""
+"""The administrators' routes for the review: the queue, decisions, the log, and the categories."""
 
-import time
 from typing import Any
 
-import orjson
-from flask import Blueprint, Response
-
+from directory.api.admin.blueprint import bp
 from directory.api.projects import listing, order, subscribers
 from directory.api.schemas.admin import (
     AuditPage,
     AuditQuery,
-    DeliveriesQuery,
-    DeliveryOutput,
-    DeliveryPage,
-    UserChanges,
-    UserDetail,
-    UserPage,
-    UsersQuery,
 )
-from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
-from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail
+from directory.api.schemas.categories import CategoryInput, CategoryOutput
+from directory.api.schemas.projects import ProjectDetail
 from directory.api.schemas.review import (
     DecisionList,
     DecisionsInput,
@@ -28,27 +18,16 @@ from directory.api.schemas.review import (
     QueueQuery,
     ReasonInput,
 )
-from directory.errors import CategoryInUse, Duplicate, InvalidTransition, LastAdmin, PreconditionFailed
+from directory.errors import CategoryInUse, Duplicate, InvalidTransition, PreconditionFailed
 from directory.http import pagination
-from directory.http.access import admin_required, close_admin, require_admin
+from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation, versions_allowed
-from directory.http.memo import remembered
 from directory.http.problem_details import KINDS
-from directory.http.serialization import compiled
-from directory.services import analytics, audit, categories, moderation
-from directory.services.accounts import accounts
-from directory.services.accounts import users as people
+from directory.services import audit, categories, moderation
 from directory.services.catalog import background, catalog
-from directory.services.webhooks import deliveries as outbox
-
-bp = Blueprint("admin", __name__, url_prefix="/api/admin")
-bp.before_request(require_admin)
 
 DECISIONS = DecisionsInput()
-DASHBOARD = Analytics()
-DASHBOARD_SECONDS = 60  # how old the figures may be, though nothing was written: the day may have ended
-bp.before_app_request(close_admin)
 
 
 @bp.get("/projects")
@@ -153,37 +132,6 @@ def log(query: dict[str, Any]) -> Any:
     return {"items": found.items, "pagination": pagination.pagination(found, window)}
 
 
-@bp.get("/users")
-@admin_required
-@operation(query=UsersQuery(), answer=UserPage(), tier="read", headers=("Link",))
-def users(query: dict[str, Any]) -> Any:
-    """List users with their statistics."""
-    window = pagination.window(query)
-    filters = people.Filters(**{name: query.get(name) for name in ("q", "role", "status")})
-    found = people.page(filters, query["sort"], window)
-    paging = pagination.numbered(found, window, people.total(filters))
-    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
-
-
-@bp.put("/users/<id:user_id>")
-@admin_required
-@operation(body=UserChanges(), body_required=True, answer=UserDetail(), raises=(LastAdmin,))
-def change_user(user_id: int, body: dict[str, Any]) -> Any:
-    """Change a user's role or status."""
-    accounts.administer(user_id, role=body.get("role"), status=body.get("status"), by=caller())
-    return people.one(user_id)
-
-
-@bp.get("/analytics")
-@admin_required
-@operation(query=AnalyticsQuery(), answer=DASHBOARD, tier="read")
-def dashboard(query: dict[str, Any]) -> Any:
-    """Show the dashboard's figures."""
-    days, minute = query["days"], int(time.time() / DASHBOARD_SECONDS)
-    body = remembered((days, minute), lambda: orjson.dumps(compiled(DASHBOARD)(analytics.dashboard(days))))
-    return Response(body, content_type="application/json")
-
-
 @bp.post("/categories")
 @admin_required
 @operation(
@@ -209,21 +157,3 @@ def change_category(slug: str, body: dict[str, Any]) -> Any:
 def remove_category(slug: str) -> Any:
     """Delete a category that no project uses."""
     categories.remove(slug)
-
-
-@bp.get("/webhooks/deliveries")
-@admin_required
-@operation(query=DeliveriesQuery(), answer=DeliveryPage(), tier="read")
-def deliveries(query: dict[str, Any]) -> Any:
-    """List webhook deliveries with their attempts, newest first."""
-    window = pagination.window(query)
-    found = outbox.listed(query.get("state"), window)
-    return {"items": found.items, "pagination": pagination.pagination(found, window)}
-
-
-@bp.post("/webhooks/deliveries/<id:delivery_id>/redeliver")
-@admin_required
-@operation(answer=DeliveryOutput(), status=202)
-def redeliver(delivery_id: int) -> Any:
-    """Send a delivery again, under the same webhook-id."""
-    return outbox.redeliver(delivery_id)

@@ -1,0 +1,28 @@
+"""The dashboard."""
+
+import time
+from typing import Any
+
+import orjson
+from flask import Response
+
+from directory.api.admin.blueprint import bp
+from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
+from directory.http.access import admin_required
+from directory.http.endpoint import operation
+from directory.http.memo import remembered
+from directory.http.serialization import compiled
+from directory.services import analytics
+
+DASHBOARD = Analytics()
+DASHBOARD_SECONDS = 60  # how old the figures may be, though nothing was written: the day may have ended
+
+
+@bp.get("/analytics")
+@admin_required
+@operation(query=AnalyticsQuery(), answer=DASHBOARD, tier="read")
+def dashboard(query: dict[str, Any]) -> Any:
+    """Show the dashboard's figures."""
+    days, minute = query["days"], int(time.time() / DASHBOARD_SECONDS)
+    body = remembered((days, minute), lambda: orjson.dumps(compiled(DASHBOARD)(analytics.dashboard(days))))
+    return Response(body, content_type="application/json")

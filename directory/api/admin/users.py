@@ -1,0 +1,64 @@
+"""The administrators' routes for users."""
+
+from typing import Any
+
+from directory.api.admin.blueprint import bp
+from directory.api.projects import subscribers
+from directory.api.schemas.users import UserChanged, UserChanges, UserPage, UserProfile, UsersQuery
+from directory.errors import LastAdmin, TooManyProjects
+from directory.http import pagination
+from directory.http.access import admin_required
+from directory.http.authentication import caller
+from directory.http.endpoint import operation
+from directory.services import audit, takedown
+from directory.services.accounts import accounts
+from directory.services.accounts import users as people
+
+
+@bp.get("/users")
+@admin_required
+@operation(query=UsersQuery(), answer=UserPage(), tier="read", headers=("Link",))
+def users(query: dict[str, Any]) -> Any:
+    """List users with their statistics."""
+    window = pagination.window(query)
+    filters = people.Filters(**{name: query.get(name) for name in ("q", "role", "status")})
+    found = people.page(filters, query["sort"], window)
+    paging = pagination.numbered(found, window, people.total(filters))
+    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
+
+
+@bp.get("/users/<id:user_id>")
+@admin_required
+@operation(answer=UserProfile(), tier="read")
+def user(user_id: int) -> Any:
+    """Show a user with statistics and the latest audit entries."""
+    return {**people.one(user_id), "audit": audit.latest_of_user(user_id)}
+
+
+@bp.put("/users/<id:user_id>")
+@admin_required
+@operation(body=UserChanges(), body_required=True, answer=UserChanged(), raises=(LastAdmin, TooManyProjects))
+def change_user(user_id: int, body: dict[str, Any]) -> Any:
+    """Change a user's role or status, and with a suspension take down the user's projects.
+
+    With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
+    none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
+    is suspended already it takes down what is left.
+    """
+    reason = body.get("reason")
+    accounts.administer(user_id, role=body.get("role"), status=body.get("status"), by=caller(), reason=reason)
+    if not body.get("unpublish"):
+        return people.one(user_id)
+    taken_down = takedown.take_down(user_id, by=caller(), notify=subscribers(), reason=reason)
+    return {**people.one(user_id), "taken_down": taken_down}
+
+
+@bp.delete("/users/<id:user_id>/sessions")
+@admin_required
+@operation(status=204)
+def sign_out_user(user_id: int) -> None:
+    """Sign a user out everywhere.
+
+    All sessions end; API tokens stay.
+    """
+    accounts.sign_out(user_id, by=caller())

@@ -1,0 +1,51 @@
+"""The administrators' routes for webhooks: the endpoints and their deliveries."""
+
+from typing import Any
+
+from directory.api.admin.blueprint import bp
+from directory.api.projects import subscribers
+from directory.api.schemas.webhooks import DeliveriesQuery, DeliveryOutput, DeliveryPage, EndpointList
+from directory.http import pagination
+from directory.http.access import admin_required
+from directory.http.endpoint import operation
+from directory.services.webhooks import deliveries as outbox
+from directory.services.webhooks import endpoints as receivers
+
+
+@bp.get("/webhooks/endpoints")
+@admin_required
+@operation(answer=EndpointList(), tier="read")
+def endpoints() -> Any:
+    """List the configured webhook endpoints, each with its number of deliveries by state."""
+    return {"items": receivers.listed(subscribers())}
+
+
+@bp.post("/webhooks/endpoints/<endpoint>/test")
+@admin_required
+@operation(answer=DeliveryOutput(), status=202)
+def test_endpoint(endpoint: str) -> Any:
+    """Send a test event to an endpoint, whichever events it wants.
+
+    The event is `webhook.test`, about a project that does not exist. It is delivered as all events are; the answer is
+    its delivery.
+    """
+    return receivers.send_test(endpoint, subscribers())
+
+
+@bp.get("/webhooks/deliveries")
+@admin_required
+@operation(query=DeliveriesQuery(), answer=DeliveryPage(), tier="read")
+def deliveries(query: dict[str, Any]) -> Any:
+    """List webhook deliveries with their attempts, newest first."""
+    window = pagination.window(query)
+    names = ("state", "endpoint", "event", "project_id")
+    found = outbox.listed(window, **{name: query[name] for name in names if name in query})
+    return {"items": found.items, "pagination": pagination.pagination(found, window)}
+
+
+@bp.post("/webhooks/deliveries/<id:delivery_id>/redeliver")
+@admin_required
+@operation(answer=DeliveryOutput(), status=202)
+def redeliver(delivery_id: int) -> Any:
+    """Send a delivery again, under the same webhook-id."""
+    return outbox.redeliver(delivery_id)

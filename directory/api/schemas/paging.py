@@ -1,0 +1,58 @@
+"""Where a page of a list begins, and where the list goes on."""
+
+from marshmallow import fields
+
+from directory.http.fields import Strict, Whole, document
+from directory.services.catalog.search import MOST
+
+
+class Pagination(Strict):
+    """Where in the list this page is. Under a cursor `page` is null; a cursor is null at an end of the list."""
+
+    page = fields.Integer(required=True, allow_none=True)
+    limit = fields.Integer(required=True)
+    total = fields.Integer(required=True)
+    total_capped = fields.Boolean(
+        required=True,
+        metadata={"description": f"Whether more than `total` match: of a search no more than {MOST:,} are counted."},
+    )
+    pages = fields.Integer(required=True)
+    next_cursor = fields.String(required=True, allow_none=True)
+    prev_cursor = fields.String(required=True, allow_none=True)
+
+
+class CursorPagination(Strict):
+    """Where a list that pages by cursor goes on and back."""
+
+    limit = fields.Integer(required=True)
+    next_cursor = fields.String(required=True, allow_none=True)
+    prev_cursor = fields.String(required=True, allow_none=True)
+
+
+class Cursor(fields.String):
+    """A place in a list, as an earlier answer gave it out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        what = "`next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort."
+        document(self, description=what, pattern="^[A-Za-z0-9_-]+$")
+
+
+class PageQuery(Strict):
+    """What every list that pages takes. `page` and `cursor` exclude each other."""
+
+    page = Whole(
+        1,
+        10_000,
+        says="Pages reach 10,000 items deep; beyond, go on by cursor.",
+        metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."},
+    )
+    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
+    cursor = Cursor()
+
+
+class CursorQuery(Strict):
+    """Lists that page by cursor alone."""
+
+    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
+    cursor = Cursor()

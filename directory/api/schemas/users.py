@@ -1,0 +1,91 @@
+"""Users, as administrators see and change them."""
+
+from typing import Any, ClassVar
+
+from marshmallow import ValidationError, fields, validates_schema
+
+from directory.api.schemas.accounts import UserOutput
+from directory.api.schemas.admin import AuditOutput
+from directory.api.schemas.dashboard import ProjectCounts
+from directory.api.schemas.paging import PageQuery, Pagination
+from directory.http.fields import Flag, Prose, Search, Strict, Timestamp, Word
+from directory.models import AccountStatus, Role
+from directory.services.accounts.users import SORTS
+
+WITH_SUSPENSION = ("unpublish", "reason")
+LAST_SEEN = "The last sign-in or use of a session or token, right to five minutes. Null for who never signed in."
+
+
+class UsersQuery(PageQuery):
+    """The users list."""
+
+    q = Search(100, metadata={"description": "A part of the username or e-mail address."})
+    role = Word(tuple(Role))
+    status = Word(tuple(AccountStatus))
+    sort = Word(tuple(SORTS), load_default="newest", metadata={"default": "newest"})
+
+
+class UserChanges(Strict):
+    """A new role or status, or both. `unpublish` and `reason` go with a suspension alone."""
+
+    rules: ClassVar[dict[str, Any]] = {
+        "dependentSchemas": {
+            name: {"required": ["status"], "properties": {"status": {"const": AccountStatus.SUSPENDED.value}}}
+            for name in WITH_SUSPENSION
+        }
+    }
+
+    role = Word(tuple(Role))
+    status = Word(tuple(AccountStatus))
+    unpublish = Flag(metadata={"description": "Whether to take down all of the user's live and pending projects."})
+    reason = Prose(0, 1000, allow_none=True)
+
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def _with_suspension(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
+        if given.get("status") == AccountStatus.SUSPENDED:
+            return
+        refused = {name: ["This goes with status suspended alone."] for name in WITH_SUSPENSION if name in given}
+        if refused:
+            raise ValidationError(refused)
+
+
+class Stats(Strict):
+    """What a user has submitted, given and received."""
+
+    projects = fields.Nested(ProjectCounts, required=True)
+    upvotes_given = fields.Integer(required=True)
+    upvotes_received = fields.Integer(required=True)
+    last_submission_at = Timestamp(required=True, allow_none=True)
+
+
+class UserDetail(UserOutput):
+    """An account with its statistics."""
+
+    last_seen_at = Timestamp(required=True, allow_none=True, metadata={"description": LAST_SEEN})
+    stats = fields.Nested(Stats, required=True)
+
+
+class UserProfile(UserDetail):
+    """An account with its statistics and the latest twenty audit entries by or about the user, newest first."""
+
+    audit = fields.List(fields.Nested(AuditOutput), required=True)
+
+
+class TakenDown(Strict):
+    """How many projects were unpublished, and how many rejected: those unpublished, and the pending ones."""
+
+    unpublished = fields.Integer(required=True)
+    rejected = fields.Integer(required=True)
+
+
+class UserChanged(UserDetail):
+    """An account after its change. `taken_down` is there where the change took projects down."""
+
+    taken_down = fields.Nested(TakenDown)
+
+
+class UserPage(Strict):
+    """A page of users."""
+
+    items = fields.List(fields.Nested(UserDetail), required=True)
+    pagination = fields.Nested(Pagination, required=True)

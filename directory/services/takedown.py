@@ -1,0 +1,90 @@
+"""Taking down all projects of a user at once.
+
+It is one transaction of a bounded number of statements, whatever the number of projects. The projects are locked first,
+in the order of their ids; the counters of categories and tags, which the triggers change, last, in their own order. So
+no deadlock comes about, and submissions and decisions wait for the last statements alone.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import case, literal, select, update
+
+from directory.errors import TooManyProjects
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Project, Status, now
+from directory.models.base import UtcDateTime
+from directory.services import audit
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import catalog, counters
+from directory.services.webhooks import outbox
+from directory.services.webhooks.outbox import Endpoint
+
+AT_ONCE = 1_000  # projects that one request takes down
+OPEN = (Status.LIVE, Status.PENDING)
+EVENTS = ("project.unpublished", "project.rejected")
+
+
+def take_down(user_id: int, *, by: Caller, notify: list[Endpoint], reason: str | None) -> dict[str, int]:
+    """Unpublish and reject the live projects of a user, and reject the pending ones; how many of each.
+
+    Each project gets its audit entries and its notifications as if it had been decided by itself, a live one two of
+    each. Raises TooManyProjects.
+    """
+    found, at = _locked(user_id), now()
+    live = [project.id for project in found if project.status == Status.LIVE]
+    audit.record_each([entry for project in found for entry in _entries(project, at, reason)], by=by)
+    if any(outbox.wanting(event, notify) for event in EVENTS):
+        _notify(found, by=by, endpoints=notify, at=at, reason=reason)
+    _reject(found, at=at, reason=reason)
+    return {"unpublished": len(live), "rejected": len(found)}
+
+
+def _locked(user_id: int) -> list[Any]:
+    """The user's live and pending projects, locked. Raises TooManyProjects."""
+    columns = (Project.id, Project.status, Project.category_id, Project.title, Project.url_key, Project.submitted_at)
+    query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
+    found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
+    if len(found) > AT_ONCE:
+        raise TooManyProjects(AT_ONCE)
+    return found
+
+
+def _entries(project: Any, at: datetime, reason: str | None) -> list[dict[str, Any]]:
+    """The audit entries of a project. The rejection of a live project has no waiting time."""
+    facts = {**audit.about(project), "at": at, "reason": reason, "waited_seconds": None}
+    live, pending, rejected = Status.LIVE.value, Status.PENDING.value, Status.REJECTED.value
+    step = {"action": "project.unpublished", "from_state": live, "to_state": pending}
+    last = {"action": "project.rejected", "from_state": pending, "to_state": rejected}
+    if project.status == Status.LIVE:
+        return [{**facts, **step}, {**facts, **last}]
+    return [{**facts, **last, "waited_seconds": (at - project.submitted_at).total_seconds()}]
+
+
+def _notify(projects: list[Any], *, by: Caller, endpoints: list[Endpoint], at: datetime, reason: str | None) -> None:
+    """Queue the events of both steps, each with the project as it is after its step."""
+    live = {project.id for project in projects if project.status == Status.LIVE}
+    stored = catalog.all_stored([project.id for project in projects])
+    shown = [
+        {**one, "updated_at": at, "submitted_at": at if one["id"] in live else one["submitted_at"]} for one in stored
+    ]
+    unpublished = [{**one, "status": Status.PENDING} for one in shown if one["id"] in live]
+    rejected = [{**one, "status": Status.REJECTED} for one in shown]
+    for event, after in zip(EVENTS, (unpublished, rejected), strict=True):
+        outbox.enqueue_each(event, after, by=by, endpoints=endpoints, reason=reason)
+
+
+def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
+    """Reject them in one statement, once the counters of their categories and tags are locked."""
+    ids = [project.id for project in projects]
+    counters.lock(ids)
+    was_live = Project.status == Status.LIVE
+    values = {
+        "status": Status.REJECTED,
+        "rejection_reason": reason,
+        "updated_at": at,
+        "submitted_at": case((was_live, literal(at, UtcDateTime())), else_=Project.submitted_at),
+        "version": Project.version + case((was_live, 2), else_=1),
+    }
+    rejecting = update(Project).where(Project.id.in_(ids)).values(values)
+    db.session.execute(rejecting, execution_options=UNSYNCHRONISED)

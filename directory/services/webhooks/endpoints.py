@@ -1,0 +1,68 @@
+"""The configured endpoints as administrators see them, and the event that tries one."""
+
+import json
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import func, select
+
+from directory.errors import NotFound
+from directory.extensions import db
+from directory.models import Delivery, DeliveryState, now
+from directory.services.webhooks import deliveries
+from directory.services.webhooks.outbox import Endpoint, timestamp
+from directory.services.webhooks.schedule import at_once
+
+TEST = "webhook.test"
+# No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
+TEST_PROJECT = {
+    "id": None,
+    "slug": "a-test",
+    "title": "A test",
+    "tagline": "If you can read this, the webhook works.",
+    "url": "https://example.org/",
+    "category": {"slug": "test", "name": "Test"},
+    "owner": {"id": None, "username": "nobody"},
+}
+
+
+def payload_of_test() -> str:
+    """The test event of this instant, as JSON."""
+    event = {"type": TEST, "timestamp": timestamp(now()), "data": {"project": TEST_PROJECT}}
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+
+
+def listed(endpoints: Iterable[Endpoint]) -> list[dict[str, Any]]:
+    """The endpoints, each with its number of deliveries by state: one statement for all of them."""
+    endpoints = list(endpoints)
+    counts = {endpoint.name: dict.fromkeys(map(str, DeliveryState), 0) for endpoint in endpoints}
+    by_state = select(Delivery.endpoint, Delivery.state, func.count()).where(Delivery.endpoint.in_(counts))
+    for name, state, number in db.session.execute(by_state.group_by(Delivery.endpoint, Delivery.state)):
+        counts[name][state] = number
+    return [
+        {
+            "name": endpoint.name,
+            "host": endpoint.host,
+            "format": endpoint.format,
+            "events": sorted(endpoint.events),
+            "deliveries": counts[endpoint.name],
+        }
+        for endpoint in endpoints
+    ]
+
+
+def send_test(name: str, endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    """Queue a test event for the endpoint of that name, and return the delivery. Raises NotFound."""
+    if name not in {endpoint.name for endpoint in endpoints}:
+        raise NotFound
+    delivery = Delivery(
+        webhook_id=f"msg_{secrets.token_hex(16)}",
+        event=TEST,
+        endpoint=name,
+        payload=payload_of_test(),
+        next_attempt_at=at_once(),
+    )
+    db.session.add(delivery)
+    db.session.flush()  # for its id
+    return deliveries.one(delivery.id)
