@@ -66,12 +66,22 @@ Deno.test("a list that was read meanwhile does not undo a vote that is under way
   const answer: Deferred<object> = deferred();
   server.on("PUT /api/projects/4/upvote", () => answer.promise);
   vote(project(4), true);
-  note([project(4, 3, false)]);
+  note([project(4, 3, false)], performance.now());
   assertEquals(voteOf(project(4)).value.on, true);
   answer.resolve({ project_id: 4, upvoted: true, upvotes: 4 });
   await server.idle();
-  note([project(4, 8, true)]);
+  note([project(4, 8, true)], performance.now());
   assertEquals(voteOf(project(4)).value, { on: true, count: 8 });
+});
+
+Deno.test("a list that was asked for before a vote was answered does not undo it", async () => {
+  await signedIn();
+  server.on("PUT /api/projects/7/upvote", () => ({ project_id: 7, upvoted: true, upvotes: 4 }));
+  const began = performance.now();
+  vote(project(7), true);
+  await server.idle();
+  note([project(7, 3, false)], began);
+  assertEquals(voteOf(project(7)).value, { on: true, count: 4 });
 });
 
 Deno.test("a vote of a visitor waits for the dialog", async () => {

@@ -245,14 +245,44 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
         /**
-         * Change a user's role or status
+         * Show a user with statistics and the latest audit entries
          * @description Needs an administrator.
+         */
+        get: operations["adminUser"];
+        /**
+         * Change a user's role or status, and with a suspension take down the user's projects
+         * @description With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
+         *     none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
+         *     is suspended already it takes down what is left.
+         *
+         *     Needs an administrator.
          */
         put: operations["adminChangeUser"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{user_id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign a user out everywhere
+         * @description All sessions end; API tokens stay.
+         *
+         *     Needs an administrator.
+         */
+        delete: operations["adminSignOutUser"];
         options?: never;
         head?: never;
         patch?: never;
@@ -292,6 +322,49 @@ export interface paths {
          * @description Needs an administrator.
          */
         post: operations["adminRedeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/webhooks/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the configured webhook endpoints, each with its number of deliveries by state
+         * @description Needs an administrator.
+         */
+        get: operations["adminEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/webhooks/endpoints/{endpoint}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event to an endpoint, whichever events it wants
+         * @description The event is `webhook.test`, about a project that does not exist. It is delivered as all events are; the answer is
+         *     its delivery.
+         *
+         *     Needs an administrator.
+         */
+        post: operations["adminTestEndpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1013,7 +1086,7 @@ export interface webhooks {
         put?: never;
         /**
          * Test of this webhook
-         * @description `flask webhooks send-test` sends it, to try an endpoint. No project of this kind exists.
+         * @description An administrator tries an endpoint, by the API or by `flask webhooks send-test`. No such project exists.
          */
         post: operations["onWebhookTest"];
         delete?: never;
@@ -1040,7 +1113,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -1095,13 +1168,31 @@ export interface components {
         };
         /** @description What happened on one UTC day. */
         Day: {
-            /** Format: date */
-            date: string;
             submissions: number;
+            imported: number;
             approvals: number;
             rejections: number;
             upvotes: number;
             signups: number;
+            /** Format: date */
+            date: string;
+        };
+        /** @description What happened in a period. An imported project counts in `imported` alone, whatever its state. */
+        Happened: {
+            submissions: number;
+            imported: number;
+            approvals: number;
+            rejections: number;
+            upvotes: number;
+            signups: number;
+        };
+        /** @description The decisions of one administrator in the period, and the median time from submission to decision. */
+        Reviewer: {
+            id: number;
+            username: string;
+            approved: number;
+            rejected: number;
+            median_seconds: number | null;
         };
         /** @description One of the live projects with the most votes. */
         TopProject: {
@@ -1123,6 +1214,10 @@ export interface components {
             totals: components["schemas"]["Totals"];
             review: components["schemas"]["Review"];
             series: components["schemas"]["Day"][];
+            /** @description The totals of as many days before those of `series`. */
+            previous: components["schemas"]["Happened"];
+            /** @description Most decisions first. */
+            reviewers: components["schemas"]["Reviewer"][];
             top_projects: components["schemas"]["TopProject"][];
             top_categories: components["schemas"]["TopCategory"][];
         };
@@ -1145,7 +1240,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -1366,6 +1461,11 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
+             */
+            last_seen_at: string | null;
             stats: components["schemas"]["Stats"];
         };
         /** @description A page of users. */
@@ -1373,12 +1473,61 @@ export interface components {
             items: components["schemas"]["UserDetail"][];
             pagination: components["schemas"]["Pagination"];
         };
-        /** @description A new role or status, or both. */
+        /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
+        UserProfile: {
+            id: number;
+            username: string;
+            email: string;
+            /** @enum {string} */
+            role: "member" | "admin";
+            is_admin: boolean;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
+             */
+            last_seen_at: string | null;
+            stats: components["schemas"]["Stats"];
+            audit: components["schemas"]["Audit"][];
+        };
+        /** @description A new role or status, or both. `unpublish` and `reason` go with a suspension alone. */
         UserChanges: {
             /** @enum {string} */
             role?: "member" | "admin";
             /** @enum {string} */
             status?: "active" | "suspended";
+            /** @description Whether to take down all of the user's live and pending projects. */
+            unpublish?: boolean;
+            /** @example The link is dead. */
+            reason?: string | null;
+        };
+        /** @description How many projects were unpublished, and how many rejected: those unpublished, and the pending ones. */
+        TakenDown: {
+            unpublished: number;
+            rejected: number;
+        };
+        /** @description An account after its change. `taken_down` is there where the change took projects down. */
+        UserChanged: {
+            id: number;
+            username: string;
+            email: string;
+            /** @enum {string} */
+            role: "member" | "admin";
+            is_admin: boolean;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
+             */
+            last_seen_at: string | null;
+            stats: components["schemas"]["Stats"];
+            taken_down?: components["schemas"]["TakenDown"];
         };
         /** @description One try: the receiver's status, or why there was none; how long; the first kilobyte of the answer. */
         Attempt: {
@@ -1398,6 +1547,10 @@ export interface components {
             project_id: number | null;
             /** @enum {string} */
             state: "pending" | "delivered" | "dead";
+            /** @description The event, as an endpoint of format `standard` gets it. */
+            payload: {
+                [key: string]: unknown;
+            };
             attempts: components["schemas"]["Attempt"][];
             /** Format: date-time */
             created_at: string;
@@ -1410,6 +1563,26 @@ export interface components {
         DeliveryPage: {
             items: components["schemas"]["Delivery"][];
             pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description Deliveries by state. */
+        DeliveryCounts: {
+            pending: number;
+            delivered: number;
+            dead: number;
+        };
+        /** @description A configured endpoint. Of its address only the host is shown: the path may be a secret. */
+        Endpoint: {
+            name: string;
+            /** @description With the port, where the address has one. */
+            host: string;
+            format: string;
+            /** @description The events that are sent to it. */
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "webhook.test")[];
+            deliveries: components["schemas"]["DeliveryCounts"];
+        };
+        /** @description The endpoints, in the order of the configuration. */
+        EndpointList: {
+            items: components["schemas"]["Endpoint"][];
         };
         /** @description A username or e-mail address, and its password. */
         LoginInput: {
@@ -2052,8 +2225,11 @@ export interface components {
                 };
             };
         };
-        /** @description - `last_admin`: The change would leave the directory without an active administrator. */
-        LastAdmin: {
+        /**
+         * @description - `last_admin`: The change would leave the directory without an active administrator.
+         *     - `too_many_projects`: The user has more projects than one request takes down; nothing was changed. Suspend the user without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left.
+         */
+        LastAdminOrTooManyProjects: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2066,7 +2242,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "last_admin";
+                    code?: "last_admin" | "too_many_projects";
                 };
             };
         };
@@ -2288,10 +2464,28 @@ export interface operations {
                      *         {
                      *           "date": "2026-11-23",
                      *           "submissions": 0,
+                     *           "imported": 0,
                      *           "approvals": 0,
                      *           "rejections": 0,
                      *           "upvotes": 3,
                      *           "signups": 0
+                     *         }
+                     *       ],
+                     *       "previous": {
+                     *         "submissions": 1,
+                     *         "imported": 0,
+                     *         "approvals": 0,
+                     *         "rejections": 0,
+                     *         "upvotes": 5,
+                     *         "signups": 0
+                     *       },
+                     *       "reviewers": [
+                     *         {
+                     *           "id": 1,
+                     *           "username": "grace",
+                     *           "approved": 7,
+                     *           "rejected": 0,
+                     *           "median_seconds": 16199.9
                      *         }
                      *       ],
                      *       "top_projects": [
@@ -2328,7 +2522,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                action?: "project.submitted" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out";
                 project_id?: number;
                 user_id?: number;
                 actor_id?: number;
@@ -3209,7 +3403,7 @@ export interface operations {
                 q?: string;
                 role?: "member" | "admin";
                 status?: "active" | "suspended";
-                sort?: "newest" | "username";
+                sort?: "newest" | "username" | "submissions" | "last_seen";
             };
             header?: never;
             path?: never;
@@ -3239,6 +3433,7 @@ export interface operations {
                      *           "is_admin": false,
                      *           "status": "active",
                      *           "created_at": "2026-11-01T09:00:00.000000Z",
+                     *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *           "stats": {
                      *             "projects": {
                      *               "live": 1,
@@ -3274,7 +3469,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    adminChangeUser: {
+    adminUser: {
         parameters: {
             query?: never;
             header?: never;
@@ -3284,19 +3479,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "role": "member",
-                 *       "status": "active"
-                 *     }
-                 */
-                "application/json": components["schemas"]["UserChanges"];
-            };
-        };
+        requestBody?: never;
         responses: {
-            /** @description An account with its statistics. */
+            /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3315,6 +3500,7 @@ export interface operations {
                      *       "is_admin": false,
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *       "stats": {
                      *         "projects": {
                      *           "live": 1,
@@ -3325,17 +3511,146 @@ export interface operations {
                      *         "upvotes_given": 12,
                      *         "upvotes_received": 128,
                      *         "last_submission_at": "2026-11-22T08:15:00.000000Z"
+                     *       },
+                     *       "audit": [
+                     *         {
+                     *           "id": 310,
+                     *           "action": "user.signed_out",
+                     *           "at": "2026-11-23T11:04:00.000000Z",
+                     *           "actor": {
+                     *             "id": 1,
+                     *             "username": "grace"
+                     *           },
+                     *           "project_id": null,
+                     *           "user_id": 7,
+                     *           "from": null,
+                     *           "to": null,
+                     *           "reason": null,
+                     *           "project": null,
+                     *           "user": {
+                     *             "id": 7,
+                     *             "username": "ada"
+                     *           },
+                     *           "changes": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserProfile"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequired"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminChangeUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 7 */
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "status": "suspended",
+                 *       "unpublish": true,
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserChanges"];
+            };
+        };
+        responses: {
+            /** @description An account after its change. `taken_down` is there where the change took projects down. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 9,
+                     *       "username": "mallory",
+                     *       "email": "mallory@example.org",
+                     *       "role": "member",
+                     *       "is_admin": false,
+                     *       "status": "suspended",
+                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *       "stats": {
+                     *         "projects": {
+                     *           "live": 0,
+                     *           "pending": 0,
+                     *           "rejected": 15,
+                     *           "total": 15
+                     *         },
+                     *         "upvotes_given": 0,
+                     *         "upvotes_received": 3,
+                     *         "last_submission_at": "2026-11-23T10:58:00.000000Z"
+                     *       },
+                     *       "taken_down": {
+                     *         "unpublished": 12,
+                     *         "rejected": 15
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["UserDetail"];
+                    "application/json": components["schemas"]["UserChanged"];
                 };
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["LastAdmin"];
+            409: components["responses"]["LastAdminOrTooManyProjects"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminSignOutUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 7 */
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sign a user out everywhere. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -3351,6 +3666,10 @@ export interface operations {
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
                 state?: "pending" | "delivered" | "dead";
+                /** @description An endpoint's name; an unknown one finds nothing. */
+                endpoint?: string;
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "webhook.test";
+                project_id?: number;
             };
             header?: never;
             path?: never;
@@ -3378,6 +3697,44 @@ export interface operations {
                      *           "endpoint": "hooks.example-1f9d03c2ab47",
                      *           "project_id": 42,
                      *           "state": "delivered",
+                     *           "payload": {
+                     *             "type": "project.approved",
+                     *             "timestamp": "2026-11-20T14:30:00.000000Z",
+                     *             "data": {
+                     *               "project": {
+                     *                 "title": "Flask",
+                     *                 "tagline": "A lightweight web framework",
+                     *                 "description": "Routing, templates and a development server, and little else.",
+                     *                 "url": "https://flask.example",
+                     *                 "category": {
+                     *                   "slug": "web-frameworks",
+                     *                   "name": "Web frameworks"
+                     *                 },
+                     *                 "repository_url": "https://code.example/flask",
+                     *                 "logo_url": "https://flask.example/logo.svg",
+                     *                 "tags": [
+                     *                   "python",
+                     *                   "web"
+                     *                 ],
+                     *                 "id": 42,
+                     *                 "slug": "flask",
+                     *                 "status": "live",
+                     *                 "upvotes": 128,
+                     *                 "owner": {
+                     *                   "id": 7,
+                     *                   "username": "ada"
+                     *                 },
+                     *                 "created_at": "2026-11-20T10:00:00.123456Z",
+                     *                 "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *                 "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *                 "published_at": "2026-11-20T14:30:00.000000Z"
+                     *               },
+                     *               "approved_by": {
+                     *                 "id": 1,
+                     *                 "username": "grace"
+                     *               }
+                     *             }
+                     *           },
                      *           "attempts": [
                      *             {
                      *               "at": "2026-11-20T14:30:01.000000Z",
@@ -3440,6 +3797,44 @@ export interface operations {
                      *       "endpoint": "hooks.example-1f9d03c2ab47",
                      *       "project_id": 42,
                      *       "state": "pending",
+                     *       "payload": {
+                     *         "type": "project.approved",
+                     *         "timestamp": "2026-11-20T14:30:00.000000Z",
+                     *         "data": {
+                     *           "project": {
+                     *             "title": "Flask",
+                     *             "tagline": "A lightweight web framework",
+                     *             "description": "Routing, templates and a development server, and little else.",
+                     *             "url": "https://flask.example",
+                     *             "category": {
+                     *               "slug": "web-frameworks",
+                     *               "name": "Web frameworks"
+                     *             },
+                     *             "repository_url": "https://code.example/flask",
+                     *             "logo_url": "https://flask.example/logo.svg",
+                     *             "tags": [
+                     *               "python",
+                     *               "web"
+                     *             ],
+                     *             "id": 42,
+                     *             "slug": "flask",
+                     *             "status": "live",
+                     *             "upvotes": 128,
+                     *             "owner": {
+                     *               "id": 7,
+                     *               "username": "ada"
+                     *             },
+                     *             "created_at": "2026-11-20T10:00:00.123456Z",
+                     *             "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *             "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *             "published_at": "2026-11-20T14:30:00.000000Z"
+                     *           },
+                     *           "approved_by": {
+                     *             "id": 1,
+                     *             "username": "grace"
+                     *           }
+                     *         }
+                     *       },
                      *       "attempts": [
                      *         {
                      *           "at": "2026-11-20T14:30:01.000000Z",
@@ -3450,6 +3845,127 @@ export interface operations {
                      *         }
                      *       ],
                      *       "created_at": "2026-11-20T14:30:00.000000Z",
+                     *       "next_attempt_at": "2026-11-23T11:05:00.000000Z",
+                     *       "delivered_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminEndpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints, in the order of the configuration. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "name": "hooks.example-1f9d03c2ab47",
+                     *           "host": "hooks.example",
+                     *           "format": "standard",
+                     *           "events": [
+                     *             "project.approved"
+                     *           ],
+                     *           "deliveries": {
+                     *             "pending": 0,
+                     *             "delivered": 7,
+                     *             "dead": 0
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EndpointList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminTestEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example hooks.example-1f9d03c2ab47 */
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One notification for one endpoint. The endpoint goes by a name: its address may be a secret. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 92,
+                     *       "webhook_id": "msg_81f2a40c6be94d7795d3c1a6e0f2b8d4",
+                     *       "event": "webhook.test",
+                     *       "endpoint": "hooks.example-1f9d03c2ab47",
+                     *       "project_id": null,
+                     *       "state": "pending",
+                     *       "payload": {
+                     *         "type": "webhook.test",
+                     *         "timestamp": "2026-11-23T11:05:00.000000Z",
+                     *         "data": {
+                     *           "project": {
+                     *             "id": null,
+                     *             "slug": "a-test",
+                     *             "title": "A test",
+                     *             "tagline": "If you can read this, the webhook works.",
+                     *             "url": "https://example.org/",
+                     *             "category": {
+                     *               "slug": "test",
+                     *               "name": "Test"
+                     *             },
+                     *             "owner": {
+                     *               "id": null,
+                     *               "username": "nobody"
+                     *             }
+                     *           }
+                     *         }
+                     *       },
+                     *       "attempts": [],
+                     *       "created_at": "2026-11-23T11:05:00.000000Z",
                      *       "next_attempt_at": "2026-11-23T11:05:00.000000Z",
                      *       "delivered_at": null
                      *     }
@@ -4211,7 +4727,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
             };
             cookie?: never;
         };

@@ -24,11 +24,12 @@ export const member: Page = {
 };
 
 async function read(username: string, signal: AbortSignal): Promise<Shown> {
+  const began = performance.now();
   const [found, { items }] = await Promise.all([
     ask(api.GET("/api/users/{username}", { params: { path: { username } }, signal })),
     ask(api.GET("/api/projects", { params: { query: { owner: username, sort: "upvotes", limit: MOST } }, signal })),
   ]);
-  note(items);
+  note(items, began);
   return { member: found, projects: items };
 }
 

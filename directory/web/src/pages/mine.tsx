@@ -46,8 +46,9 @@ function load(tab: Tab): void {
 async function read(tab: Tab, cursor: string | null, signal?: AbortSignal): Promise<Shown> {
   const chosen = tab === "votes" ? { upvoted: "me" as const } : { owner: "me", ...(tab !== "all" && { status: tab }) };
   const query = { ...chosen, ...(cursor && { cursor }) };
+  const began = performance.now();
   const { items, pagination } = await ask(api.GET("/api/projects", { params: { query }, signal }));
-  note(items);
+  note(items, began);
   return { items, next: pagination.next_cursor };
 }
 

@@ -32,16 +32,18 @@ export const project: Page = {
 async function enter(id: number): Promise<void> {
   related.clear();
   await shown.load(`project ${id}`, async (signal) => {
+    const began = performance.now();
     const found = await ask(api.GET("/api/projects/{project_id}", { params: { path: { project_id: id } }, signal }));
-    note([found]);
+    note([found], began);
     return found;
   });
   const category = shown.data.peek()?.category.slug;
   if (category) {
     await related.load(`related ${id}`, async (signal) => {
       const query = { category, sort: "popular", limit: 5 } as const;
+      const began = performance.now();
       const { items } = await ask(api.GET("/api/projects", { params: { query }, signal }));
-      note(items);
+      note(items, began);
       return items.filter((each) => each.id !== id).slice(0, 4);
     });
   }

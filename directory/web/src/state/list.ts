@@ -102,8 +102,9 @@ async function read(wanted: Wanted, place: object, signal?: AbortSignal): Promis
   const { sort, ...filters } = wanted;
   const given = Object.entries({ ...filters, sort: sort === "newest" && !wanted.q ? "" : sort });
   const query = { ...Object.fromEntries(given.filter(([, value]) => value)), ...place };
+  const began = performance.now();
   const { items, pagination } = await ask(api.GET("/api/projects", { params: { query }, signal }));
-  note(items);
+  note(items, began);
   return { items, total: pagination.total, capped: pagination.total_capped, next: pagination.next_cursor };
 }
 

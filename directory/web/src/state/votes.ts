@@ -20,6 +20,7 @@ interface Entry {
   known: Vote; // what the service said last
   wanted: boolean;
   busy: boolean;
+  settled: number; // when the last vote was answered, by performance.now()
 }
 
 const entries = new Map<number, Entry>();
@@ -29,11 +30,11 @@ export function voteOf(project: Votable): Signal<Vote> {
   return entryOf(project).shown;
 }
 
-/** Take over what the service says of these projects, but for a vote that is under way. */
-export function note(projects: Votable[]): void {
+/** Take over what a read says of these projects, unless it `began` before the answer to a vote, or a vote is under way. */
+export function note(projects: Votable[], began: number): void {
   for (const project of projects) {
     const entry = entryOf(project);
-    if (entry.busy) continue;
+    if (entry.busy || began < entry.settled) continue;
     entry.known = read(project);
     if (entry.shown.value.on !== entry.known.on || entry.shown.value.count !== entry.known.count) {
       entry.shown.value = entry.known;
@@ -67,6 +68,7 @@ async function want(project: Votable, on: boolean): Promise<void> {
     say(t.voteRefused(project.title, error.detail), { bad: true });
   } finally {
     entry.busy = false;
+    entry.settled = performance.now();
     entry.shown.value = entry.known;
   }
 }
@@ -80,7 +82,7 @@ function entryOf(project: Votable): Entry {
   let entry = entries.get(project.id);
   if (!entry) {
     const known = read(project);
-    entry = { shown: signal(known), known, wanted: known.on, busy: false };
+    entry = { shown: signal(known), known, wanted: known.on, busy: false, settled: 0 };
     entries.set(project.id, entry);
   }
   return entry;
