@@ -16,6 +16,7 @@ from directory.services.accounts import passwords
 from tests.support.chromium import QUIET, chromium_program, served
 from tests.support.factories import PASSWORD, World
 
+TEXT = "Draws **lines**, bars and scatter plots from any CSV file.\n\n- reads pipes\n- needs no display"
 SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
 PUBLIC = ("/", "/?q=data", "/?q=nothing-at-all", "/submit", "/mine")
 OF_MEMBERS = ("/", "/submit", "/mine", "/account")
@@ -34,7 +35,12 @@ def main(folder: Path) -> None:
         world = World(app)
         ada = world.user("ada-demo")
         live = world.project(
-            owner=ada, title="Lanternfish", tagline="Charts in the terminal", category="developer-tools"
+            owner=ada,
+            title="Lanternfish",
+            tagline="Charts in the terminal",
+            description=TEXT,
+            votes=3,
+            category="developer-tools",
         )
         world.project(owner=ada, status="pending", title="Grey heron", category="developer-tools")
         world.project(owner=ada, status="rejected", title="Red panda", category="developer-tools")
