@@ -56,6 +56,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
+        "WEB_ENABLED": _flag(env, "WEB_ENABLED", True),
         "SITE_NAME": _read(env, "SITE_NAME", "Project Directory", values.site_name),
         "SITE_URL": _read(env, "SITE_URL", "", values.site_url),
         "LOG_LEVEL": _choice(env, "LOG_LEVEL", "INFO", {"DEBUG", "INFO", "WARNING", "ERROR"}),

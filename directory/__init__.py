@@ -7,7 +7,7 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, logs
-from directory.api import admin, auth, categories, pages, projects, system
+from directory.api import admin, auth, categories, pages, projects, session, system, tags, users
 from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
@@ -37,7 +37,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
-    for routes in (projects, categories, auth, admin, system, pages):
+    for routes in (projects, categories, tags, users, session, auth, admin, system, pages):
         app.register_blueprint(routes.bp)
     converters.require_access(app)
     cli.init_app(app)

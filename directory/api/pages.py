@@ -1,14 +1,23 @@
 """Pages for people outside the API: they pass over unknown parameters and are not in the OpenAPI document."""
 
+from functools import cache
+from xml.sax.saxutils import escape
+
 from flask import Blueprint, Response, current_app, jsonify, request
 
 from directory.api import docs, feed
+from directory.errors import NotFound
 from directory.http.access import public
 from directory.http.endpoint import operation, tag
+from directory.services import sitemap
+from directory.services.site import Site
+from directory.services.webhooks.outbox import timestamp
 
 bp = Blueprint("pages", __name__)
 
 LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects": "/api/projects", "feed": feed.PATH}
+SITEMAP = "/sitemap.xml"
+XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
 
 
 @bp.get("/")
@@ -24,3 +33,78 @@ def home() -> Response:
         response = docs.page("home.html", docs.POLICY, name=name)
     response.vary.add("Accept")
     return response
+
+
+@bp.get("/robots.txt")
+@public
+@operation(tier="read", page=True)
+def robots() -> Response:
+    """Let crawlers in, and name the sitemap where there is one."""
+    site = _mapped()
+    named = "" if site is None else f"\nSitemap: {site.address(SITEMAP)}\n"
+    return _tagged(f"User-agent: *\nDisallow:\n{named}", "text/plain; charset=utf-8")
+
+
+@bp.get("/favicon.svg")
+@public
+@operation(tier="read", page=True)
+def favicon() -> Response:
+    """Give the site's icon."""
+    return _tagged(_icon(), "image/svg+xml")
+
+
+@bp.get(SITEMAP)
+@public
+@operation(tier="read", page=True)
+def sitemap_index() -> Response:
+    """List the parts of the sitemap; 404 where the site's address is not known, or has no pages."""
+    site = _require_mapped()
+    entries = [f"<sitemap><loc>{escape(site.address(f'/sitemap-{n}.xml'))}</loc></sitemap>" for n in sitemap.parts()]
+    return _xml("sitemapindex", entries)
+
+
+@bp.get("/sitemap-<id:number>.xml")
+@public
+@operation(tier="read", page=True)
+def sitemap_part(number: int) -> Response:
+    """List the live projects of a part of the sitemap; 404 where it has none."""
+    site = _require_mapped()
+    projects = sitemap.part(number)
+    if not projects:
+        raise NotFound
+    root = escape(site.address("/p"))
+    # Slugs are of a-z, 0-9 and hyphens: nothing in them has to be escaped.
+    entries = [
+        f"<url><loc>{root}/{project_id}/{slug}</loc><lastmod>{timestamp(updated_at)}</lastmod></url>"
+        for project_id, slug, updated_at in projects
+    ]
+    return _xml("urlset", entries)
+
+
+def _mapped() -> Site | None:
+    """The site, if it has pages and an address that crawlers can be given."""
+    site: Site = current_app.extensions["site"]
+    return site if site.url and current_app.config["WEB_ENABLED"] else None
+
+
+def _require_mapped() -> Site:
+    site = _mapped()
+    if site is None:
+        raise NotFound
+    return site
+
+
+def _xml(root: str, entries: list[str]) -> Response:
+    lines = "".join(f"{entry}\n" for entry in entries)
+    return _tagged(f"{XML.format(root=root)}{lines}</{root}>\n", "application/xml")
+
+
+def _tagged(content: str | bytes, content_type: str) -> Response:
+    response = Response(content, content_type=content_type)
+    tag(response)
+    return response
+
+
+@cache
+def _icon() -> bytes:
+    return (docs.OWN / "favicon.svg").read_bytes()

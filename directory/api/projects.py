@@ -4,7 +4,17 @@ from typing import Any
 
 from flask import Blueprint, current_app
 
-from directory.api.schemas.projects import ProjectDetail, ProjectInput, ProjectPage, ProjectQuery, VoteOutput
+from directory.api.schemas.projects import (
+    CheckOutput,
+    CheckQuery,
+    CountsOutput,
+    CountsQuery,
+    ProjectDetail,
+    ProjectInput,
+    ProjectPage,
+    ProjectQuery,
+    VoteOutput,
+)
 from directory.api.schemas.review import HistoryQuery, TimelinePage
 from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination
@@ -13,7 +23,7 @@ from directory.http.authentication import caller, viewer
 from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation, versions_allowed
 from directory.services import audit, submissions, voting
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, owned, similar
 from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.webhooks.outbox import Endpoint
 
@@ -56,12 +66,16 @@ def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
 
     Live ones unless `status` says otherwise: of the pending and rejected ones an administrator sees all, a member
-    their own, and an anonymous caller none (401). `owner=me` without `status` shows all of one's own. Equal ones
-    stand newest first, so every order is total.
+    their own, and an anonymous caller none (401). `owner=me` without `status` shows all of one's own, each with its
+    place in the queue, and `upvoted=me` the live ones that the caller has voted for. Equal ones stand newest first, so
+    every order is total.
     """
-    names = ("status", "category", "tag", "owner", "q")
+    names = ("status", "category", "tag", "owner", "q", "upvoted")
     filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
-    return listing(filters, order(query), query)
+    page, headers = listing(filters, order(query), query)
+    if query.get("owner") == "me":
+        owned.add_queue_positions(page["items"])
+    return page, headers
 
 
 def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -70,6 +84,26 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
     found = catalog.page(filters, sort, window, viewer=viewer())
     paging = pagination.numbered(found, window, found.total or 0)
     return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
+
+
+@bp.get("/counts")
+@login_required
+@operation(query=CountsQuery(), answer=CountsOutput(), tier="read")
+def counts(query: dict[str, Any]) -> Any:
+    """Count the caller's projects by state."""
+    return owned.counts(caller().id)
+
+
+@bp.get("/check")
+@login_required
+@operation(query=CheckQuery(), answer=CheckOutput(), tier="read")
+def check(query: dict[str, Any]) -> Any:
+    """Find what is here already, before a submission: projects of a URL, or with a similar title.
+
+    Words that very many projects have say little, so they count only together. What others have submitted and is not
+    live is not found.
+    """
+    return similar.check(query.get("url"), query.get("title"), by=caller())
 
 
 @bp.get("/<id:project_id>")

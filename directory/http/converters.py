@@ -9,7 +9,7 @@ from flask import Flask
 from flask.sessions import SecureCookieSession, SessionInterface
 from werkzeug.routing import BaseConverter
 
-from directory.services.text import CATEGORY_SLUG_MAX, SLUG
+from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
 HIGHEST_ID = 2**63 - 1
 
@@ -49,6 +49,12 @@ class SlugConverter(BaseConverter):
     regex = f"(?![a-z0-9-]{{{CATEGORY_SLUG_MAX + 1}}}){SLUG.pattern}"
 
 
+class UsernameConverter(BaseConverter):
+    """A username; the database is not asked for what none can be."""
+
+    regex = USERNAME.pattern
+
+
 class NoSession(SessionInterface):
     """Flask's own signed-cookie session, switched off: sessions are rows, and no answer sets its cookie."""
 
@@ -71,7 +77,7 @@ class Synchronous(Flask):
 def init_app(app: Flask) -> None:
     """Set the map's rules."""
     app.session_interface = NoSession()
-    app.url_map.converters |= {"id": IdConverter, "slug": SlugConverter}
+    app.url_map.converters |= {"id": IdConverter, "slug": SlugConverter, "username": UsernameConverter}
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = True
 

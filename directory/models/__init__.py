@@ -6,7 +6,7 @@ It may import `db`, `extensions`, `errors` and `logs`.
 from directory.models.accounts import Session, Token, User, UserCount, UserSubmissions
 from directory.models.base import NEVER, AccountStatus, DeliveryState, Role, Status, now
 from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
-from directory.models.projects import Category, Project, ProjectTag, Standing, Upvote
+from directory.models.projects import Category, Project, ProjectTag, Standing, TagCount, Upvote
 
 __all__ = [
     "NEVER",
@@ -22,6 +22,7 @@ __all__ = [
     "Session",
     "Standing",
     "Status",
+    "TagCount",
     "Token",
     "Upvote",
     "User",

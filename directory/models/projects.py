@@ -121,6 +121,22 @@ class ProjectTag(db.Model):  # type: ignore[name-defined,misc]
     )
 
 
+class TagCount(db.Model):  # type: ignore[name-defined,misc]
+    """How many live projects carry a tag. Triggers on `projects` count; a tag without any may stay, at zero.
+
+    Tags are in the order of their bytes on both databases, so that those with one beginning are a range of the key.
+    """
+
+    __tablename__ = "tag_counts"
+    __table_args__ = (CheckConstraint("live_projects >= 0", name="live_projects"),)
+
+    tag: Mapped[str] = mapped_column(String(32, collation="C").with_variant(String(32), "sqlite"), primary_key=True)
+    live_projects: Mapped[int] = mapped_column(BigId)
+
+
+Index("ix_tag_counts_live_projects_tag", TagCount.live_projects.desc(), TagCount.tag)  # the tags, most used first
+
+
 class Upvote(db.Model):  # type: ignore[name-defined,misc]
     """One vote of a user for a project; the key lets there be no second one."""
 

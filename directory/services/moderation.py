@@ -15,6 +15,7 @@ from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, submissions
 from directory.services.accounts.identity import Caller
+from directory.services.catalog import counters
 from directory.services.catalog.ranking import hot
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
@@ -56,11 +57,13 @@ def decide_many(
 
     `wanted` has for each id the version that the decision is about, None for any. The result has for each id None where
     the decision holds now, else the code of the refusal: not_found, precondition_failed or invalid_transition.
-    Projects are locked in the order of their ids and then decided category by category, so that two such batches
-    reach the categories' counters in the same order and never wait for each other in a ring.
+    Projects are locked in the order of their ids, and then the counters that they share, so that two such batches
+    never wait for each other in a ring.
     """
+    found = _locked(wanted)
+    counters.lock([project.id for project in found])
     refusals: dict[int, str | None] = dict.fromkeys(wanted, NotFound.code)
-    for project in sorted(_locked(wanted), key=lambda row: (row.category_id, row.id)):
+    for project in sorted(found, key=lambda row: (row.category_id, row.id)):
         version = wanted[project.id]
         try:
             if version is not None:

@@ -5,6 +5,8 @@ import unicodedata
 
 #: The form of category slugs and tags; to be used with `fullmatch`.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+#: The form of usernames; to be used with `fullmatch`.
+USERNAME = re.compile(r"[a-z0-9_-]{3,32}")
 CATEGORY_SLUG_MAX = 50
 TAG_MAX = 32
 PROJECT_SLUG_MAX = 80

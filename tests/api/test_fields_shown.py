@@ -127,7 +127,8 @@ def test_the_list_of_ones_own_shows_all_of_each_and_nothing_of_others(world, cal
     for status in ("live", "pending", "rejected"):
         world.project(owner, status)
     found = {name: shown(caller, "GET", "/api/projects?owner=me") for name, caller in callers.items()}
-    assert found == everywhere("unauthenticated", {"items"} | PAGES, items(OWN, PAGES), {"items"} | PAGES)
+    own = items(OWN_DETAIL, PAGES)
+    assert found == everywhere("unauthenticated", {"items"} | PAGES, own, {"items"} | PAGES)
 
 
 @pytest.mark.parametrize("query", ["", "?status=pending", "?status=rejected", "?q=things", "?sort=oldest"])
@@ -174,7 +175,19 @@ ANSWERS = {
     "POST /api/admin/webhooks/deliveries/<id:delivery_id>/redeliver": DELIVERY,
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
+    "GET /api/projects/counts": {"live", "pending", "rejected"},
+    "GET /api/projects/check": {"same"} | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes"),
     "GET /api/categories": items(CATEGORY),
+    "GET /api/tags": items({"tag", "live_projects"}),
+    "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
+    "GET /api/session": {
+        *below("user", *ACCOUNT),
+        *below("site", "name", "url"),
+        "registration_open",
+        "read_only",
+        "password_reset",
+        "providers",
+    },
     "POST /api/auth/register": ACCOUNT,
     "POST /api/auth/login": ACCOUNT,
     "GET /api/auth/me": ACCOUNT,
@@ -206,6 +219,7 @@ def ask(app, world):
     caller.put(f"/api/projects/{world.project(admin, votes=1)}", {"title": "Changed"})  # by a person, for the log
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
+    world.project(admin, title="New", tags=["tag"])
     targets.session()
     targets.endpoint()
     delivery = attempted(app, targets.delivery())

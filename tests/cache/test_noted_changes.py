@@ -21,14 +21,20 @@ from tests.support.factories import Api, World
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # No public answer shows these; the last is computed from others.
 HIDDEN = {"users": {"email", "password_hash", "last_seen_at"}, "projects": {"listed_at"}}
-CHANGED = {"categories": "name", "users": "username", "project_tags": "tag", "standings": "upvotes"}
+CHANGED = {
+    "tag_counts": "tag",
+    "categories": "name",
+    "users": "username",
+    "project_tags": "tag",
+    "standings": "upvotes",
+}
 TOLD = {"status": "live", "category": "tools", "tag": "a", "owner": "someone", "q": "project", "limit": "1"}
 
 
 def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:
     """Every public answer that is cached, the list under every parameter that it takes."""
     index = app.view_functions["projects.index"].operation.query
-    assert {*index.fields} == {*TOLD, "sort", "page", "cursor"}, "a new parameter is missing from this walk"
+    assert {*index.fields} == {*TOLD, "sort", "page", "cursor", "upvoted"}, "a new parameter is missing from this walk"
     for sort in ("newest", "upvotes", "popular"):
         for name, value in TOLD.items():
             yield f"/api/projects?sort={sort}&{name}={value}"
@@ -39,7 +45,9 @@ def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:
     for rule in app.url_map.iter_rules():
         view: Any = app.view_functions[rule.endpoint]
         if "GET" in (rule.methods or ()) and view.access == "public" and view.operation.etag:
-            yield re.sub("<id:.*>", str(project), rule.rule).replace("<code>", "not_found")
+            path = re.sub("<id:.*>", str(project), rule.rule)
+            yield path.replace("<code>", "not_found").replace("<username:username>", "someone")
+    yield "/api/tags?prefix=a"
 
 
 @pytest.fixture
@@ -58,7 +66,7 @@ def tables(app: Flask, world: World, api: Api, statements: Any) -> set[str]:
 
 
 def test_public_answers_read_these_tables(tables: set[str]) -> None:
-    assert tables == {"projects", "categories", "users", "project_tags", "project_search", "standings"}
+    assert tables == {"projects", "categories", "users", "project_tags", "project_search", "standings", "tag_counts"}
 
 
 @contextmanager

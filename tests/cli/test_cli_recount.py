@@ -11,7 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import now
 from directory.services.catalog import search_index
-from directory.services.data import recount
+from directory.services.data import recount, recount_tags
 from tests.conftest import Database
 from tests.support.factories import World
 
@@ -74,6 +74,9 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         ("UPDATE categories SET live_projects = 5 * :id", "category tools: live_projects 5 instead of 1"),
         ("UPDATE categories SET pending_projects = 0 * :id", "category tools: pending_projects 0 instead of 1"),
         ("UPDATE categories SET rejected_projects = 9 * :id", "category tools: rejected_projects 9 instead of 1"),
+        ("UPDATE tag_counts SET live_projects = 9 * :id WHERE tag = 'two'", "tag two: live_projects 9 instead of 1"),
+        ("DELETE FROM tag_counts WHERE tag = 'one' AND live_projects >= :id", "tag one: live_projects 0 instead of 1"),
+        ("INSERT INTO tag_counts VALUES ('zz', 3 * :id)", "tag zz: live_projects 3 instead of 0"),
         ("UPDATE user_counts SET users = 7 * :id", "accounts: active members 7 instead of 5"),
         ("DELETE FROM user_counts WHERE users > :id", "accounts: active members 0 instead of 5"),
         (f"UPDATE user_submissions SET submissions = 7 WHERE {OF_OWNER}", "user owner: submissions 7 instead of "),
@@ -170,6 +173,7 @@ def test_a_suspicion_that_does_not_hold_under_the_locks_is_no_fault(app: Flask, 
     with app.app_context():
         assert transaction(lambda: recount.confirm(wrong, repair=True)) == []
         assert transaction(lambda: recount.confirm_categories(repair=True)) == []
+        assert transaction(lambda: recount_tags.confirm(repair=True)) == []
         updated = db.session.scalar(text("SELECT count(*) FROM projects WHERE updated_at > :at"), {"at": before})
     assert updated == 0
 

@@ -49,6 +49,7 @@ BEYOND_SCHEMA = (
     "Must have a port of 1 to 65535, or none.",
     "There is no such category.",
     "The same project stands there twice.",
+    "Give url, title, or both.",
 )
 
 

@@ -69,6 +69,10 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
     }.get(route.name)
 
 
+# What has to stand in the query.
+QUERIES = {"/api/projects/counts": "?owner=me", "/api/projects/check": "?title=New"}
+
+
 class Targets:
     """Makes what the parameters of paths name, each time anew: an earlier request may have changed or deleted it."""
 
@@ -79,6 +83,7 @@ class Targets:
     def path(self, rule: str, status: str = "live") -> tuple[str, int]:
         """The rule with its parameters filled in, and the id of the project where it has one, else 1."""
         project_id = 1
+        rule += QUERIES.get(rule, "")
         for parameter, value in self._values(rule, status):
             rule = rule.replace(parameter, str(value))
             if parameter == "<id:project_id>":
@@ -89,11 +94,13 @@ class Targets:
         makers = {
             "<id:project_id>": lambda: self.world.project(self.owner, status),
             "<id:user_id>": lambda: self.world.user().id,
+            "<username:username>": lambda: self.world.user().username,
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
             "<id:session_id>": self.session,
             "<id:token_id>": self.token,
             "<id:delivery_id>": self.delivery,
             "<endpoint>": self.endpoint,
+            "<id:number>": lambda: 1,
             "<version>": lambda: "none",
             "<name>": lambda: "none.css",
             "<code>": lambda: "not_found",

@@ -70,6 +70,7 @@ def test_everything_has_a_default_that_works(instance):
         "WEBHOOK_ENDPOINTS": [],
         "WEBHOOK_WORKER": True,
         "METRICS_ENABLED": False,
+        "WEB_ENABLED": True,
         "SITE_NAME": "Project Directory",
         "SITE_URL": "",
         "LOG_LEVEL": "INFO",

@@ -16,7 +16,7 @@ from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import READS, Operation
 from directory.http.problem_details import KINDS
 from directory.http.validation import NOTHING
-from directory.services.text import CATEGORY_SLUG_MAX, SLUG
+from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
 EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")
 WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_media_type", "read_only")
@@ -25,6 +25,7 @@ ANY_CREDENTIALS: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]
 
 PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "slug": {"type": "string", "pattern": f"^{SLUG.pattern}$", "maxLength": CATEGORY_SLUG_MAX},
+    "username": {"type": "string", "pattern": f"^{USERNAME.pattern}$"},
     "code": {"type": "string", "enum": list(KINDS)},
     "version": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
     "name": {"type": "string", "enum": list(ASSETS)},

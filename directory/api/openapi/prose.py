@@ -33,6 +33,9 @@ another prefix than `/api`.
 TAGS = {
     "projects": "Reading, submitting, changing and voting.",
     "categories": "What projects are sorted into.",
+    "tags": "What projects are labelled with.",
+    "users": "Members as everybody sees them.",
+    "session": "Who calls, and what the site is and allows.",
     "auth": "Accounts, sessions and tokens.",
     "admin": "The review, users, categories and figures: for administrators.",
     "webhooks": "What the service sends to the endpoints that its operator configures.",

@@ -152,3 +152,4 @@ CHECKS = {
     "redis": None,
     "webhooks": {"oldest_undelivered_seconds": None},
 }
+KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes")}

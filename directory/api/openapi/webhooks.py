@@ -29,7 +29,7 @@ ANSWERS = {
 def add(document: dict[str, Any]) -> None:
     """Add the `webhooks` section, and the schema of a project as the events carry it."""
     schemas = document["components"]["schemas"]
-    members = schemas["Project"]["properties"]
+    members = schemas["ProjectDetail"]["properties"]
     # What a webhook sends is a request's body, in which no member may be read-only.
     public = {name: {k: v for k, v in members[name].items() if k != "readOnly"} for name in PUBLIC_FIELDS}
     schemas["WebhookProject"] = {

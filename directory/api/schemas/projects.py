@@ -1,6 +1,8 @@
 """Projects, votes and categories: what is taken and what is given."""
 
-from marshmallow import fields
+from typing import Any
+
+from marshmallow import ValidationError, fields, validates_schema
 
 from directory.http.fields import (
     Few,
@@ -20,9 +22,11 @@ from directory.models import Status
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
+from directory.services.text import USERNAME as USERNAMES
 
 STATUSES = tuple(Status)
-USERNAME = r"[a-z0-9_-]{3,32}"
+NEITHER = "Give url, title, or both."
+USERNAME = USERNAMES.pattern
 SEARCH = (
     "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
     f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
@@ -122,7 +126,10 @@ class ProjectOutput(Strict):
 
 
 class ProjectDetail(ProjectOutput):
-    """One project. `queue_position` is there for its owner and administrators, null unless it is pending."""
+    """A project. `queue_position` is null unless it is pending.
+
+    It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+    """
 
     queue_position = fields.Integer(allow_none=True, dump_only=True, metadata={"minimum": 1})
 
@@ -153,7 +160,7 @@ class CursorPagination(Strict):
 class ProjectPage(Strict):
     """A page of projects."""
 
-    items = fields.List(fields.Nested(ProjectOutput), required=True)
+    items = fields.List(fields.Nested(ProjectDetail), required=True)
     pagination = fields.Nested(Pagination, required=True)
 
 
@@ -195,6 +202,57 @@ class ProjectQuery(PageQuery):
     q = Search(200, metadata={"description": SEARCH})
     tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
     owner = Owner()
+    upvoted = Word(("me",), metadata={"description": "What the caller has voted for (signed in)."})
+
+
+class CountsQuery(Strict):
+    """Whose projects to count."""
+
+    owner = Word(("me",), required=True, metadata={"description": "The caller."})
+
+
+class CountsOutput(Strict):
+    """How many projects are in each state."""
+
+    live = fields.Integer(required=True, metadata={"minimum": 0})
+    pending = fields.Integer(required=True, metadata={"minimum": 0})
+    rejected = fields.Integer(required=True, metadata={"minimum": 0})
+
+
+class CheckQuery(Strict):
+    """What a submission would say."""
+
+    url = Link(metadata={"description": "With it or `title`, or both."})
+    title = Line(1, 100)
+
+    @validates_schema(pass_original=True)
+    def _something(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
+        if not {"url", "title"} & given.keys():
+            raise ValidationError(NEITHER, "url")
+
+
+class KnownProject(Strict):
+    """A project that is here already."""
+
+    id = fields.Integer(required=True)
+    slug = fields.String(required=True)
+    title = fields.String(required=True)
+    tagline = fields.String(required=True)
+    status = Word(STATUSES, required=True)
+    upvotes = fields.Integer(required=True, metadata={"minimum": 0})
+
+
+class CheckOutput(Strict):
+    """Projects of the same URL, and others with a similar title; the caller's own first."""
+
+    same = fields.List(
+        fields.Nested(KnownProject),
+        required=True,
+        metadata={"description": "Live ones, the 20 with the most votes, and the caller's own in any state."},
+    )
+    similar = fields.List(
+        fields.Nested(KnownProject), required=True, metadata={"description": "Live ones, the five most similar."}
+    )
 
 
 class VoteOutput(Strict):

@@ -23,13 +23,14 @@ from directory.services.catalog.paging import Slice, Window, cut
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a list is narrowed to; None narrows nothing. `owner` is a username, `owner_id` an id."""
+    """What a list is narrowed to; None narrows nothing. `owner` is a username, `owner_id` and `voter_id` are ids."""
 
     status: str | None = None
     category: str | None = None
     tag: str | None = None
     owner: str | None = None
     owner_id: int | None = None
+    voter_id: int | None = None
     q: str | None = None
 
     def given(self) -> dict[str, Any]:
@@ -53,20 +54,24 @@ def editable(project_id: int, *, by: Caller) -> None:
     require_editable(db.session.execute(columns).one_or_none(), by)
 
 
-def public_scope(*, viewer: Caller | None, status: str | None, owner: str | None, **filters: str | None) -> Filters:
+def public_scope(
+    *, viewer: Caller | None, status: str | None, owner: str | None, upvoted: str | None = None, **filters: str | None
+) -> Filters:
     """The public list's filters for `viewer`: live unless asked otherwise, and of the others one's own.
 
-    `owner` is a username or "me"; with "me" and no status every state shows. Raises Unauthenticated.
+    `owner` is a username or "me"; with "me" alone and no status every state shows. `upvoted` is "me" for what the
+    viewer has voted for. Raises Unauthenticated.
     """
-    if viewer is None and (owner == "me" or status not in {None, Status.LIVE}):
+    if viewer is None and ("me" in (owner, upvoted) or status not in {None, Status.LIVE}):
         raise Unauthenticated
     own = viewer.id if viewer is not None and owner == "me" else None
-    if own is None:
+    voter = viewer.id if viewer is not None and upvoted == "me" else None
+    if own is None or voter is not None:
         status = status or Status.LIVE
     username = None if owner == "me" else owner
     if viewer is not None and status != Status.LIVE and not viewer.is_admin:
         own = viewer.id
-    return Filters(status=status, owner=username, owner_id=own, **filters)
+    return Filters(status=status, owner=username, owner_id=own, voter_id=voter, **filters)
 
 
 def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:

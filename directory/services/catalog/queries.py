@@ -24,13 +24,13 @@ from sqlalchemy import (
 
 from directory.db.lookup import LookUp
 from directory.db.statements import Prepared
-from directory.models import Category, Project, ProjectTag, Standing, Status, User
+from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
 from directory.services.catalog import search
 from directory.services.catalog.columns import queue_position, viewed
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
-tags, standings = ProjectTag.__table__, Standing.__table__
+tags, standings, upvotes = ProjectTag.__table__, Standing.__table__, Upvote.__table__
 P, S = projects.c, standings.c
 
 SORTS = {
@@ -45,6 +45,7 @@ STANDINGS = {
     "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
+_BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 BEYOND: Any = bindparam("beyond", type_=BigInteger)  # how many matches of a query are counted at most
 FEW, MANY, CAPPED = "few", "many", "capped"  # matches of a query; the last one where the list itself has many
 WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that no vote changes
@@ -89,8 +90,9 @@ def _listed(
     filters: tuple[str, ...], status: str | None, sort: str, dialect: str, matches: str
 ) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids that a list is of, its order by the columns at hand, and its total."""
-    if matches == FEW:
-        listed = _gathered(filters, status, dialect)
+    is_gathered = matches == FEW or "voter_id" in filters
+    if is_gathered:
+        listed = _gathered(filters, status, dialect, matches)
     elif sort == "best":
         listed = _most_voted(filters, status, dialect)
     else:
@@ -98,7 +100,7 @@ def _listed(
         return among, by, BEYOND if matches == CAPPED else _told(filters, status, dialect)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if sort == "best":
-        ranks = search.ranked(listed, dialect).subquery("ranks") if matches == FEW else _first(listed)
+        ranks = search.ranked(listed, dialect).subquery("ranks") if is_gathered else _first(listed)
         return select(ranks.c.id), _order_of(BEST, ranks), total
     return select(listed.c.id), _order_of(SORTS[sort], listed), total
 
@@ -116,12 +118,14 @@ def _standing(filters: tuple[str, ...], status: str, dialect: str) -> AnySelect:
     return query if _stands(filters) else query.join(projects, P.id == S.project_id)
 
 
-def _gathered(filters: tuple[str, ...], status: str | None, dialect: str) -> CTE:
-    """The matches of a query that has few, from the index of words, with what the orders go by."""
+def _gathered(filters: tuple[str, ...], status: str | None, dialect: str, matches: str) -> CTE:
+    """The FEW matches of a query, else what a voter has voted for, with what the orders go by."""
+    few = matches == FEW
+    ids = search.matching(dialect) if few else select(upvotes.c.project_id.label("id")).where(_BY_VOTER)
     # Materialised, else PostgreSQL may look for the words in each project of the list, and SQLite search for each.
-    matches = search.matching(dialect).cte("matches").prefix_with("MATERIALIZED")
-    narrowed = conditions(_without_query(filters), status, dialect)
-    query = select(P.id, P.upvotes, P.hot, P.listed_at, P.submitted_at).join(matches, matches.c.id == P.id)
+    begun = ids.cte("matches").prefix_with("MATERIALIZED")
+    narrowed = conditions(tuple(n for n in filters if n != ("q" if few else "voter_id")), status, dialect)
+    query = select(P.id, P.upvotes, P.hot, P.listed_at, P.submitted_at).join(begun, begun.c.id == P.id)
     return query.where(*narrowed.values()).cte("gathered").prefix_with("MATERIALIZED")
 
 
@@ -160,8 +164,8 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str, matches: s
     """
     if _counted(filters):
         return Prepared(_counters(filters, status))
-    if matches == FEW:
-        return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect)), replan=True)
+    if matches == FEW or "voter_id" in filters:
+        return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect, matches)), replan=True)
     if "q" in filters:
         return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
     matching = conditions(filters, status, dialect).values()
@@ -239,6 +243,7 @@ def conditions(
         "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
         "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
         "owner_id": lambda: P.owner_id == bindparam("owner_id"),
+        "voter_id": lambda: P.id.in_(select(upvotes.c.project_id).where(_BY_VOTER)),
         "tag": lambda: P.id.in_(tagged),
         "q": lambda: search.found(P.id if columns is P else columns.project_id, dialect),
     }

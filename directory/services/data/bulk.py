@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db
-from directory.models import AuditEntry, Category, Project, ProjectTag, Upvote, User
+from directory.models import AuditEntry, Category, Project, ProjectTag, TagCount, Upvote, User
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any] | None
@@ -21,7 +21,7 @@ Convert = Callable[[Any], Any] | None
 INSERTED_AT_ONCE = 10_000
 # SQLite's default of 2 MB would have each row read and write pages of every index of a large table.
 SQLITE_CACHE_KIB = 256 * 1024
-LOADED = (User, Category, Project, ProjectTag, Upvote, AuditEntry)
+LOADED = (User, Category, Project, ProjectTag, TagCount, Upvote, AuditEntry)
 
 
 def begin() -> None:

@@ -22,12 +22,12 @@ from directory.db.errors import is_unavailable
 from directory.db.transactions import on_postgresql
 from directory.errors import Conflict
 from directory.extensions import db
-from directory.models import Project, ProjectTag, Session, Standing, UserCount, UserSubmissions
+from directory.models import Project, ProjectTag, Session, Standing, TagCount, UserCount, UserSubmissions
 from directory.services import health
 from directory.services.catalog import search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
-from directory.services.data import bulk, recount, recount_users
+from directory.services.data import bulk, recount, recount_tags, recount_users
 
 READ_AT_ONCE = 2_000
 SEARCH = table("project_search")
@@ -60,7 +60,7 @@ class Comparison:
 
 def tables() -> list[Table]:
     """What is copied row by row, a table after those that it points to."""
-    others = {model.__table__ for model in (Session, ProjectTag, Standing, UserCount, UserSubmissions)}
+    others = {model.__table__ for model in (Session, ProjectTag, Standing, TagCount, UserCount, UserSubmissions)}
     return [each for each in db.metadata.sorted_tables if each not in others]
 
 
@@ -140,7 +140,7 @@ def recounted() -> recount.Look:
     bulk.analyse()
     looks = [recount.look(scope) for scope in recount.scopes()]
     faults = [fault for look in looks for fault in look.faults]
-    faults += recount.look_at_categories() + recount_users.look()
+    faults += recount.look_at_categories() + recount_users.look() + recount_tags.look()
     return recount.Look(sum(look.projects for look in looks), sum(look.votes for look in looks), faults)
 
 

@@ -29,8 +29,8 @@ Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]
 
 
 class Fault(NamedTuple):
-    """Something kept that is wrong: of which project, of the category or user `name`, or of the accounts; what it says
-    and what is right.
+    """A copy or a counter that is wrong: of a project, of the category, tag or user `name`, or of the accounts; what it
+    says, and what is right.
     """
 
     kind: str
@@ -42,6 +42,8 @@ class Fault(NamedTuple):
     def __str__(self) -> str:
         if self.kind == "search":
             return f"project {self.project_id}: {'not in' if self.right else 'gone, but still in'} the search index"
+        if self.kind == "tagged":
+            return f"tag {self.name}: live_projects {_shown(self.stored)} instead of {_shown(self.right)}"
         if self.kind == "standing":
             return f"project {self.project_id}: standing {'out of date' if self.stored else 'missing'}"
         if self.kind == "submissions":

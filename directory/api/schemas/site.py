@@ -1,0 +1,82 @@
+"""What pages ask for besides projects: who calls, what the site is, tags, and members as everybody sees them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import fields, missing
+
+from directory.api.schemas.accounts import UserOutput
+from directory.http.fields import Matching, Strict, Timestamp, Whole
+from directory.services.text import TAG_MAX
+
+
+class SiteOutput(Strict):
+    """What the site is called, and its public address, null where it is not configured."""
+
+    name = fields.String(required=True)
+    url = fields.String(required=True, allow_none=True)
+
+
+class SessionState(Strict):
+    """Who calls and what the site allows. `user` is null for an anonymous caller.
+
+    `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which
+    one can sign in.
+    """
+
+    user = fields.Nested(UserOutput, required=True, allow_none=True)
+    site = fields.Nested(SiteOutput, required=True)
+    registration_open = fields.Boolean(required=True)
+    read_only = fields.Boolean(required=True)
+    password_reset = fields.Boolean(required=True)
+    providers = fields.List(fields.String(), required=True)
+
+
+class Beginning(Matching):
+    """The beginning of a tag; a blank one counts as absent."""
+
+    def __init__(self) -> None:
+        says = f"Use 1 to {TAG_MAX} of a-z, 0-9 and -, as tags begin."
+        pattern = rf" *([a-z0-9][a-z0-9-]{{0,{TAG_MAX - 1}}})? *"
+        what = "The beginning of a tag. A blank one counts as absent."
+        super().__init__(pattern, 3 * TAG_MAX, says=says, fold=True, metadata={"description": what})
+
+    def check(self, value: str) -> str:
+        """The beginning."""
+        if not value.isascii():  # the Kelvin sign, for one, is a k in lower case
+            raise ValueError(self.says)
+        return super().check(value).strip(" ")
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        return super()._deserialize(value, attr, data, **kwargs) or missing
+
+
+class TagQuery(Strict):
+    """Which tags, and how many of them."""
+
+    prefix = Beginning()
+    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
+
+
+class TagOutput(Strict):
+    """A tag, and how many live projects carry it."""
+
+    tag = fields.String(required=True)
+    live_projects = fields.Integer(required=True, metadata={"minimum": 1})
+
+
+class TagList(Strict):
+    """Tags, the most used first."""
+
+    items = fields.List(fields.Nested(TagOutput), required=True)
+
+
+class ProfileOutput(Strict):
+    """A member as everybody sees them."""
+
+    username = fields.String(required=True)
+    created_at = Timestamp(required=True)
+    live_projects = fields.Integer(required=True, metadata={"minimum": 0})
+    upvotes_received = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "The votes for the live projects."}
+    )

@@ -1,0 +1,33 @@
+"""What a page asks for first: who calls, and what the site allows."""
+
+from typing import Any
+
+from flask import Blueprint, current_app
+
+from directory.api.schemas.site import SessionState
+from directory.http.access import public
+from directory.http.authentication import viewer
+from directory.http.endpoint import operation
+from directory.services.accounts import accounts
+
+bp = Blueprint("session", __name__, url_prefix="/api/session")
+
+
+@bp.get("")
+@public
+@operation(answer=SessionState(), tier="read", personal=True)
+def show() -> Any:
+    """Say who calls, and what the site is and allows.
+
+    It is 200 for anonymous callers as well, and for those whose cookie is no longer good.
+    """
+    user, site, config = viewer(), current_app.extensions["site"], current_app.config
+    state = {
+        "user": None if user is None else accounts.get(user.id),
+        "site": {"name": site.name, "url": site.url or None},
+        "registration_open": config["REGISTRATION_OPEN"],
+        "read_only": config["READ_ONLY"],
+        "password_reset": False,  # the service sends no mail
+        "providers": [],
+    }
+    return state, {"Cache-Control": "private, no-store"}

@@ -1,0 +1,122 @@
+"""Whether a project is here already: projects of the same URL, and live ones with a similar title.
+
+A title's words are looked up in the search index. Of each no more than COMMON projects are read, however many there
+are: a word that so many have tells nothing, and only all words together, or the whole title, are looked for then.
+"""
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import bindparam, literal, select, text, union_all
+
+from directory.db.statements import Prepared
+from directory.extensions import db
+from directory.models import Project, Status
+from directory.services.accounts.identity import Caller
+from directory.services.catalog.search_words import whole, words
+from directory.services.links import url_key
+
+COMMON = 100  # projects that have a word
+MOST_WORDS = 8  # of a title are looked up, the longest ones
+MOST_SAME, MOST_SIMILAR = 20, 5
+LITTLE_WORDS = frozenset(
+    ["a", "an", "and", "by", "for", "from", "in", "my", "of", "on", "or", "our", "the", "to", "with", "your"]
+)
+NAMES = ("id", "slug", "title", "tagline", "status", "upvotes")
+
+projects = Project.__table__
+P = projects.c
+_COLUMNS = (*(P[name] for name in NAMES), P.owner_id)
+
+
+def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[dict[str, Any]]]:
+    """The projects of the `same` URL, live or the caller's, and live `similar` ones by title; the caller's own first.
+
+    Nothing in the answer depends on what others have submitted that is not live, but for how common a word is.
+    """
+    same = [] if url is None else _same(url_key(url), by)
+    similar = [] if title is None else _similar(title, by, {row[0] for row in same})
+    return {"same": [_item(row) for row in same], "similar": [_item(row) for row in similar]}
+
+
+def _same(key: str, by: Caller) -> list[Any]:
+    rows = _same_url().all({"key": key, "owner_id": by.id})
+    return sorted(rows, key=lambda row: (row[-1] != by.id, -row[5], row[0]))
+
+
+def _similar(title: str, by: Caller, others: set[int]) -> list[Any]:
+    terms = _terms(title)
+    if not terms:
+        return []
+    dialect = db.engine.dialect.name
+    given = {f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)}
+    found = {row[0]: row for row in _having(len(terms), dialect).all(given) if row[0] not in others}
+    asked = _telling(title)
+    ranks = {row[0]: _likeness(asked, _telling(row[2])) for row in found.values()}
+    alike = [row for row in found.values() if ranks[row[0]]]
+    alike.sort(key=lambda row: (row[-1] != by.id, -ranks[row[0]], -row[5], row[0]))
+    return alike[:MOST_SIMILAR]
+
+
+def _item(row: Any) -> dict[str, Any]:
+    return dict(zip(NAMES, row, strict=False))
+
+
+def _telling(title: str) -> set[str]:
+    """The words by which titles are compared: without the little ones, unless it has no others."""
+    found = {*words(title)}
+    return found - LITTLE_WORDS or found
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    """The share of the words that two titles have in common (Dice), from 0 to 1."""
+    return 2 * len(one & other) / (len(one) + len(other)) if other else 0.0
+
+
+def _terms(title: str) -> list[list[str]]:
+    """What to look for, each a list of words that a project has to have: the whole title, all words, and each word."""
+    key = whole(title)
+    if key is None:
+        return []
+    telling = sorted(_telling(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    return [[key], telling, *([word] for word in telling)]
+
+
+def _written(term: list[str], dialect: str) -> str:
+    """Words that a project has to have, all of them, in the engine's language."""
+    return " & ".join(f"'{word}'" for word in term) if dialect == "postgresql" else " AND ".join(f'"{w}"' for w in term)
+
+
+@cache
+def _same_url() -> Prepared:
+    own = select(*_COLUMNS).where(P.owner_id == bindparam("owner_id"), P.url_key == bindparam("key"))
+    live = select(*_COLUMNS).where(P.url_key == bindparam("key"), P.status == literal("live"))
+    others = live.where(P.owner_id != bindparam("owner_id")).order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
+    return Prepared(select(union_all(own, select(others.subquery("others"))).subquery("same")))
+
+
+_SOUGHT = {
+    "postgresql": "SELECT project_id AS id FROM project_search WHERE document @@ CAST(:term_{n} AS tsquery)",
+    "sqlite": "SELECT rowid AS id FROM project_search WHERE project_search MATCH :term_{n}",
+}
+
+
+@cache
+def _having(terms: int, dialect: str) -> Prepared:
+    """The live projects that have one of the terms; of the words, those behind the first two, only if few have it.
+
+    It is planned for its values: how to find projects with a word depends on how many have it.
+    """
+    sought = (
+        f"SELECT {n} AS n, id FROM ({_SOUGHT[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"  # noqa: S608 (ours)
+        for n in range(terms)
+    )
+    columns = ", ".join(f"projects.{column.name}" for column in _COLUMNS)
+    return Prepared(
+        text(
+            f"SELECT {columns} FROM (SELECT DISTINCT id FROM (SELECT n, id, count(*) OVER (PARTITION BY n) AS number "  # noqa: S608
+            f"FROM ({' UNION ALL '.join(sought)}) AS candidates) AS counted WHERE n < 2 OR number < {COMMON}) AS found "
+            f"JOIN projects ON projects.id = found.id WHERE projects.status = '{Status.LIVE}'"
+        ),
+        replan=True,
+    )

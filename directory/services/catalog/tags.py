@@ -1,0 +1,62 @@
+"""The tags of live projects, most used first."""
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import BigInteger, Select, String, UnaryExpression, bindparam, func, select
+from sqlalchemy.sql.operators import custom_op
+
+from directory.db.statements import Prepared
+from directory.extensions import db
+from directory.models import TagCount
+
+# Of so many tags with one beginning the most used are found by sorting them. More are common enough to be found soon
+# among all tags in the order of their use.
+FEW = 1_000
+BEHIND = "{"  # the character after z: the last one of a tag
+
+T = TagCount.__table__.c
+
+
+def listed(prefix: str | None, limit: int) -> list[dict[str, Any]]:
+    """At most `limit` tags that begin with `prefix`, with their live projects: most used first, equals by name."""
+    given: dict[str, Any] = {"limit": limit}
+    if prefix is not None:
+        given |= {"first": prefix, "behind": f"{prefix}{BEHIND}"}
+    dialect = db.engine.dialect.name
+    return [{"tag": tag, "live_projects": number} for tag, number in _statement(_way(given), dialect).all(given)]
+
+
+def _way(given: dict[str, Any]) -> str:
+    """How to find the tags: "all" of them in their order, or those of a beginning "sorted" or "sought" among all."""
+    if "first" not in given:
+        return "all"
+    found = _number().first({**given, "limit": FEW + 1})
+    return "sought" if found is not None and found[0] > FEW else "sorted"
+
+
+@cache
+def _number() -> Prepared:
+    return Prepared(select(func.count()).select_from(_begun(T.tag).limit(_LIMIT).subquery()), replan=True)
+
+
+@cache
+def _statement(way: str, dialect: str) -> Prepared:
+    used = select(T.tag, T.live_projects).where(T.live_projects > 0)
+    if way == "sorted":
+        begun = _begun(T.tag).cte("begun").prefix_with("MATERIALIZED")
+        used = select(begun).where(begun.c.live_projects > 0)
+    elif way == "sought":
+        # The plus keeps SQLite from the index of the tags' names, where all of the beginning would be sorted.
+        name = UnaryExpression(T.tag, operator=custom_op("+")) if dialect == "sqlite" else T.tag
+        used = used.where(name >= _FIRST, name < _LAST)
+    columns = used.selected_columns
+    return Prepared(used.order_by(columns.live_projects.desc(), columns.tag).limit(_LIMIT), replan=True)
+
+
+def _begun(name: Any) -> Select[Any]:
+    return select(T.tag, T.live_projects).where(name >= _FIRST, name < _LAST)
+
+
+_LIMIT: Any = bindparam("limit", type_=BigInteger)
+_FIRST, _LAST = bindparam("first", type_=String), bindparam("behind", type_=String)

@@ -1,0 +1,59 @@
+"""The site's addresses for crawlers: every live project once, in parts of at most SIZE.
+
+A part holds the projects of a range of ids. So a project stays in its part, a part costs the same wherever it stands,
+and nothing is counted or skipped to find it.
+"""
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import BigInteger, UnaryExpression, bindparam, literal, select
+from sqlalchemy.sql.operators import custom_op
+
+from directory.db.statements import Prepared
+from directory.extensions import db
+from directory.models import Project, Standing
+from directory.services.catalog.paging import AnySelect
+
+SIZE = 10_000
+HIGHEST_ID = 2**63 - 1
+
+P, S = Project.__table__.c, Standing.__table__.c
+
+
+def parts() -> list[int]:
+    """The numbers of the parts that hold any project, ascending: one step through an index for each."""
+    return [row.number for row in db.session.execute(_parts(db.engine.dialect.name))]
+
+
+def part(number: int) -> list[Any]:
+    """The live projects of a part (`id`, `slug`, `updated_at`) by their ids; none where there is no such part."""
+    first = (number - 1) * SIZE + 1
+    if first > HIGHEST_ID:
+        return []
+    given = {"first": first, "last": min(first + SIZE - 1, HIGHEST_ID)}
+    return _projects(db.engine.dialect.name).all(given)
+
+
+@cache
+def _parts(dialect: str) -> AnySelect:
+    live = select(S.project_id).where(_status(S.status, dialect) == literal("live")).order_by(S.project_id).limit(1)
+    step = select(live.scalar_subquery().label("first")).cte("step", recursive=True)
+    end = (step.c.first - 1) // SIZE * SIZE + SIZE
+    following = live.where(S.project_id > end).correlate(step).scalar_subquery()
+    steps = step.union_all(select(following).where(step.c.first.is_not(None)))
+    number = ((steps.c.first - 1) // SIZE + 1).label("number")
+    query: AnySelect = select(number).where(steps.c.first.is_not(None))
+    return query.order_by(number)
+
+
+@cache
+def _projects(dialect: str) -> Prepared:
+    among = P.id.between(bindparam("first", type_=BigInteger), bindparam("last", type_=BigInteger))
+    query = select(P.id, P.slug, P.updated_at).where(among, _status(P.status, dialect) == literal("live"))
+    return Prepared(query.order_by(P.id))
+
+
+def _status(column: Any, dialect: str) -> Any:
+    """The column; on SQLite with a plus, which keeps it from an index of all live projects: it would sort them all."""
+    return UnaryExpression(column, operator=custom_op("+")) if dialect == "sqlite" else column

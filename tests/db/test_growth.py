@@ -1,0 +1,197 @@
+"""What a client's requests read of the database, in a small directory and in one ten times as large."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from flask import Flask
+from sqlalchemy import Connection, event, text
+
+from directory.db.engine import BUSY_TIMEOUT
+from directory.extensions import db
+from directory.services import sitemap
+from directory.services.catalog import similar, tags
+from tests.db.test_plans import Plans
+from tests.support.factories import Api, World
+
+SMALL, LARGE = 300, 3_000
+
+
+def grow(app: Flask, projects: int) -> None:
+    """Add projects, and let the planner know of them."""
+    sizes = ["--projects", str(projects), "--users", "100", "--votes", str(projects), "--random-seed", str(projects)]
+    assert app.test_cli_runner().invoke(args=["seed", "--force", *sizes]).exit_code == 0
+    with app.app_context(), db.engine.connect() as connection:
+        connection.exec_driver_sql("VACUUM ANALYZE" if connection.dialect.name == "postgresql" else "ANALYZE")
+
+
+def noted(app: Flask, work: Callable[[], Any]) -> Plans:
+    """The statements that some work runs, but for those that tell who calls."""
+    statements = Plans()
+    with app.app_context():
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", statements.note)
+    work()
+    event.remove(engine, "before_cursor_execute", statements.note)
+    statements[:] = [each for each in statements if "token_hash" not in each[0]]
+    return statements
+
+
+def asked(app: Flask, caller: Api, path: str) -> Plans:
+    """The statements of a request."""
+
+    def ask() -> None:
+        answer = caller.get(path, headers={"Cookie": "not=cached"})
+        assert answer.status_code == 200, (path, answer.json)
+
+    ask()  # the token's first use is written
+    return noted(app, ask)
+
+
+def effort(app: Flask, statements: Plans, of: str = "") -> int:
+    """The rows and blocks that PostgreSQL reads, or of one table the rows; or the steps that SQLite takes."""
+    with app.app_context(), db.engine.connect() as connection:
+        if connection.dialect.name == "sqlite":
+            return sum(_steps(connection, sql, given) for sql, given in statements)
+        return sum(_rows(connection, sql, given, of) for sql, given in statements)
+
+
+def _steps(connection: Connection, sql: str, given: Any) -> int:
+    driver: Any = connection.connection.dbapi_connection
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        counted += 10
+
+    driver.set_progress_handler(count, 10)
+    connection.exec_driver_sql(sql, given).fetchall()
+    driver.set_progress_handler(None, 0)
+    return counted
+
+
+def _rows(connection: Connection, sql: str, given: Any, of: str) -> int:
+    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}"
+    if "$1" in sql:
+        [[found]] = psycopg.RawCursor(connection.connection.dbapi_connection).execute(explain, given).fetchall()
+    else:
+        [[found]] = connection.exec_driver_sql(explain, given).fetchall()
+    plan = (found if isinstance(found, list) else json.loads(found))[0]["Plan"]
+    blocks = 0 if of else int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+    return blocks + sum(_read(node) for node in _nodes(plan) if of in _name(node))
+
+
+def _name(node: dict[str, Any]) -> str:
+    return str(node.get("Relation Name") or node.get("Index Name") or "")
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from _nodes(below)
+
+
+def _read(node: dict[str, Any]) -> int:
+    """The rows that a node reads from a table or an index, those included that it does not want."""
+    if not _name(node):
+        return 0
+    rows = node["Actual Rows"] + sum(value for key, value in node.items() if key.startswith("Rows Removed"))
+    return round(rows * node["Actual Loops"])
+
+
+def test_requests_cost_the_same_in_a_directory_ten_times_as_large(app: Flask, world: World) -> None:
+    grow(app, SMALL)
+    ada = world.user("ada")
+    for n in range(5):
+        world.vote(
+            world.project(title=f"Quokka {n}", url="https://quokka.example", tags=["quokka", f"quokka-{n}"]), ada
+        )
+    for status in ("live", "rejected"):
+        world.project(ada, status)
+    caller = world.caller(ada)
+    liked = [f"/api/projects?upvoted=me&sort={sort}" for sort in ("newest", "upvotes", "popular")]
+    paths = [
+        *liked, "/api/projects?upvoted=me&limit=2&page=2", "/api/projects?upvoted=me&q=quokka",
+        "/api/projects?upvoted=me&tag=quokka", "/api/projects?upvoted=me&status=pending", "/api/projects?owner=me",
+        "/api/projects/counts?owner=me", "/api/users/ada", "/api/tags", "/api/tags?limit=5", "/api/tags?prefix=quo",
+        "/api/projects/check?url=https://quokka.example", "/api/projects/check?title=Quokka", "/api/session",
+    ]  # fmt: skip
+    before = {path: effort(app, asked(app, caller, path)) for path in paths}
+    grow(app, LARGE)
+    after = {path: effort(app, asked(app, caller, path)) for path in paths}
+    assert {path: (before[path], cost) for path, cost in after.items() if cost > 1.3 * before[path] + 20} == {}
+
+
+def explained(app: Flask, statements: Plans) -> list[str]:
+    with app.app_context():
+        return statements.explained()
+
+
+def test_a_title_of_common_words_reads_a_bounded_part_of_the_search_index(app: Flask, world: World) -> None:
+    grow(app, LARGE)
+    caller = world.caller(world.user())
+    for project in caller.get("/api/projects?limit=5").json["items"]:
+        statements = asked(app, caller, f"/api/projects/check?title={project['title']}")
+        terms = sum(sql.count(f"LIMIT {similar.COMMON}") for sql, _ in statements)
+        assert terms >= 3
+        each = 100 if app.config["SQLALCHEMY_DATABASE_URI"].startswith("sqlite") else 10
+        assert effort(app, statements, of="project_search") < each * terms * similar.COMMON
+
+
+def test_the_projects_of_a_url_and_of_an_owner_are_found_by_indexes(app: Flask, world: World) -> None:
+    grow(app, LARGE)
+    caller = world.caller(world.user())
+    [same] = explained(app, asked(app, caller, "/api/projects/check?url=https://quokka.example"))
+    assert "ix_projects_url_key" in same
+    assert "owner_id = " in same or "owner_id=? AND url_key=?" in same
+    [counts] = explained(app, asked(app, caller, "/api/projects/counts?owner=me"))
+    assert "ix_projects_owner_id_status_listed_at_id" in counts
+
+
+def test_tags_with_a_common_beginning_are_sought_in_the_order_of_their_use(app: Flask, world: World) -> None:
+    caller = world.caller(world.user())
+    rows = [{"tag": f"t-{n:04}", "n": 1 + n * 7 % 50} for n in range(3 * tags.FEW)]
+    with app.app_context(), db.engine.connect() as connection:
+        with connection.execution_options(**{BUSY_TIMEOUT: 4_000}).begin():
+            connection.execute(text("INSERT INTO tag_counts (tag, live_projects) VALUES (:tag, :n)"), rows)
+        connection.exec_driver_sql("ANALYZE")
+    for query, way in (("limit=5", "in order"), ("prefix=t&limit=5", "in order"), ("prefix=t-00&limit=5", "sorted")):
+        statements = asked(app, caller, f"/api/tags?{query}")
+        if app.config["SQLALCHEMY_DATABASE_URI"].startswith("sqlite"):
+            plan = explained(app, statements)[-1]
+            assert ("TEMP B-TREE" in plan) == (way == "sorted"), plan
+            assert ("ix_tag_counts_live_projects_tag" in plan) == (way == "in order"), plan
+        assert effort(app, Plans(statements[-1:])) < (300 if way == "in order" else 3_000)
+
+
+def test_the_places_in_the_queue_are_read_in_one_walk_without_a_sort(app: Flask, world: World) -> None:
+    grow(app, LARGE)
+    ada = world.user()
+    for _ in range(3):
+        world.project(ada, "pending")
+    statements = asked(app, world.caller(ada), "/api/projects?owner=me")
+    [places] = explained(app, Plans(each for each in statements if "row_number" in each[0]))
+    assert "ix_projects_status_submitted_at_id" in places
+    assert "Sort" not in places
+    assert "TEMP B-TREE" not in places
+
+
+def test_the_sitemap_walks_the_ids(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sitemap, "SIZE", 100)
+    sitemap._parts.cache_clear()
+    grow(app, LARGE)
+    index, part = explained(app, noted(app, lambda: index_and_a_part(app)))
+    sitemap._parts.cache_clear()
+    assert "Seq Scan on standings" not in index
+    assert "USING INTEGER PRIMARY KEY" in index or "pk_standings" in index, index
+    assert "SEARCH projects USING INTEGER PRIMARY KEY" in part or "pk_projects" in part, part
+    assert "TEMP B-TREE" not in part
+    assert "Sort" not in part
+
+
+def index_and_a_part(app: Flask) -> None:
+    with app.app_context():
+        assert len(sitemap.parts()) == LARGE // 100
+        assert 0 < len(sitemap.part(2)) <= 100
