@@ -1,8 +1,8 @@
 """Taking down all projects of a user at once.
 
 It is one transaction of a bounded number of statements, whatever the number of projects. The projects are locked first,
-in the order of their ids; the categories, whose counters the triggers change, last, in the order of theirs. So no
-deadlock comes about, and submissions and decisions wait for the last two statements alone.
+in the order of their ids; the counters that the triggers change, last, as every decision about several projects locks
+them. So no deadlock comes about, and submissions and decisions wait for the last statements alone.
 """
 
 from datetime import datetime
@@ -12,11 +12,11 @@ from sqlalchemy import case, literal, select, update
 
 from directory.errors import TooManyProjects
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Category, Project, Status, now
+from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, counters
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
@@ -42,7 +42,7 @@ def take_down(user_id: int, *, by: Caller, notify: list[Endpoint], reason: str |
 
 def _locked(user_id: int) -> list[Any]:
     """The user's live and pending projects, locked. Raises TooManyProjects."""
-    columns = (Project.id, Project.status, Project.category_id, Project.title, Project.url_key, Project.submitted_at)
+    columns = (Project.id, Project.status, Project.title, Project.url_key, Project.submitted_at)
     query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
     found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
     if len(found) > AT_ONCE:
@@ -75,9 +75,9 @@ def _notify(projects: list[Any], *, by: Caller, endpoints: list[Endpoint], at: d
 
 
 def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
-    """Reject them in one statement, once their categories are locked in the order of the ids."""
-    categories = select(Category.id).where(Category.id.in_({project.category_id for project in projects}))
-    db.session.execute(categories.order_by(Category.id).with_for_update(key_share=True))
+    """Reject them in one statement, once their counters are locked."""
+    ids = [project.id for project in projects]
+    counters.lock(ids)
     was_live = Project.status == Status.LIVE
     values = {
         "status": Status.REJECTED,
@@ -86,5 +86,5 @@ def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
         "submitted_at": case((was_live, literal(at, UtcDateTime())), else_=Project.submitted_at),
         "version": Project.version + case((was_live, 2), else_=1),
     }
-    rejecting = update(Project).where(Project.id.in_([project.id for project in projects])).values(values)
+    rejecting = update(Project).where(Project.id.in_(ids)).values(values)
     db.session.execute(rejecting, execution_options=UNSYNCHRONISED)
