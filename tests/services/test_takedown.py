@@ -265,7 +265,7 @@ def test_votes_are_exact_whatever_runs_beside_it(app: Flask, world: World, datab
     voters = [world.caller(world.user()).token for _ in range(4)]
     votes = [(voter, "POST", f"/api/projects/{p}/upvote", None) for voter in voters for p in [*mine, *innocent]]
     scripts = [hammer.shuffled(votes, seed) for seed in range(6)]
-    # Both users have projects of the same categories and tags; the queue is decided upon, and projects are submitted, meanwhile.
+    # Both users share categories and tags; meanwhile the queue is decided and projects are submitted.
     scripts += [[(token, "PUT", f"/api/admin/users/{user.id}", BODY)] * 2 for user in (spammer, other)]
     scripts += [[(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(queued, 1)]]
     new = {"title": "New", "tagline": "New", "category": "c0"}
