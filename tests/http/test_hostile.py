@@ -257,7 +257,7 @@ def test_unknown_and_repeated_parameters_are_refused_by_name_on_every_route(app,
         path, _project = targets.path(route.rule)
         known = list(operation(app, route).query.fields)
         for query in (*UNKNOWN, *(f"{name}=newest&{name}=newest" for name in known)):
-            answer = admin.call(route.method, f"{path}?{query}")
+            answer = admin.call(route.method, f"{path}{'&' if '?' in path else '?'}{query}")
             wrong.append(complaint(answer, 422, "validation_failed"))
             if not all(each.keys() == {"parameter", "detail"} for each in answer.json.get("errors", [{}])):
                 wrong.append(f"{route.name}?{query}: {answer.json}")
