@@ -21,7 +21,7 @@ def distance(target: int, milliseconds: float) -> Iterator[int]:
         raise SystemExit("a C compiler is missing: apt-get install gcc")
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "distance"
-        subprocess.run([compiler, "-O2", "-pthread", "-o", program, SOURCE], check=True)
+        subprocess.run([compiler, "-O2", "-pthread", "-D_GNU_SOURCE", "-o", program, SOURCE], check=True)
         port = free_port()
         process = subprocess.Popen([program, str(port), str(target), str(round(1000 * milliseconds))])
         try:

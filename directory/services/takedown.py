@@ -1,8 +1,8 @@
 """Taking down all projects of a user at once.
 
 It is one transaction of a bounded number of statements, whatever the number of projects. The projects are locked first,
-in the order of their ids; the counters of categories and tags, which the triggers change, last, in their own order. So
-no deadlock comes about, and submissions and decisions wait for the last statements alone.
+in the order of their ids; the counters that the triggers change, last, as every decision about several projects locks
+them. So no deadlock comes about, and submissions and decisions wait for the last statements alone.
 """
 
 from datetime import datetime
@@ -42,7 +42,7 @@ def take_down(user_id: int, *, by: Caller, notify: list[Endpoint], reason: str |
 
 def _locked(user_id: int) -> list[Any]:
     """The user's live and pending projects, locked. Raises TooManyProjects."""
-    columns = (Project.id, Project.status, Project.category_id, Project.title, Project.url_key, Project.submitted_at)
+    columns = (Project.id, Project.status, Project.title, Project.url_key, Project.submitted_at)
     query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
     found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
     if len(found) > AT_ONCE:
@@ -75,7 +75,7 @@ def _notify(projects: list[Any], *, by: Caller, endpoints: list[Endpoint], at: d
 
 
 def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
-    """Reject them in one statement, once the counters of their categories and tags are locked."""
+    """Reject them in one statement, once their counters are locked."""
     ids = [project.id for project in projects]
     counters.lock(ids)
     was_live = Project.status == Status.LIVE

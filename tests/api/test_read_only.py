@@ -31,7 +31,9 @@ REFUSED = (503, "read_only")
 TRUSTED = "https://app.example.com"
 EVIL = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example", "Cookie": "__Host-directory=dead"}
 # What differs from one answer to the next, or by what an earlier request of the test has recorded.
-OF_THE_MOMENT = re.compile(r'"(generated_at|last_used_at|last_seen_at|request_id|ms)":("[^"]*"|[0-9.]+|null)')
+OF_THE_MOMENT = re.compile(
+    r'"(generated_at|last_used_at|last_seen_at|request_id|ms|read_only)":("[^"]*"|[0-9.]+|null|true|false)'
+)
 
 
 @pytest.fixture

@@ -111,8 +111,10 @@ def slow_counting(app: Flask) -> Iterator[None]:
     slow = "CREATE TRIGGER slow AFTER UPDATE OR INSERT ON tag_counts FOR EACH ROW EXECUTE FUNCTION slow()"
     run(app, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
              "$$ BEGIN PERFORM pg_sleep(0.002); RETURN NULL; END $$", slow)  # fmt: skip
-    yield
-    run(app, "DROP FUNCTION slow() CASCADE")
+    try:
+        yield
+    finally:
+        run(app, "DROP FUNCTION slow() CASCADE")
 
 
 @on_postgresql
@@ -129,7 +131,7 @@ def test_approvals_that_share_tags_never_wait_for_each_other_in_a_ring(app: Flas
         return lambda: moderation.decide(project, "approve", by=admin, notify=[])
 
     def together(*projects: int) -> Callable[[], Any]:
-        return lambda: moderation.decide_many("approve", [*projects], by=admin, notify=[])
+        return lambda: moderation.decide_many("approve", dict.fromkeys(projects), by=admin, notify=[])
 
     with slow_counting(app):
         batches = [together(*pending[n:16:4]) for n in range(4)]
@@ -152,7 +154,7 @@ def test_edits_and_deletions_beside_them_do_not_either(app: Flask, world: World)
         errors = decided_at_once(app, [
             *(change(project, "UPDATE projects SET tags = '[\"c\", \"d\", \"a\"]'") for project in live[:4]),
             *(change(project, "DELETE FROM projects") for project in live[4:8]),
-            lambda: moderation.decide_many("unpublish", live[8:], by=admin, notify=[]),
+            lambda: moderation.decide_many("unpublish", dict.fromkeys(live[8:]), by=admin, notify=[]),
         ])  # fmt: skip
     assert errors == []
     assert stored(app) == {"a": 4, "b": 0, "c": 4, "d": 4}
@@ -169,7 +171,7 @@ def test_the_counters_of_a_batch_are_locked_before_its_first_decision(app: Flask
 
     with app.app_context():
         event.listen(db.engine, "before_cursor_execute", note)
-        transaction(lambda: moderation.decide_many("approve", pending, by=admin, notify=[]))
+        transaction(lambda: moderation.decide_many("approve", dict.fromkeys(pending), by=admin, notify=[]))
         event.remove(db.engine, "before_cursor_execute", note)
     if migrated.backend == "postgresql":
         assert seen[:4] == ["FOR NO KEY UPDATE", "FOR NO KEY UPDATE", "count_tag(", "UPDATE projects"]

@@ -120,7 +120,7 @@ def test_each_operation_takes_so_many_round_trips(distant: Flask, world: World, 
         "one_me after a vote": 1,
         "the owner's project": 2,
         "list of an administrator": 2,
-        "queue": 2,
+        "queue": 4,
         "me": 2,
         "decision": 7,
     }
