@@ -39,7 +39,7 @@ help: ## List these commands
 
 run: export PREPARE_DATABASE = true
 run: $(BIN)/python ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
-	@$(MAKE) --no-print-directory $(PAGES) & pages=$$!; $(MAKE) --no-print-directory .venv/.compiled || exit; \
+	@$(MAKE) -s $(PAGES) & pages=$$!; $(MAKE) -s .venv/.compiled || exit; \
 	  wait $$pages || true; exec $(BIN)/python serve.py
 
 web: $(BIN)/python ## Build the pages (needs a package index for JavaScript); make run does it where they are missing

@@ -47,7 +47,7 @@ def deno() -> str:
     own = OWN / "bin" / "deno"
     if not own.exists():
         install = ("uv", "pip", "install", "--quiet") if shutil.which("uv") else (*PIP, *SHORT)
-        step("install Deno", [*install, "--no-deps", "--target", str(OWN), DENO])
+        step("install Deno", [*install, "--no-deps", "--no-compile", "--target", str(OWN), DENO])
     return str(own)
 
 
