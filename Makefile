@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check check-worker fuzz bench chaos fmt lint-api lock trial audit servers clean
+.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lock trial audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -20,6 +20,10 @@ FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/
 SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directory/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
 PROGRESS = $(PYTHON) .ci/progress.py
+WEB = $(BIN)/python .ci/web.py
+PAGES = directory/web/dist/index.html
+PAGE_SOURCES := $(wildcard directory/web/*.* directory/web/src/*.* directory/web/src/*/*.*)
+TOOLS = tests/web/node_modules/.installed
 # The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".
 ifneq ($(shell command -v uv 2>/dev/null),)
 NEW_VENV = uv venv -p $(PYTHON) .venv
@@ -34,18 +38,23 @@ help: ## List these commands
 	@echo "  HOST and PORT say where run listens, as in HOST=0.0.0.0; test takes PYTEST_ARGS, as in PYTEST_ARGS='-k vote'"
 
 run: export PREPARE_DATABASE = true
-run: .venv/.run .venv/.compiled ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
-	@exec $(BIN)/python serve.py
+run: $(BIN)/python ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
+	@$(MAKE) --no-print-directory $(PAGES) & pages=$$!; $(MAKE) --no-print-directory .venv/.compiled || exit; \
+	  wait $$pages || true; exec $(BIN)/python serve.py
 
-test: .venv/.test .venv/.compiled ## Run the suite but for the tests that take minutes each
+web: $(BIN)/python ## Build the pages (needs a package index for JavaScript); make run does it where they are missing
+	@$(WEB) build
+
+test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the suite but for the tests that take minutes each
 	@$(PYTEST) -m "$(TESTS)" $(PYTEST_ARGS)
 
-check: .venv/.test .venv/.compiled ## Style, types, imports, known faults, and the whole suite with its coverage: what a change must pass
+check: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Style, types, imports, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python .ci/audit.py
+	@$(WEB) check
 	@$(PYTEST) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
@@ -73,6 +82,9 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 	@REDOCLY_TELEMETRY=off .venv/node/node_modules/.bin/redocly lint docs/openapi.json --extends recommended --format json \
 	  2>/dev/null >.venv/node/redocly.json || true; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
 	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
+
+screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take a picture of every page into .venv/screenshots: light and dark, desktop and phone
+	@$(BIN)/python -m tests.support.screenshots .venv/screenshots
 
 servers: ## Install what some tests need and no wheel carries: nginx and Chromium, by apt-get, as root
 	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
@@ -110,6 +122,13 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 .venv/.test: $(BIN)/python requirements.txt tests/requirements.txt constraints.txt
 	@$(PROGRESS) "Installing what runs and what tests" $(INSTALL) tests/requirements.txt
 	@touch $@ .venv/.run
+
+# Of these two a failure is one line and no more: the API works without its pages, and their tests say what is missing.
+$(PAGES): $(BIN)/python $(PAGE_SOURCES)
+	@$(WEB) build || true
+
+$(TOOLS): $(BIN)/python tests/web/package.json tests/web/deno.lock
+	@$(WEB) tools && touch $@ || true
 
 # Missing also where it points at a Python that is gone; such a .venv, and half of a new one, is of no use.
 $(BIN)/python:

@@ -1,11 +1,12 @@
 """Pages for people outside the API: they pass over unknown parameters and are not in the OpenAPI document."""
 
 from functools import cache
+from typing import Any
 from xml.sax.saxutils import escape
 
-from flask import Blueprint, Response, current_app, jsonify, request
+from flask import Blueprint, Response, current_app, has_request_context, jsonify, request
 
-from directory.api import docs, feed
+from directory.api import docs, feed, web
 from directory.errors import NotFound
 from directory.http.access import public
 from directory.http.endpoint import operation, tag
@@ -22,17 +23,24 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemap
 
 @bp.get("/")
 @public
-@operation(tier="read", page=True)
-def home() -> Response:
-    """Say what this service is: a page with links, or the same as JSON to a client that prefers JSON."""
-    name = current_app.config["SITE_NAME"]
-    if request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json":
-        response = jsonify(name=name, links=LINKS)
+@operation(tier="read", page=True, etag=True, cache_tags=web.without_votes)
+def home() -> Any:
+    """Show the directory. A client that prefers JSON gets links in its place.
+
+    Without the pages it is a short page with the same links. The cache asks for it without a request, and only for
+    callers that do not ask for JSON.
+    """
+    if has_request_context() and _prefers_json():
+        response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)
+        response.vary.add("Accept")
         tag(response)
-    else:
-        response = docs.page("home.html", docs.POLICY, name=name)
-    response.vary.add("Accept")
-    return response
+        return response
+    html, headers = web.show(path="/") if current_app.config["WEB_ENABLED"] else web.unbuilt()
+    return html, {**headers, "Vary": "Accept"}
+
+
+def _prefers_json() -> bool:
+    return request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json"
 
 
 @bp.get("/robots.txt")

@@ -1,7 +1,7 @@
 """The requests that the cache can answer, and the key under which it stores the response.
 
-A cacheable request is a GET of the API that says nothing about its caller but a credential. Whatever is doubtful is
-not cacheable: the application answers it.
+A cacheable request is a GET that says nothing about its caller but a credential. Whatever is doubtful is not
+cacheable: the application answers it.
 """
 
 import re
@@ -18,6 +18,8 @@ _CREDENTIALS, _UNCACHEABLE = (
 # The grammar of If-None-Match, RFC 9110 section 13.1.2. Implementations differ in how they read anything else.
 _ETAG = r'(?:W/)?"[!#-~]*"'
 _ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
+# The Accept headers by which an address of a page could ask for JSON. The API has JSON alone, whatever is asked for.
+_ACCEPTS_JSON = re.compile(r"json|application/\*", re.IGNORECASE)
 _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
@@ -49,14 +51,19 @@ def has_credentials(environ: dict[str, Any]) -> bool:
 
 def read_from(environ: dict[str, Any]) -> CacheableRequest | None:
     """The read in a WSGI environment, without its credentials; None where the application has to answer it."""
-    if environ["REQUEST_METHOD"] != "GET" or not environ["PATH_INFO"].startswith("/api/"):
-        return None
-    if_none_match = environ.get("HTTP_IF_NONE_MATCH")
-    if any(name in environ for name in _UNCACHEABLE) or not is_etag_list(if_none_match):
+    if environ["REQUEST_METHOD"] != "GET" or any(name in environ for name in _UNCACHEABLE):
         return None
     path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
+    if_none_match = environ.get("HTTP_IF_NONE_MATCH")
+    if not is_etag_list(if_none_match) or not has_one_form(path, environ.get("HTTP_ACCEPT", "")):
+        return None
     identity = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     return CacheableRequest(environ["wsgi.url_scheme"], path, query, identity, if_none_match)
+
+
+def has_one_form(path: str, accept: str) -> bool:
+    """Whether everybody who asks for `path` with such an Accept header gets the same media type."""
+    return path.startswith("/api/") or _ACCEPTS_JSON.search(accept) is None
 
 
 def is_etag_list(if_none_match: str | None) -> bool:

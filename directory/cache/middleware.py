@@ -17,7 +17,7 @@ from flask import Flask, g
 from directory.cache.key import CacheableRequest, has_credentials, read_from
 from directory.cache.memo import Memo
 from directory.cache.personal import PersonalReads, PersonalResponse
-from directory.cache.response import STATUSES, CachedResponse, Headers, cacheable_response, read_body
+from directory.cache.response import STATUSES, CachedResponse, Headers, SharedHeaders, cacheable_response, read_body
 from directory.cache.routes import CacheableRoutes, Match, MatchById
 from directory.cache.store import ResponseStore
 from directory.cache.template import Template
@@ -43,20 +43,14 @@ class CacheMiddleware:
         self.store: ResponseStore[CachedResponse] = ResponseStore(CAPACITY)
         self.routes = CacheableRoutes(flask)
         vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
-        self._shared_headers, self.private_headers = (
-            [
-                (("Vary", vary), *hooks.security_headers(scheme), ("Cache-Control", caching))
-                for scheme in ("http", "https")
-            ]
-            for caching in (hooks.PUBLIC, hooks.PRIVATE)
-        )
+        self.shared_headers = SharedHeaders(vary)
         self.personal = PersonalReads(flask, self)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
         began = time.perf_counter()
         request = read_from(environ)
-        if request is None:
+        if request is None or not self.routes.covers(request.path):
             return self._app(environ, start_response)
         if has_credentials(environ):
             recognised = self.personal.recognise(request, environ)
@@ -160,11 +154,12 @@ class CacheMiddleware:
     ) -> CachedResponse:
         """The public response that has this content."""
         etag = f'"{rendered.etag}"'
-        headers, shared = [*rendered.headers.items(), ("ETag", etag)], self._shared_headers[request.scheme == "https"]
+        headers = [*rendered.headers.items(), ("ETag", etag)]
+        shared = self.shared_headers.of(request.scheme, headers, hooks.PUBLIC)
         # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
         body, spec = bytes(memoryview(rendered.body)), match.view.operation
         template = Template(spec.projects_of) if Template.fits(spec) else None
-        return CachedResponse("application/json", headers, shared, etag, body, match.rule, template)
+        return CachedResponse(rendered.media_type or "", headers, shared, etag, body, match.rule, template)
 
     def _pass_on(self, environ: Environ, start_response: StartResponse, request: CacheableRequest) -> Iterable[bytes]:
         """Let the application answer, and store its response if it is public."""

@@ -22,7 +22,7 @@ from directory.cache.template import Template
 from directory.cache.validator import Snapshot
 from directory.db.statements import Row
 from directory.errors import DirectoryError
-from directory.http import authentication, endpoint
+from directory.http import authentication, endpoint, hooks
 from directory.services.accounts.sessions import Proof
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class PersonalReads:
         return [found.get(request) for request, _ in asked]
 
     def _private(self, response: CachedResponse, request: PersonalRequest, user_id: int) -> PersonalResponse:
-        shared = self._cache.private_headers[request.public.scheme == "https"]
+        shared = self._cache.shared_headers.of(request.public.scheme, response.headers, hooks.PRIVATE)
         return PersonalResponse(response._replace(shared_headers=shared), user_id)
 
     def _fail(self) -> None:

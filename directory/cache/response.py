@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from directory.cache.key import CacheableRequest
 from directory.cache.template import Template
+from directory.http import hooks
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
+_POLICY = "Content-Security-Policy"
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
@@ -36,6 +38,23 @@ class CachedResponse(NamedTuple):
             return 304, headers, b""
         content = [("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
         return 200, [*content, *headers], self.body
+
+
+class SharedHeaders:
+    """The headers that responses share: of each kind one tuple, to which all of them refer."""
+
+    def __init__(self, vary: str) -> None:
+        self._vary = vary
+        self._known: dict[tuple[str, str, bool], tuple[tuple[str, str], ...]] = {}
+
+    def of(self, scheme: str, own: Headers, caching: str) -> tuple[tuple[str, str], ...]:
+        """Those of a response over `scheme` with its `own` headers: a page has a policy of its own."""
+        has_policy = any(name == _POLICY for name, _ in own)
+        kind = scheme, caching, has_policy
+        if kind not in self._known:
+            security = [each for each in hooks.security_headers(scheme) if each[0] != _POLICY or not has_policy]
+            self._known[kind] = (("Vary", self._vary), *security, ("Cache-Control", caching))
+        return self._known[kind]
 
 
 def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -> CachedResponse | None:

@@ -30,17 +30,25 @@ class MatchById(NamedTuple):
 
 
 class CacheableRoutes:
-    """The public routes whose answers are data with an ETag."""
+    """The public routes whose answers are data, or a page, with an ETag."""
 
     def __init__(self, flask: Flask) -> None:
         self._urls = flask.url_map.bind("")
         views: dict[str, Any] = flask.view_functions
         self._views = {name: view for name, view in views.items() if _is_cacheable(view)}
         self._by_id: dict[str, tuple[str, Any]] = {}
+        self._first_words: set[str | None] = {"api"}
         for rule in flask.url_map.iter_rules():
             view = self._views.get(rule.endpoint)
-            if view is not None and view.operation.read_many is not None:
+            if view is None:
+                continue
+            self._first_words.add(_first_word(rule.rule))
+            if view.operation.read_many is not None:
                 self._by_id[_path_before_id(rule)] = rule.rule, view
+
+    def covers(self, path: str) -> bool:
+        """Whether a path may be one of a cacheable route, or is of the API; by its first word alone."""
+        return _first_word(path) in self._first_words
 
     def find(self, request: CacheableRequest) -> Match | None:
         """The route of the request; None where no such route has its path."""
@@ -60,6 +68,10 @@ class CacheableRoutes:
         return MatchById(*found, int(number))
 
 
+def _first_word(path: str) -> str | None:
+    return path.split("/", 2)[1] if path.startswith("/") else None
+
+
 def _path_before_id(rule: Rule) -> str:
     """The path before the id at the end of a rule. Raises RuntimeError where the rule is no GET that ends with one."""
     found = ENDS_WITH_ID.fullmatch(rule.rule)
@@ -70,4 +82,4 @@ def _path_before_id(rule: Rule) -> str:
 
 def _is_cacheable(view: Any) -> bool:
     spec = getattr(view, "operation", None)
-    return view.access == "public" and spec is not None and spec.answer is not None and spec.etag
+    return view.access == "public" and spec is not None and spec.etag and (spec.page or spec.answer is not None)

@@ -25,6 +25,7 @@ from directory.http.validation import NOTHING, Check, checked_body, checked_quer
 from directory.services.accounts.sessions import Proof
 
 View = Callable[..., Any]
+HTML = "text/html; charset=utf-8"
 READS = {"GET", "HEAD", "OPTIONS"}
 
 
@@ -47,7 +48,8 @@ class Operation:
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
-    that is not JSON. A `page` is for people: it ignores unknown query parameters and is not in the document.
+    that is not JSON. A `page` is for people: it ignores unknown query parameters, is not in the document, and its view
+    returns a response or the bytes of HTML.
     """
 
     answer: Schema | None = None
@@ -104,7 +106,7 @@ def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
 
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Rendered":
     """The answer to a read by an anonymous caller. It needs an application context, and no request."""
-    query = checked_query(spec.query, path, query_string)
+    query = {} if spec.page else checked_query(spec.query, path, query_string)
     result = view(**arguments, **query)
     rendered = render(result, spec)
     if spec.cache_tags is not None:
@@ -130,8 +132,8 @@ def respond(result: Any, spec: Operation) -> Response:
     if isinstance(result, Response):
         return result
     rendered = render(result, spec)
-    response = Response(rendered.body, spec.status, rendered.headers, content_type="application/json")
-    if spec.answer is None:
+    response = Response(rendered.body, spec.status, rendered.headers, content_type=rendered.media_type)
+    if rendered.media_type is None:
         del response.headers["Content-Type"]
     if rendered.etag is not None:
         tag(response, rendered.etag)
@@ -140,11 +142,12 @@ def respond(result: Any, spec: Operation) -> Response:
 
 @dataclass(slots=True)
 class Rendered:
-    """The content of an answer: its body, the headers from its view, its ETag, and its cache tags."""
+    """The content of an answer: its body, the headers from its view, its ETag, its media type, and its cache tags."""
 
     body: bytes
     headers: dict[str, str]
     etag: str | None
+    media_type: str | None = "application/json"
     cache_tags: CacheTags | None = None
 
 
@@ -155,7 +158,11 @@ def render(result: Any, spec: Operation) -> Rendered:
     and so the tag, but does not stand in the way of its owner's edit.
     """
     data, headers = result if isinstance(result, tuple) else (result, {})
-    body = b"" if spec.answer is None else orjson.dumps(compiled(spec.answer)(data))
+    if spec.page:
+        return Rendered(data, headers, digest(data) if spec.etag else None, HTML)
+    if spec.answer is None:
+        return Rendered(b"", headers, None, None)
+    body = orjson.dumps(compiled(spec.answer)(data))
     if not spec.etag:
         return Rendered(body, headers, None)
     version = data.get("version") if isinstance(data, dict) else None

@@ -10,7 +10,7 @@ from functools import lru_cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from directory.cache.key import UNCACHEABLE, CacheableRequest, is_etag_list
+from directory.cache.key import UNCACHEABLE, CacheableRequest, has_one_form, is_etag_list
 
 HEAD = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9/_.~-]*)(?:\?([!\"$-~]*))? HTTP/1\.1\r\n"
@@ -84,7 +84,7 @@ def _read(
 ) -> CacheableRequest | None:
     scheme = _scheme(fields.get(b"x-forwarded-proto"), hops)
     etags = fields[b"if-none-match"].decode("ascii") if b"if-none-match" in fields else None
-    if scheme is None or not is_etag_list(etags):
+    if scheme is None or not is_etag_list(etags) or not has_one_form(path, fields.get(b"accept", b"").decode("ascii")):
         return None
     return CacheableRequest(scheme, path, query, identify(fields.get(b"x-request-id", b"").decode("ascii")), etags)
 

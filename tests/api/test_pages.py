@@ -1,10 +1,17 @@
-"""The first page: for people, and as JSON for programs."""
+"""The first page without the pages of the site (WEB_ENABLED=false): for people, and as JSON for programs."""
 
 import re
 
 import pytest
 
 from tests.support.factories import Api
+
+
+@pytest.fixture
+def app(make_app):
+    """The application without the pages of the site."""
+    return make_app(WEB_ENABLED="false")
+
 
 HTML, JSON = "text/html; charset=utf-8", "application/json"
 
@@ -28,7 +35,7 @@ def test_it_loads_nothing_from_elsewhere_and_runs_nothing(api):
 
 
 def test_the_name_of_the_site_is_text(make_app):
-    api = Api(make_app(SITE_NAME="<script>alert(1)</script> & Co."))
+    api = Api(make_app(WEB_ENABLED="false", SITE_NAME="<script>alert(1)</script> & Co."))
     assert "<h1>&lt;script&gt;alert(1)&lt;/script&gt; &amp; Co.</h1>" in api.get("/").text
     assert "<script" not in api.get("/").text
 
@@ -74,5 +81,5 @@ def test_it_is_read_and_no_more(api):
 
 
 def test_it_counts_as_a_read(make_app):
-    api = Api(make_app(RATELIMIT_ENABLED="true", RATELIMIT_READ="2 per hour"))
+    api = Api(make_app(WEB_ENABLED="false", RATELIMIT_ENABLED="true", RATELIMIT_READ="2 per hour"))
     assert [api.get("/").status_code for _ in range(3)] == [200, 200, 429]

@@ -37,12 +37,20 @@ def test_a_request_with_a_credential_is_told_from_an_anonymous_one(header: str) 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"REQUEST_METHOD": "HEAD"}, {"REQUEST_METHOD": "POST"}, {"PATH_INFO": "/healthz"}, {"PATH_INFO": "/api"},
+        {"REQUEST_METHOD": "HEAD"}, {"REQUEST_METHOD": "POST"},
+        {"PATH_INFO": "/", "HTTP_ACCEPT": "application/JSON"}, {"PATH_INFO": "/", "HTTP_ACCEPT": "application/*;q=0.1"},
         {"HTTP_IF_NONE_MATCH": "a"}, {"HTTP_IF_NONE_MATCH": '"a" "b"'}, {"HTTP_IF_NONE_MATCH": ""},
     ],
 )  # fmt: skip
-def test_any_other_method_path_or_doubtful_header_is_left_to_the_application(changes: dict[str, str]) -> None:
+def test_any_other_method_or_doubtful_header_is_left_to_the_application(changes: dict[str, str]) -> None:
     assert read_from(environ(**changes)) is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"PATH_INFO": "/", "HTTP_ACCEPT": "text/html,*/*;q=0.8"}, {"HTTP_ACCEPT": "application/json"}]
+)
+def test_a_page_and_the_api_are_cacheable_for_all_who_get_the_same(changes: dict[str, str]) -> None:
+    assert read_from(environ(**changes)) is not None
 
 
 def test_an_invalid_request_id_is_replaced() -> None:

@@ -49,6 +49,18 @@ def test_a_route_is_found_by_an_id_exactly_where_the_url_map_finds_it(app: Flask
 
 
 @pytest.mark.parametrize(
+    ("path", "is_covered"),
+    [
+        ("/", True), ("/p/1/x", True), ("/mine", True), ("/admin/queue", True), ("/api/projects", True),
+        ("/api/nothing", True), ("/healthz", False), ("/readyz", False), ("/assets/x.js", False), ("/api.html", False),
+        ("", False), ("*", False),
+    ],
+)  # fmt: skip
+def test_only_the_api_and_pages_are_looked_up_in_the_cache(app: Flask, path: str, is_covered: bool) -> None:
+    assert CacheableRoutes(app).covers(path) is is_covered
+
+
+@pytest.mark.parametrize(
     ("method", "rule"),
     [
         ("GET", "/api/things"),

@@ -77,7 +77,7 @@ class Targets:
     """Makes what the parameters of paths name, each time anew: an earlier request may have changed or deleted it."""
 
     def __init__(self, world: World, owner: Caller) -> None:
-        self.world, self.owner = world, owner
+        self.world, self.owner, self.latest = world, owner, 0
         world.user("login-target")
 
     def path(self, rule: str, status: str = "live") -> tuple[str, int]:
@@ -92,7 +92,7 @@ class Targets:
 
     def _values(self, rule: str, status: str) -> Iterator[tuple[str, Any]]:
         makers = {
-            "<id:project_id>": lambda: self.world.project(self.owner, status),
+            "<id:project_id>": lambda: self.project(status),
             "<id:user_id>": lambda: self.world.user().id,
             "<username:username>": lambda: self.world.user().username,
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
@@ -104,10 +104,17 @@ class Targets:
             "<version>": lambda: "none",
             "<name>": lambda: "none.css",
             "<code>": lambda: "not_found",
+            "<username>": lambda: "login-target",
+            "<title>": lambda: self.world.stored(self.latest)["slug"],
         }
         for parameter, make in makers.items():
             if parameter in rule:
                 yield parameter, make()
+
+    def project(self, status: str) -> int:
+        """A project of the owner; the `latest`."""
+        self.latest = self.world.project(self.owner, status)
+        return self.latest
 
     def session(self) -> int:
         """A session of the owner."""

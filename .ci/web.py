@@ -1,0 +1,141 @@
+"""Build and check the pages of directory/web: python .ci/web.py build|tools|check|run ARGUMENTS...
+
+`build` installs what the build needs, and bundles; `tools` installs what checks the pages, and `check` checks their
+sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema` makes those types anew, and
+`run` runs Deno itself, which does all of this: the one on PATH, or the wheel of PyPI, which goes into .venv/web. The
+lock files refuse a package other than the one that was tested. A failure is one line: the API works without its pages.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WEB, TOOLS = ROOT / "directory" / "web", ROOT / "tests" / "web"
+OWN = ROOT / ".venv" / "web"
+DENO = "deno==2.9.8"
+OLDEST = (2, 5)
+WITHIN = float(os.environ.get("WEB_BUILD_SECONDS", "60"))  # for each step; an index that does not answer ends it
+PIP = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore")
+SHORT = ("--timeout", "5", "--retries", "1")
+LONGEST_FILE = 250  # lines
+SCHEMA = WEB / "src" / "api" / "schema.d.ts"
+HOOKS = re.compile(r"""preact/(hooks|compat)["']|\buse[A-Z]\w*\(""")
+DONE = {
+    "build": "built, and the API works without them",
+    "tools": "tested",
+    "check": "checked",
+    "schema": "typed",
+    "run": "run",
+}
+ENVIRONMENT = {"DENO_NO_UPDATE_CHECK": "1", "DENO_TLS_CA_STORE": "mozilla,system", "NO_COLOR": "1"}
+
+
+class CannotBuild(Exception):
+    """A step that failed; says which, and what it printed last."""
+
+
+def deno() -> str:
+    """The program, installed if need be. Raises CannotBuild."""
+    found = shutil.which("deno")
+    if found and _version(found) >= OLDEST:
+        return found
+    own = OWN / "bin" / "deno"
+    if not own.exists():
+        install = ("uv", "pip", "install", "--quiet") if shutil.which("uv") else (*PIP, *SHORT)
+        step("install Deno", [*install, "--no-deps", "--target", str(OWN), DENO])
+    return str(own)
+
+
+def _version(program: str) -> tuple[int, ...]:
+    said = subprocess.run([program, "--version"], capture_output=True, text=True)  # noqa: S603 (found on PATH)
+    numbers = said.stdout.removeprefix("deno ").split(" ")[0].split(".")[:2]
+    return tuple(int(number) for number in numbers if number.isdigit())
+
+
+def step(what: str, command: list[str], folder: Path = ROOT) -> None:
+    """Run a command in silence. Raises CannotBuild."""
+    environment = {**os.environ, **ENVIRONMENT}
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+    try:
+        ran = subprocess.run(command, cwd=folder, env=environment, timeout=WITHIN, **output)  # noqa: S603 (our own)
+    except subprocess.TimeoutExpired:
+        raise CannotBuild(f"cannot {what}: no end within {WITHIN:g} seconds") from None
+    except OSError as error:
+        raise CannotBuild(f"cannot {what}: {error.strerror}") from None
+    if ran.returncode:
+        lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
+        told = min(lines, key=_rank, default="it failed")
+        raise CannotBuild(f"cannot {what}: {told}")
+
+
+def _rank(line: str) -> int:
+    """How little a line of what a command printed says of why it failed."""
+    words = ("checksum", "error")
+    return next((place for place, word in enumerate(words) if word in line.lower()), len(words))
+
+
+def build() -> None:
+    """Bundle the pages into directory/web/dist. Raises CannotBuild."""
+    program = deno()
+    step("install the packages of the pages", [program, "install", "--frozen"], WEB)
+    step("bundle the pages", [program, "run", "-A", "build.mjs"], WEB)
+
+
+def tools() -> None:
+    """Install what checks the pages into tests/web/node_modules. Raises CannotBuild."""
+    step("install the tools for the pages", [deno(), "install", "--frozen"], TOOLS)
+
+
+def schema(path: Path) -> None:
+    """Write the types of the OpenAPI document. Raises CannotBuild."""
+    program = "node_modules/openapi-typescript/bin/cli.js"
+    step("make the types", [deno(), "run", "-A", program, str(ROOT / "docs" / "openapi.json"), "-o", str(path)], TOOLS)
+
+
+def check() -> list[str]:
+    """What is wrong with the sources of the pages. Raises CannotBuild."""
+    tools()
+    wrong = [each for path in sorted((WEB / "src").rglob("*.*")) if path != SCHEMA for each in faults(path)]
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "schema.d.ts"
+        schema(made)
+        if made.read_bytes() != SCHEMA.read_bytes():
+            wrong.append(f"{SCHEMA.relative_to(ROOT)} is not of docs/openapi.json: run python .ci/web.py schema")
+    types = [deno(), "run", "-A", "node_modules/typescript/bin/tsc", "-p", str(WEB / "tsconfig.json")]
+    ran = subprocess.run(types, cwd=TOOLS, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    return wrong + ran.stdout.splitlines()
+
+
+def faults(path: Path) -> list[str]:
+    """What is wrong with one file: too long, or it uses hooks, with which fast keys and typing get lost."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    shown = path.relative_to(ROOT)
+    found = [
+        f"{shown}:{number}: no hooks: {line.strip()}" for number, line in enumerate(lines, 1) if HOOKS.search(line)
+    ]
+    return [*found, *([f"{shown}: {len(lines)} lines"] if len(lines) > LONGEST_FILE else [])]
+
+
+def main(action: str, *arguments: str) -> int:
+    """Do it; the exit status."""
+    try:
+        if action == "run":
+            return subprocess.call([deno(), "run", "-A", *arguments], env={**os.environ, **ENVIRONMENT})  # noqa: S603
+        if action == "check":
+            wrong = check()
+            sys.stderr.write("".join(f"{line}\n" for line in wrong))
+            return int(bool(wrong))
+        {"build": build, "tools": tools, "schema": lambda: schema(SCHEMA)}[action]()
+    except CannotBuild as error:
+        sys.stderr.write(f"The pages are not {DONE[action]}: {error}\n")
+        return int(action != "check" or bool(os.environ.get("CI")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

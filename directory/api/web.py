@@ -1,0 +1,146 @@
+"""The pages of the site. Each is the same HTML, which JavaScript fills over the API; only the head differs.
+
+They are for people: they pass over unknown query parameters and are not in the OpenAPI document.
+"""
+
+from html import escape
+from typing import Any
+
+from flask import Blueprint, Response, current_app, render_template, request
+from werkzeug.routing import RequestRedirect
+
+from directory.api import docs
+from directory.api.web_build import Build
+from directory.errors import NotFound
+from directory.http.access import public
+from directory.http.cache_tags import CacheTags
+from directory.http.endpoint import operation
+from directory.services.catalog import catalog
+from directory.services.site import Site
+
+bp = Blueprint("web", __name__)
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+Page = tuple[bytes, dict[str, str]]
+
+
+class PageNotFound(NotFound):
+    """There is no such page: answered with a page that says so."""
+
+
+def without_votes(_page: bytes, _query: dict[str, Any]) -> CacheTags:
+    """The cache tags of a page: its HTML shows no votes."""
+    return CacheTags(())
+
+
+def show(entry: str = "index", *, title: str = "", description: str = "", path: str = "") -> Page:
+    """A page, and its policy. Where the pages are not built it says how to build them.
+
+    `path` is the page's canonical address, for search engines and for previews of links.
+    """
+    site: Site = current_app.extensions["site"]
+    build: Build = current_app.extensions["web_build"]
+    html = build.page(entry, _head(site, title, description, path))
+    if html is None:
+        return unbuilt()
+    return html, {"Content-Security-Policy": POLICY}
+
+
+def unbuilt() -> Page:
+    """The short page that stands where the pages are not built or not wanted."""
+    facts = {"name": current_app.config["SITE_NAME"], "wanted": current_app.config["WEB_ENABLED"]}
+    html = render_template("home.html", assets=f"/api/docs/{docs.current_version()}", **facts)
+    return html.encode(), {"Content-Security-Policy": docs.POLICY}
+
+
+def _head(site: Site, title: str, description: str, path: str) -> str:
+    """The title, and what search engines and previews of links show."""
+    shown = f"{title} · {site.name}" if title else site.name
+    lines = [f"<title>{escape(shown)}</title>", f'<meta name="application-name" content="{escape(site.name)}">']
+    if description:
+        lines.append(f'<meta name="description" content="{escape(description)}">')
+    if path:
+        address = site.address(path)
+        facts = {"og:type": "website", "og:site_name": site.name, "og:title": title or site.name, "og:url": address}
+        if description:
+            facts["og:description"] = description
+        lines.append(f'<link rel="canonical" href="{escape(address)}">')
+        lines += [f'<meta property="{name}" content="{escape(value)}">' for name, value in facts.items()]
+    return "\n".join(lines)
+
+
+@bp.get("/p/<id:project_id>/<title>")
+@public
+@operation(tier="read", page=True, etag=True, cache_tags=without_votes)
+def project(project_id: int, title: str) -> Page:
+    """Show a live project. Any other is a 404 with the page, which shows it to those who may see it."""
+    found = catalog.public([project_id])[0]
+    if found is None:
+        raise PageNotFound
+    path = f"/p/{project_id}/{found['slug']}"
+    if title != found["slug"]:
+        raise RequestRedirect(path)
+    return show("project", title=found["title"], description=found["tagline"], path=path)
+
+
+@bp.get("/submit")
+@bp.get("/mine")
+@bp.get("/account")
+@public
+@operation(tier=None, page=True, etag=True, cache_tags=without_votes)
+def account_page() -> Page:
+    """Show a page of an account. It is the same for everybody: the API decides what they see on it."""
+    return show("members")
+
+
+@bp.get("/users/<username>")
+@public
+@operation(tier=None, page=True, etag=True, cache_tags=without_votes)
+def user_page(username: str) -> Page:
+    """Show a member's projects."""
+    return show(title=username)
+
+
+@bp.get("/admin")
+@bp.get("/admin/queue")
+@bp.get("/admin/queue/<id:project_id>")
+@bp.get("/admin/projects")
+@bp.get("/admin/users")
+@bp.get("/admin/users/<id:user_id>")
+@bp.get("/admin/categories")
+@bp.get("/admin/deliveries")
+@bp.get("/admin/audit")
+@public
+@operation(tier=None, page=True, etag=True, cache_tags=without_votes)
+def console_page(**_path: int) -> Page:
+    """Show a page of the console. It is the same for everybody: the API decides who sees anything on it."""
+    return show("console")
+
+
+@bp.get("/assets/<name>")
+@public
+@operation(tier=None, page=True)
+def asset(name: str) -> Response:
+    """Give a file of the pages. Its name changes with its content, so it may be stored for ever."""
+    build: Build = current_app.extensions["web_build"]
+    found = build.assets.get(name)
+    if found is None:
+        raise NotFound
+    is_compressed = request.accept_encodings["gzip"] > 0
+    response = Response(found.compressed if is_compressed else found.content, content_type=found.media_type)
+    response.headers["Cache-Control"] = docs.FOREVER
+    response.vary.add("Accept-Encoding")
+    if is_compressed:
+        response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+@bp.app_errorhandler(PageNotFound)
+def page_not_found(_error: PageNotFound) -> Response:
+    """Answer 404 with the page, which looks for itself whether there is something that the caller may see."""
+    html, headers = show("project")
+    return Response(html, 404, headers, content_type="text/html; charset=utf-8")

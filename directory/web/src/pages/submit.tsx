@@ -1,0 +1,204 @@
+// Submitting a project, and changing one.
+import { signal } from "@preact/signals";
+import { Field, focusWrong, TextField } from "../parts/field.tsx";
+import { Markdown } from "../parts/markdown.tsx";
+import { Monogram } from "../parts/monogram.tsx";
+import { Empty, Failed, Skeleton } from "../parts/states.tsx";
+import { VoteButton } from "../parts/vote.tsx";
+import { type Draft, EMPTY } from "../state/draft.ts";
+import { categories, loadCategories } from "../state/list.ts";
+import type { Page } from "../state/router.ts";
+import { readOnly, user } from "../state/session.ts";
+import {
+  discard, draft, edited, enterForm, errors, existing, found, leave, LIMITS, loadAgain, problem, send, sending, tagsOf, write,
+} from "../state/submission.ts";
+import { f } from "../text.forms.ts";
+import { t } from "../text.ts";
+
+const previewing = signal(false);
+
+export const submit: Page = {
+  enter: (_match, query) => {
+    const id = Number(query.get("project"));
+    previewing.value = false;
+    loadCategories();
+    enterForm(Number.isSafeInteger(id) && id > 0 ? id : null);
+    editing.value = query.has("project");
+  },
+  view: SubmitPage,
+  title: () => (editing.value ? f.editTitle : f.submitTitle),
+};
+const editing = signal(false);
+
+function SubmitPage() {
+  if (editing.value && !edited.data.value) return <NotLoaded />;
+  const project = edited.data.value?.project;
+  return (
+    <div class="wide">
+      <h1>{project ? f.editTitle : f.submitTitle}</h1>
+      <p class="lead">{project ? (project.status === "live" ? f.liveEdit : project.title) : f.submitLead}</p>
+      <div class="columns turned">
+        <Form />
+        <aside class="beside">
+          <Similar />
+          <section class="preview" aria-label={f.previewTitle}><h2>{f.previewTitle}</h2><Preview given={draft.value} /></section>
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+function NotLoaded() {
+  const failed = edited.problem.value;
+  if (failed?.status === 404) {
+    return <div class="wide"><Empty whole title={t.projectGone} why={t.projectGoneWhy}><a class="button" href="/mine">{t.yours}</a></Empty></div>;
+  }
+  return <div class="wide">{failed ? <Failed whole problem={failed} again={() => void edited.again()} /> : <Skeleton rows={3} />}</div>;
+}
+
+function Form() {
+  const project = edited.data.value?.project;
+  const label = project ? (project.status === "rejected" ? f.saveAgain : f.save) : user.value ? f.send : f.sendSignedOut;
+  return (
+    <form class="grow form" noValidate onSubmit={onSubmit}>
+      <Refusal />
+      <Text name="url" label={f.url} hint={project ? undefined : f.urlHint} type="url" inputMode="url" placeholder="https://" />
+      <Text name="title" label={f.title} />
+      <Text name="tagline" label={f.tagline} hint={f.taglineHint} />
+      <CategoryField />
+      <Text name="tags" label={f.tags} hint={f.tagsHint} optional autocapitalize="none" />
+      <Text name="repository_url" label={f.repository} type="url" inputMode="url" optional />
+      <Description />
+      <p class="actions">
+        <button type="submit" class="button primary" disabled={sending.value || readOnly.value}>{sending.value ? f.busy : label}</button>
+        {!project && hasText(draft.value) && (
+          <><button type="button" class="link" onClick={discard}>{f.discard}</button><span class="small muted">{f.draftKept}</span></>
+        )}
+      </p>
+    </form>
+  );
+}
+
+function hasText(given: Draft): boolean {
+  return Object.values(given).some((text) => text.trim());
+}
+
+function onSubmit(event: SubmitEvent): void {
+  event.preventDefault();
+  const form = event.currentTarget as HTMLFormElement;
+  send(() => focusWrong(form));
+}
+
+/** What the service refused of the whole. */
+function Refusal() {
+  const refusal = problem.value;
+  if (!refusal) return null;
+  if (refusal.status === 412) {
+    return (
+      <div class="banner bad" role="alert">
+        <p><strong>{f.changed}.</strong> {f.changedWhy}</p>
+        <button type="button" class="button small" onClick={loadAgain}>{f.load}</button>
+      </div>
+    );
+  }
+  const own = existing(refusal);
+  const detail = Object.keys(refusal.fields).some((name) => name in EMPTY) ? f.correct : refusal.detail;
+  return (
+    <div class="banner bad" role="alert">
+      <p><strong>{refusal.title}.</strong> {detail}</p>
+      {own && <a class="button small" href={`/submit?project=${own.id}`}>{own.title}</a>}
+    </div>
+  );
+}
+
+type TextProps = { name: keyof Draft } & Omit<Parameters<typeof TextField>[0], "name">;
+
+function Text({ name, ...rest }: TextProps) {
+  const value = draft.value[name];
+  const most = LIMITS[name];
+  const remaining = most && [...value].length > most * 0.7 && most < 2000 ? most - [...value].length : undefined;
+  return (
+    <TextField {...rest} name={name} value={value} error={errors.value[name]} left={remaining} autocomplete="off"
+      onInput={(event) => write(name, event.currentTarget.value)} onBlur={() => value && leave(name)} />
+  );
+}
+
+function CategoryField() {
+  const known = categories.data.value ?? [];
+  return (
+    <Field name="category" label={f.category} error={errors.value.category}>
+      {(attributes) => (
+        <select {...attributes} name="category" value={draft.value.category} onChange={(event) => write("category", event.currentTarget.value)}>
+          <option value="">{f.chooseCategory}</option>
+          {known.map((each) => <option key={each.slug} value={each.slug} selected={each.slug === draft.value.category}>{each.name}</option>)}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function Description() {
+  const text = draft.value.description;
+  return (
+    <Field name="description" label={f.description} hint={f.descriptionHint} error={errors.value.description} optional
+      left={text.length > 7000 ? (LIMITS.description ?? 0) - [...text].length : undefined}>
+      {(attributes) => (
+        <>
+          <div class="tabs small">
+            <button type="button" aria-pressed={!previewing.value} onClick={() => (previewing.value = false)}>{f.write}</button>
+            <button type="button" aria-pressed={previewing.value} onClick={() => (previewing.value = true)}>{f.preview}</button>
+          </div>
+          {previewing.value ? <div class="box"><Markdown text={text || t.noDescription} /></div>
+            : <textarea {...attributes} name="description" rows={10} value={text} onInput={(event) => write("description", event.currentTarget.value)} />}
+        </>
+      )}
+    </Field>
+  );
+}
+
+/** "Is it here already?": projects of the same address, and those with a similar title. */
+function Similar() {
+  const shown = found.data.value;
+  if (!shown || !(shown.same.length + shown.similar.length)) return null;
+  const own = shown.same.some((each) => each.status !== "live");
+  return (
+    <section class="similar" role="status">
+      {shown.same.length > 0 && <><h2>{f.sameTitle}</h2><p>{own ? f.sameOwn : f.sameOther}</p></>}
+      {shown.same.map((each) => <Known key={each.id} project={each} />)}
+      {shown.similar.length > 0 && <h2>{f.similarTitle}</h2>}
+      {shown.similar.map((each) => <Known key={each.id} project={each} />)}
+    </section>
+  );
+}
+
+function Known({ project }: { project: NonNullable<typeof found.data.value>["same"][number] }) {
+  const { id, slug, title, tagline, status } = project;
+  return (
+    <article class="row short">
+      <div class="grow">
+        <h3 dir="auto"><a href={`/p/${id}/${slug}`}>{title}</a></h3>
+        <p class="tagline" dir="auto">{tagline}</p>
+        {status !== "live" && <span class={`badge ${status}`}>{t.states[status as "pending"]}</span>}
+      </div>
+      {status === "live" && <VoteButton project={{ ...project, has_upvoted: false }} />}
+    </article>
+  );
+}
+
+function Preview({ given }: { given: Draft }) {
+  const category = categories.data.value?.find((each) => each.slug === given.category)?.name;
+  return (
+    <article class="row">
+      <Monogram name={given.title.trim() || f.untitled} />
+      <div class="grow">
+        <h3 dir="auto">{given.title.trim() || f.untitled}</h3>
+        <p class="tagline" dir="auto">{given.tagline.trim() || f.noTagline}</p>
+        <p class="meta">
+          {category && <span>{category}</span>}
+          {tagsOf(given.tags).slice(0, 3).map((tag) => <span class="tag" key={tag}>{tag}</span>)}
+          {user.value && <span>{user.value.username}</span>}
+        </p>
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,14 @@
+// What a page of an account shows to a visitor.
+import { askToSignIn } from "../state/session.ts";
+import { t } from "../text.ts";
+import { Empty } from "./states.tsx";
+
+export function MembersOnly() {
+  return (
+    <div class="wide">
+      <Empty whole title={t.membersOnly} why={t.membersOnlyWhy}>
+        <button type="button" class="button primary" onClick={() => askToSignIn("")}>{t.signIn}</button>
+      </Empty>
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+// Times in words, and exact on demand.
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" });
+const dates = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+const exact = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_557_600], ["month", 2_629_800], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60],
+];
+
+/** "3 days ago", "in 2 hours", "now". */
+export function ago(when: string, now = Date.now()): string {
+  const seconds = (Date.parse(when) - now) / 1000;
+  for (const [unit, length] of UNITS) {
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  }
+  return relative.format(0, "second");
+}
+
+/** "Nov 23, 2026". */
+export function day(when: string): string {
+  return dates.format(new Date(when));
+}
+
+export function Time({ at }: { at: string }) {
+  return <time dateTime={at} title={exact.format(new Date(at))}>{ago(at)}</time>;
+}

@@ -1,0 +1,108 @@
+// What belongs to an account: its sessions and tokens, and how it is changed.
+import { signal } from "@preact/signals";
+import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { f } from "../text.forms.ts";
+import { say } from "./notice.ts";
+import { Resource } from "./resource.ts";
+import { learn, loadSession, onceKnown, onNewCaller, user } from "./session.ts";
+
+export const sessions = new Resource<readonly Schemas["Session"][]>(true);
+export const tokens = new Resource<readonly Schemas["Token"][]>(true);
+export const made = signal<Schemas["NewToken"] | null>(null); // the token that was just created: shown once
+export const busy = signal(""); // the form that is being sent
+export const errors = signal<Record<string, Record<string, string>>>({}); // of each form, by field; "" for the whole
+
+onNewCaller(clear);
+
+export function enterAccount(): void {
+  clear();
+  onceKnown(() => {
+    if (!user.peek()) return;
+    loadSessions();
+    loadTokens();
+  });
+}
+
+function clear(): void {
+  made.value = null;
+  errors.value = {};
+  sessions.clear();
+  tokens.clear();
+}
+
+function loadSessions(): void {
+  void sessions.load("sessions", async (signal) => (await ask(api.GET("/api/auth/sessions", { signal }))).items);
+}
+
+function loadTokens(): void {
+  void tokens.load("tokens", async (signal) => (await ask(api.GET("/api/auth/tokens", { signal }))).items);
+}
+
+export function changeEmail(email: string): Promise<boolean> {
+  return attempt("email", async () => {
+    await ask(api.PUT("/api/auth/me", { body: { email } }));
+    await loadSession();
+    say(f.emailSaved);
+  });
+}
+
+export function changePassword(current_password: string, password: string): Promise<boolean> {
+  return attempt("password", async () => {
+    await ask(api.PUT("/api/auth/me", { body: { current_password, password } }));
+    loadSessions();
+    say(f.passwordSaved);
+  });
+}
+
+export function endSession(id: number): Promise<boolean> {
+  return attempt("sessions", async () => {
+    await ask(api.DELETE("/api/auth/sessions/{session_id}", { params: { path: { session_id: id } } }));
+    loadSessions();
+    say(f.sessionEnded);
+  });
+}
+
+export function endOthers(): Promise<boolean> {
+  return attempt("sessions", async () => {
+    await ask(api.DELETE("/api/auth/sessions"));
+    loadSessions();
+    say(f.othersEnded);
+  });
+}
+
+/** Create a token that expires after some days; 0 for never. */
+export function createToken(name: string, days: number): Promise<boolean> {
+  return attempt("token", async () => {
+    const expires_at = days ? new Date(Date.now() + days * 86_400_000).toISOString() : undefined;
+    made.value = await ask(api.POST("/api/auth/tokens", { body: { name, ...(expires_at && { expires_at }) } }));
+    loadTokens();
+  });
+}
+
+export function revokeToken(id: number): Promise<boolean> {
+  return attempt("tokens", async () => {
+    await ask(api.DELETE("/api/auth/tokens/{token_id}", { params: { path: { token_id: id } } }));
+    if (made.peek()?.id === id) made.value = null;
+    loadTokens();
+    say(f.revoked);
+  });
+}
+
+/** Whether a form was taken. What is refused of it is shown at its fields. */
+async function attempt(form: string, act: () => Promise<void>): Promise<boolean> {
+  if (busy.peek()) return false;
+  busy.value = form;
+  errors.value = { ...errors.peek(), [form]: {} };
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    learn(error);
+    const fields = error.fields;
+    errors.value = { ...errors.peek(), [form]: Object.keys(fields).length ? fields : { "": error.detail } };
+    return false;
+  } finally {
+    busy.value = "";
+  }
+}

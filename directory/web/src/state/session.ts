@@ -1,0 +1,113 @@
+// Who is signed in, what the site is and allows, and the dialog that signs in. Nothing of it is stored in the browser.
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
+import { api, ask, type Got, Problem } from "../api/client.ts";
+import { t } from "../text.ts";
+import { drop } from "./draft.ts";
+import { say } from "./notice.ts";
+import { forget } from "./resource.ts";
+import { address, reenter } from "./router.ts";
+
+export type Session = Got<"/api/session">;
+export interface Asked {
+  mode: "in" | "up";
+  /** What signing in is for, in words; "" where it was asked for by itself. */
+  reason: string;
+  /** What goes on once somebody is signed in. */
+  then?: () => void;
+}
+
+export const session = signal<Session | null>(null); // null until the first answer
+export const sessionProblem = signal<Problem | null>(null);
+export const user = computed(() => session.value?.user ?? null);
+export const readOnly = computed(() => session.value?.read_only ?? false);
+export const siteName = computed(() => session.value?.site.name ?? nameInHead());
+export const dialog = signal<Asked | null>(null);
+
+/** The site's name as the page came with it, until the session tells it. */
+function nameInHead(): string {
+  return globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="application-name"]')?.content ?? "";
+}
+
+const listeners: (() => void)[] = [];
+
+/** Call `listener` when somebody else is signed in from now on. */
+export function onNewCaller(listener: () => void): void {
+  listeners.push(listener);
+}
+
+/** Ask who is signed in. */
+export async function loadSession(): Promise<void> {
+  try {
+    const found = await ask(api.GET("/api/session"));
+    batch(() => {
+      session.value = found;
+      sessionProblem.value = null;
+    });
+  } catch (error) {
+    if (error instanceof Problem) sessionProblem.value = error;
+  }
+}
+
+/** Do something once it is known who is signed in, unless another page has been opened by then. */
+export function onceKnown(act: () => void): void {
+  const page = address.peek();
+  const stop = effect(() => {
+    if (!session.value) return;
+    queueMicrotask(() => stop());
+    if (address.peek() === page) untracked(act);
+  });
+}
+
+/** Ask to sign in, and go on with `then`. */
+export function askToSignIn(reason: string, then?: () => void): void {
+  dialog.value = { mode: "in", reason, then };
+}
+
+/** Do what needs somebody signed in: at once, or after the dialog. */
+export function signedIn(reason: string, then: () => void): void {
+  if (user.value) then();
+  else askToSignIn(reason, then);
+}
+
+export async function signIn(login: string, password: string): Promise<void> {
+  await ask(api.POST("/api/auth/login", { body: { login, password } }));
+  await begin();
+}
+
+export async function signUp(username: string, email: string, password: string): Promise<void> {
+  await ask(api.POST("/api/auth/register", { body: { username, email, password } }));
+  await begin();
+}
+
+export async function signOut(): Promise<void> {
+  try {
+    await ask(api.POST("/api/auth/logout"));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    if (error.status !== 401) return say(error.detail, { bad: true }); // with 401 it has ended already
+  }
+  drop();
+  await renew();
+  say(t.signedOut);
+}
+
+/** Another caller from now on: what was read is read again. */
+export async function renew(): Promise<void> {
+  forget();
+  for (const each of listeners) each();
+  await loadSession();
+  reenter();
+}
+
+async function begin(): Promise<void> {
+  const then = dialog.value?.then;
+  await renew();
+  dialog.value = null;
+  then?.();
+}
+
+/** What a refusal says of the session: it has ended, or the service takes no writes. */
+export function learn(problem: Problem): void {
+  if (problem.code === "read_only" && session.value) session.value = { ...session.value, read_only: true };
+  if (problem.status === 401 && session.value?.user) session.value = { ...session.value, user: null };
+}

@@ -1,0 +1,192 @@
+// The form of a project: what is written, what is wrong with it, whether it is here already, and sending it.
+import { batch, computed, signal } from "@preact/signals";
+import { api, ask, askWhole, type Got, Problem, type Schemas } from "../api/client.ts";
+import { f } from "../text.forms.ts";
+import { type Draft, drop, EMPTY, store, stored } from "./draft.ts";
+import { say } from "./notice.ts";
+import { Resource } from "./resource.ts";
+import { navigate } from "./router.ts";
+import { learn, onNewCaller, signedIn, user } from "./session.ts";
+
+type Found = Got<"/api/projects/check">;
+type Detail = Schemas["ProjectDetail"];
+type Name = keyof Draft;
+
+export const LIMITS: Partial<Record<Name, number>> = { title: 100, tagline: 140, description: 10_000, url: 2048, repository_url: 2048 };
+const REQUIRED: Name[] = ["url", "title", "tagline", "category"];
+const TAG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const MOST_TAGS = 5;
+const PAUSE = 400; // milliseconds without a key before the directory is asked for the same project
+
+export const draft = signal<Draft>({ ...EMPTY });
+export const edited = new Resource<{ project: Detail; etag: string }>(); // the project that is changed; empty for a new one
+export const left = signal<ReadonlySet<string>>(new Set()); // fields that were left: their faults are shown from then on
+export const refused = signal<Record<string, string>>({}); // what the service said of the fields
+export const problem = signal<Problem | null>(null);
+export const sending = signal(false);
+export const found = new Resource<Found>(true);
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** What is wrong with each field as it stands, in words. */
+export const faults = computed(() => check(draft.value));
+
+/** What is shown at the fields: what the service refused, and the faults of fields that were left. */
+export const errors = computed(() => {
+  const shown: Record<string, string> = { ...refused.value };
+  for (const name of left.value) if (faults.value[name as Name]) shown[name] ??= faults.value[name as Name] as string;
+  return shown;
+});
+
+onNewCaller(look); // who was signed out could not be told what is here already
+
+/** Begin a new submission with the stored draft, or the change of a project. */
+export function enterForm(id: number | null): void {
+  batch(() => {
+    left.value = new Set();
+    refused.value = {};
+    problem.value = null;
+    found.clear();
+    if (id === null) {
+      edited.clear();
+      draft.value = stored();
+    }
+  });
+  if (id === null) look();
+  else void loadEdited(id);
+}
+
+async function loadEdited(id: number): Promise<void> {
+  await edited.load(`edit ${id}`, async (signal) => {
+    const options = { params: { path: { project_id: id } }, signal };
+    const { data, response } = await askWhole(api.GET("/api/projects/{project_id}", options));
+    return { project: data, etag: response.headers.get("ETag") ?? "" };
+  });
+  const loaded = edited.data.peek()?.project;
+  if (loaded) draft.value = toDraft(loaded);
+}
+
+/** Take over what was written in a field. */
+export function write(name: Name, text: string): void {
+  const { [name]: _, ...others } = refused.peek();
+  batch(() => {
+    draft.value = { ...draft.peek(), [name]: text };
+    refused.value = others;
+  });
+  if (!edited.data.peek()) store(draft.peek());
+  if (name !== "url" && name !== "title") return;
+  clearTimeout(timer);
+  timer = setTimeout(look, PAUSE);
+}
+
+export function leave(name: Name): void {
+  left.value = new Set([...left.peek(), name]);
+}
+
+export function discard(): void {
+  drop();
+  enterForm(null);
+}
+
+/** Ask whether the project is here already. Members alone may: it tells them of their own too. */
+function look(): void {
+  clearTimeout(timer);
+  const { url, title } = draft.peek();
+  const query = { ...(isAddress(url) && { url: url.trim() }), ...(title.trim().length > 2 && { title: title.trim().slice(0, 100) }) };
+  if (!user.peek() || edited.data.peek() || !Object.keys(query).length) return found.clear();
+  void found.load(`check ${JSON.stringify(query)}`, (signal) => ask(api.GET("/api/projects/check", { params: { query }, signal })));
+}
+
+/** Send what was written. Who is not signed in is asked to first. */
+export function send(wrong: () => void): void {
+  left.value = new Set(Object.keys(EMPTY));
+  if (Object.keys(faults.peek()).length) return wrong();
+  signedIn(f.signInToSend, () => void (edited.data.peek() ? change(wrong) : create(wrong)));
+}
+
+async function create(wrong: () => void): Promise<void> {
+  await attempt(wrong, async () => {
+    const { id, slug, title } = await ask(api.POST("/api/projects", { body: toBody(draft.peek()) }));
+    drop();
+    say(f.sent(title));
+    navigate(`/p/${id}/${slug}`);
+  });
+}
+
+async function change(wrong: () => void): Promise<void> {
+  const before = edited.data.peek();
+  if (!before) return;
+  await attempt(wrong, async () => {
+    const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": before.etag } };
+    const after = await ask(api.PUT("/api/projects/{project_id}", { ...options, body: toBody(draft.peek()) }));
+    say(after.status === "pending" && before.project.status !== "pending" ? f.savedReview : f.saved);
+    navigate(`/p/${after.id}/${after.slug}`);
+  });
+}
+
+async function attempt(wrong: () => void, act: () => Promise<void>): Promise<void> {
+  if (sending.peek()) return;
+  sending.value = true;
+  problem.value = null;
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    learn(error);
+    batch(() => {
+      refused.value = error.fields;
+      problem.value = error;
+    });
+    wrong();
+  } finally {
+    sending.value = false;
+  }
+}
+
+/** Load the version that another one saved meanwhile. */
+export function loadAgain(): void {
+  const id = edited.data.peek()?.project.id;
+  if (id) enterForm(id);
+}
+
+/** What is wrong with a draft, by field. */
+export function check(given: Draft): Partial<Record<Name, string>> {
+  const wrong: Partial<Record<Name, string>> = {};
+  for (const name of REQUIRED) if (!given[name].trim()) wrong[name] = f.required;
+  for (const [name, most] of Object.entries(LIMITS)) {
+    if ([...given[name as Name].trim()].length > most) wrong[name as Name] = f.tooLong(most);
+  }
+  if (given.url.trim() && !isAddress(given.url)) wrong.url ??= f.urlWrong;
+  if (given.repository_url.trim() && !isAddress(given.repository_url)) wrong.repository_url ??= f.urlWrong;
+  const tags = tagsOf(given.tags);
+  if (tags.length > MOST_TAGS) wrong.tags = f.tagsMany;
+  else if (!tags.every((tag) => TAG.test(tag))) wrong.tags = f.tagsWrong;
+  return wrong;
+}
+
+export function isAddress(text: string): boolean {
+  return /^https?:\/\/[^\s/]+/i.test(text.trim()) && URL.canParse(text.trim());
+}
+
+/** The tags of a line: separated by commas or spaces, in small letters, each once. */
+export function tagsOf(line: string): string[] {
+  return [...new Set(line.toLowerCase().split(/[\s,]+/).filter(Boolean))];
+}
+
+function toDraft(project: Detail): Draft {
+  const { url, title, tagline, description, category, tags, repository_url } = project;
+  return { url, title, tagline, description, category: category.slug, tags: tags.join(", "), repository_url: repository_url ?? "" };
+}
+
+function toBody(given: Draft) {
+  const { url, title, tagline, description, category, repository_url, tags } = given;
+  return {
+    url: url.trim(), title: title.trim(), tagline: tagline.trim(), description, category: category.trim(),
+    tags: tagsOf(tags), repository_url: repository_url.trim() || null,
+  };
+}
+
+/** The project of one's own that stands in the way of this one, as a refusal names it. */
+export function existing(refusal: Problem | null): { id: number; title: string; status: string } | null {
+  return refusal?.body.existing ?? null;
+}
+

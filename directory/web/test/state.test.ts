@@ -1,0 +1,196 @@
+// The state of the pages without a browser: votes, lists, what is typed, and the form of a submission.
+import { assertEquals, deferred, type Deferred, reset, server } from "./support.ts";
+
+const { note, vote, voteOf } = await import("../src/state/votes.ts");
+const { dialog, loadSession, session, user } = await import("../src/state/session.ts");
+const { notice } = await import("../src/state/notice.ts");
+const { Resource, forget } = await import("../src/state/resource.ts");
+const { address, start, withQuery } = await import("../src/state/router.ts");
+const list = await import("../src/state/list.ts");
+const form = await import("../src/state/submission.ts");
+const { EMPTY, stored } = await import("../src/state/draft.ts");
+const { Problem } = await import("../src/api/client.ts");
+
+const SITE = { site: { name: "Ours", url: "" }, registration_open: true, read_only: false, password_reset: false, providers: [] };
+const ADA = { id: 1, username: "ada", email: "ada@example.org", role: "member", is_admin: false, status: "active", created_at: "" };
+
+function project(id: number, upvotes = 3, has_upvoted: boolean | null = false) {
+  return { id, title: `Project ${id}`, upvotes, has_upvoted };
+}
+
+async function signedIn(who: object | null = ADA) {
+  reset();
+  server.on("GET /api/session", () => ({ ...SITE, user: who }));
+  await loadSession();
+}
+
+Deno.test("a vote shows at once and then as the service counted it", async () => {
+  await signedIn();
+  const answer: Deferred<object> = deferred();
+  server.on("PUT /api/projects/1/upvote", () => answer.promise);
+  vote(project(1), true);
+  assertEquals(voteOf(project(1)).value, { on: true, count: 4 });
+  answer.resolve({ project_id: 1, upvoted: true, upvotes: 9 });
+  await server.idle();
+  assertEquals(voteOf(project(1)).value, { on: true, count: 9 });
+});
+
+Deno.test("the last of several quick presses is what the service is left with", async () => {
+  await signedIn();
+  const first: Deferred<object> = deferred();
+  server.on("PUT /api/projects/2/upvote", () => first.promise);
+  server.on("DELETE /api/projects/2/upvote", () => ({ project_id: 2, upvoted: false, upvotes: 3 }));
+  vote(project(2), true);
+  vote(project(2), false);
+  vote(project(2), true);
+  vote(project(2), false);
+  assertEquals(voteOf(project(2)).value, { on: false, count: 3 });
+  first.resolve({ project_id: 2, upvoted: true, upvotes: 4 });
+  await server.idle();
+  assertEquals(server.calls.filter((call) => call.includes("upvote")), ["PUT /api/projects/2/upvote", "DELETE /api/projects/2/upvote"]);
+  assertEquals(voteOf(project(2)).value, { on: false, count: 3 });
+});
+
+Deno.test("a refused vote is taken back with the reason", async () => {
+  await signedIn();
+  server.on("PUT /api/projects/3/upvote", () => server.problem(429, "rate_limited", "Try again in 7 seconds."));
+  vote(project(3), true);
+  assertEquals(voteOf(project(3)).value, { on: true, count: 4 });
+  await server.idle();
+  assertEquals(voteOf(project(3)).value, { on: false, count: 3 });
+  assertEquals(notice.value?.text.includes("Try again in 7 seconds."), true);
+});
+
+Deno.test("a list that was read meanwhile does not undo a vote that is under way", async () => {
+  await signedIn();
+  const answer: Deferred<object> = deferred();
+  server.on("PUT /api/projects/4/upvote", () => answer.promise);
+  vote(project(4), true);
+  note([project(4, 3, false)], performance.now());
+  assertEquals(voteOf(project(4)).value.on, true);
+  answer.resolve({ project_id: 4, upvoted: true, upvotes: 4 });
+  await server.idle();
+  note([project(4, 8, true)], performance.now());
+  assertEquals(voteOf(project(4)).value, { on: true, count: 8 });
+});
+
+Deno.test("a list that was asked for before a vote was answered does not undo it", async () => {
+  await signedIn();
+  server.on("PUT /api/projects/7/upvote", () => ({ project_id: 7, upvoted: true, upvotes: 4 }));
+  const began = performance.now();
+  vote(project(7), true);
+  await server.idle();
+  note([project(7, 3, false)], began);
+  assertEquals(voteOf(project(7)).value, { on: true, count: 4 });
+});
+
+Deno.test("a vote of a visitor waits for the dialog", async () => {
+  await signedIn(null);
+  vote(project(5), true);
+  assertEquals(server.calls.includes("PUT /api/projects/5/upvote"), false);
+  assertEquals(typeof dialog.value?.then, "function");
+  dialog.value = null;
+});
+
+Deno.test("an answer that comes late does not take the place of a later one", async () => {
+  reset();
+  const [slow, fast]: Deferred<string>[] = [deferred(), deferred()];
+  const read = new Resource<string>();
+  const first = read.load("a", () => slow!.promise);
+  const second = read.load("b", () => fast!.promise);
+  fast!.resolve("B");
+  await second;
+  slow!.resolve("A");
+  await first;
+  assertEquals([read.data.value, read.busy.value], ["B", false]);
+});
+
+Deno.test("what was read before shows at once, and what fails leaves it", async () => {
+  reset();
+  forget();
+  const read = new Resource<string>();
+  await read.load("a", () => Promise.resolve("A"));
+  await read.load("b", () => Promise.resolve("B"));
+  const again = read.load("a", () => Promise.reject(new Problem(503, "unavailable", "Unavailable", "Later.")));
+  assertEquals([read.data.value, read.busy.value], ["A", true]);
+  await again;
+  assertEquals([read.data.value, read.busy.value, read.problem.value?.status], ["A", false, 503]);
+});
+
+Deno.test("fast typing loses no letter and asks once", async () => {
+  await signedIn(null);
+  server.on("GET /api/projects", () => server.page([]));
+  server.on("GET /api/categories", () => ({ items: [] }));
+  start([{ pattern: /^\/$/, page: { enter: (_match, query) => list.enterList(query), view: () => null, title: () => "" } }]);
+  await server.idle();
+  server.calls.length = 0;
+  for (const end of [1, 2, 3, 4, 5, 6]) list.type("lantern".slice(0, end));
+  list.type("lantern");
+  assertEquals(list.typed.value, "lantern");
+  list.search();
+  await server.idle();
+  assertEquals(address.value.search, "?q=lantern");
+  assertEquals(list.typed.value, "lantern");
+  assertEquals(server.calls.filter((call) => call === "GET /api/projects").length, 1);
+  list.type("");
+  list.search();
+  await server.idle();
+});
+
+Deno.test("an address says what is listed, and what it cannot mean is left out", () => {
+  const wanted = (query: string) => list.wantedBy(new URLSearchParams(query));
+  assertEquals(wanted(""), { q: "", category: "", tag: "", sort: "newest" });
+  assertEquals(wanted("q=+a+&sort=oldest"), { q: "a", category: "", tag: "", sort: "" });
+  assertEquals(wanted("sort=upvotes&tag=x&utm=1"), { q: "", category: "", tag: "x", sort: "upvotes" });
+  address.value = new URL("http://localhost/?q=a&category=b");
+  assertEquals(withQuery({ q: "", sort: "popular" }), "/?category=b&sort=popular");
+  address.value = new URL("http://localhost/");
+});
+
+Deno.test("a session that has ended elsewhere ends here", async () => {
+  await signedIn();
+  server.on("PUT /api/projects/6/upvote", () => server.problem(401, "unauthenticated", "Sign in."));
+  vote(project(6), true);
+  await server.idle();
+  assertEquals([user.value, session.value?.site.name], [null, "Ours"]);
+});
+
+Deno.test("a submission is checked in words before it is sent", () => {
+  const good = { ...EMPTY, url: "https://a.example", title: "A", tagline: "B", category: "tools", tags: "x, y-z" };
+  assertEquals(form.check(good), {});
+  assertEquals(Object.keys(form.check(EMPTY)).sort(), ["category", "tagline", "title", "url"]);
+  for (const url of ["a.example", "javascript:alert(1)", "ftp://a", "https://"]) {
+    assertEquals(Object.keys(form.check({ ...good, url })), ["url"], url);
+  }
+  assertEquals(Object.keys(form.check({ ...good, title: "x".repeat(101) })), ["title"]);
+  assertEquals(form.check({ ...good, title: "\u{1F600}".repeat(100) }), {}, "characters, and not halves of them");
+  assertEquals(Object.keys(form.check({ ...good, tags: "a b c d e f" })), ["tags"]);
+  assertEquals(Object.keys(form.check({ ...good, tags: "c++" })), ["tags"]);
+  assertEquals(form.tagsOf(" CLI,backup  cli "), ["cli", "backup"]);
+});
+
+Deno.test("a draft is stored as it is written, and nothing of an account with it", async () => {
+  await signedIn();
+  form.enterForm(null);
+  form.write("title", "Lanternfish");
+  form.write("url", "https://lantern");
+  assertEquals(stored(), { ...EMPTY, title: "Lanternfish", url: "https://lantern" });
+  assertEquals(JSON.stringify({ ...localStorage }).includes("ada"), false);
+  form.discard();
+  assertEquals(Object.keys({ ...localStorage }), []);
+});
+
+Deno.test("what the service refuses stands at its field until the field changes", async () => {
+  await signedIn();
+  server.on("GET /api/projects/check", () => ({ same: [], similar: [] }));
+  server.on("POST /api/projects", () => server.problem(422, "validation_failed", "Values were refused.", [{ pointer: "#/title", detail: "Not so." }]));
+  form.enterForm(null);
+  for (const [name, text] of Object.entries({ url: "https://a.example", title: "A", tagline: "B", category: "tools" })) form.write(name as "url", text);
+  let wrong = 0;
+  form.send(() => wrong++);
+  await server.idle();
+  assertEquals([wrong, form.errors.value.title], [1, "Not so."]);
+  form.write("title", "AB");
+  assertEquals(form.errors.value.title, undefined);
+  form.discard();
+});

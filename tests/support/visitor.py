@@ -1,0 +1,83 @@
+"""A person at the pages, in a real browser, where nothing may go wrong unseen."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.factories import PASSWORD
+
+# What Chromium says of an answer that is no success, beside what the page shows of it.
+REFUSED = re.compile(r"Failed to load resource: .*(status of (\d+)|net::ERR_\w+)")
+
+
+class Visitor:
+    """One person in one browser. `said` is what the browser complains of, `elsewhere` who else was contacted."""
+
+    def __init__(self, page: Page, site: str) -> None:
+        self.page, self.site = page, site
+        self.said: list[str] = []
+        self.elsewhere: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("request", self._note)
+
+    def _note(self, request: Any) -> None:
+        if not request.url.startswith((f"{self.site}/", "data:")):
+            self.elsewhere.append(request.url)
+
+    def open(self, path: str) -> "Visitor":
+        """Load a page of the site."""
+        self.page.goto(f"{self.site}{path}")
+        expect(self.page.locator("main")).to_be_visible()
+        return self
+
+    def button(self, name: str) -> Any:
+        """The button of this name."""
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def sign_in(self, login: str, password: str = PASSWORD) -> None:
+        """Fill in the dialog, which is open, and send it."""
+        dialog = self.page.get_by_role("dialog")
+        dialog.get_by_label("Username or e-mail").fill(login)
+        dialog.get_by_label("Password").fill(password)
+        dialog.get_by_role("button", name="Sign in", exact=True).click()
+        expect(dialog).to_have_count(0)
+
+    def enter(self, login: str) -> "Visitor":
+        """Be signed in, without the dialog."""
+        body = {"login": login, "password": PASSWORD}
+        answer = self.page.request.post(f"{self.site}/api/auth/login", data=body, headers={"Origin": self.site})
+        assert answer.status == 200, answer.text()
+        return self
+
+    def call(self, method: str, path: str, body: Any = None) -> int:
+        """The status of a call of the API by this person."""
+        headers = {"Origin": self.site}
+        return int(self.page.request.fetch(f"{self.site}{path}", method=method, data=body, headers=headers).status)
+
+    def complaints(self, *expected: int) -> list[str]:
+        """What the browser said, but for refusals of a status that is expected; 0 is no answer at all."""
+        allowed = {str(status) for status in expected}
+        found = []
+        for line in self.said:
+            refused = REFUSED.search(line)
+            if refused is None or (refused[2] or "0") not in allowed:
+                found.append(line)
+        return found
+
+
+@contextmanager
+def visitor(browser: Browser, site: str, *expected: int, **options: Any) -> Iterator[Visitor]:
+    """A visitor of the site, who afterwards has met no error but refusals of the `expected` statuses."""
+    context = browser.new_context(**options)
+    try:
+        person = Visitor(context.new_page(), site)
+        person.page.set_default_timeout(10_000)
+        yield person
+        found = [*person.complaints(*expected), *person.elsewhere]
+        assert not found, f"{person.page.url}: {found}"
+    finally:
+        context.close()

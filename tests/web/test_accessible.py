@@ -1,0 +1,60 @@
+"""Axe finds nothing on any page: light and dark, on a phone and on a desktop. It runs in a world of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.chromium import chromium, served
+from tests.support.visitor import visitor
+from tests.support.web import AXE, require_pages
+
+__all__ = ["chromium"]
+pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+
+RUN = "axe.run(document, {resultTypes: ['violations']}).then(found => JSON.stringify(found.violations.map("
+RUN += "each => [each.id, ...each.nodes.map(node => node.target + ': ' + node.failureSummary)])))"
+
+
+def violations(page):
+    """What axe finds on the page. In an isolated world the page's policy stays in force."""
+    session = page.context.new_cdp_session(page)
+    frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+    world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})["executionContextId"]
+    session.send("Runtime.evaluate", {"expression": Path(AXE).read_text(), "contextId": world})
+    asked = {"expression": RUN, "contextId": world, "awaitPromise": True, "returnByValue": True}
+    found = session.send("Runtime.evaluate", asked)
+    session.detach()
+    return found["result"].get("value") or found
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, look):
+    require_pages(AXE)
+    ada = world.user("ada")
+    live = world.project(
+        owner=ada, title="Lamp", tags=["light", "blue"], description="# A\n\n- `b`\n\n| a |\n|---|\n| b |"
+    )
+    waiting = world.project(owner=ada, status="rejected", title="Grey lamp")
+    world.project(title="Other", votes=2)
+    wrong: list[tuple[str, int, str]] = []
+    public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/submit", "/mine", "/users/ada"]
+    own = [f"/p/{waiting}/grey-lamp", "/mine", "/account", f"/submit?project={waiting}", "/admin"]
+    with served(app) as site, visitor(chromium, site, 404, color_scheme=look, reduced_motion="reduce") as person:
+        page = person.page
+        for signed_in, paths in ((False, public), (True, own)):
+            if signed_in:
+                person.enter("ada")
+            for path in paths:
+                person.open(path)
+                page.wait_for_load_state("networkidle")
+                for width in (320, 390, 1280):
+                    page.set_viewport_size({"width": width, "height": 800})
+                    if page.evaluate("document.documentElement.scrollWidth") > width or violations(page) != "[]":
+                        wrong.append((path, width, violations(page)))
+        person.open("/")
+        page.context.clear_cookies()
+        person.open("/")
+        person.button("Sign in").click()
+        page.get_by_role("dialog").wait_for()
+        assert violations(page) == "[]"
+    assert wrong == []

@@ -1,0 +1,142 @@
+"""How the pages are built: what they weigh, what their sources may not use, and where nothing can be downloaded."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from directory.api import web_build
+from tests.support.web import DENO, ROOT, require_pages
+
+SCRIPT = ROOT / ".ci" / "web.py"
+KB = 1024
+
+
+def load_script():
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("web_script", SCRIPT)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def weight(entry, suffix):
+    """The compressed bytes that the HTML of an entry loads of files of a kind, and how many files there are."""
+    build = web_build.load()
+    names = re.findall(rf'(?:src|href)="/assets/([^"]+\.{suffix})"', "".join(build.shells[entry]))
+    return sum(len(build.assets[name].compressed) for name in names), len(names)
+
+
+def test_the_pages_weigh_no_more_than_they_may():
+    require_pages()
+    for entry in ("index", "project"):
+        assert weight(entry, "css")[0] <= 8 * KB
+    assert weight("index", "js")[0] <= 25 * KB
+    for entry in web_build.load().shells:
+        # besides: the page, the icon, and the reads of the session, the list and the categories
+        assert weight(entry, "js")[1] + weight(entry, "css")[1] + 5 <= 10
+
+
+def test_every_file_that_a_page_names_is_there_and_none_is_elsewhere():
+    require_pages()
+    build = web_build.load()
+    for shell in build.shells.values():
+        addresses = re.findall(r'(?:src|href)="([^"]+)"', "".join(shell))
+        assert all(address.startswith("/") and not address.startswith("//") for address in addresses)
+        assert all(address[8:] in build.assets for address in addresses if address.startswith("/assets/"))
+    for asset in build.assets.values():
+        assert b"sourceMappingURL" not in asset.content
+
+
+def test_the_lock_files_name_no_registry_and_the_build_few_packages():
+    for folder in ("directory/web", "tests/web"):
+        lock = (ROOT / folder / "deno.lock").read_text()
+        assert "://" not in lock
+        assert '"integrity": "sha512-' in lock
+    lock = (ROOT / "directory/web/deno.lock").read_text()
+    packages = set(re.findall(r'^    "(@?[^@"]+)@[^"]+": \{$', lock, re.MULTILINE))
+    assert len({name for name in packages if not name.startswith("@esbuild/")}) + 1 <= 10  # one of esbuild's programs
+
+
+def test_sources_with_hooks_are_refused(tmp_path, monkeypatch):
+    script = load_script()
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    source = tmp_path / "page.tsx"
+    for line in ('import { useState } from "preact/hooks";', "const shown = useSignal(1);", "useEffect(() => {});"):
+        source.write_text(f"// a page\n{line}\n")
+        assert script.faults(source) == [f"page.tsx:2: no hooks: {line}"]
+    source.write_text("user.value; use(1); const because = 1;\n")
+    assert script.faults(source) == []
+    source.write_text("\n" * 251)
+    assert script.faults(source) == ["page.tsx: 251 lines"]
+
+
+def test_the_sources_have_neither_hooks_nor_long_files():
+    script = load_script()
+    sources = [path for path in (ROOT / "directory/web/src").rglob("*.*") if path != script.SCHEMA]
+    assert len(sources) > 30
+    assert [fault for path in sources for fault in script.faults(path)] == []
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """The sources of the pages in a folder of their own, beside the script; nothing is installed."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(SCRIPT, tmp_path / ".ci")
+    ignored = shutil.ignore_patterns("node_modules", "dist", ".dist.*")
+    shutil.copytree(ROOT / "directory" / "web", tmp_path / "directory" / "web", ignore=ignored)
+    return tmp_path
+
+
+def refused():
+    """An address at which every connection is refused."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{taken.getsockname()[1]}/"
+
+
+@pytest.mark.parametrize("what", ["Deno", "packages"])
+def test_where_nothing_can_be_downloaded_the_build_says_so_in_one_line(checkout, what):
+    environment = {
+        "PATH": "/usr/bin:/bin", "HOME": str(checkout), "DENO_DIR": str(checkout / "cache"),
+        "NPM_CONFIG_REGISTRY": refused(), "PIP_INDEX_URL": refused(), "PIP_CONFIG_FILE": os.devnull,
+    }  # fmt: skip
+    if what == "packages":
+        require_pages(DENO)
+        (checkout / ".venv/web/bin").mkdir(parents=True)
+        (checkout / ".venv/web/bin/deno").symlink_to(DENO)
+    command = [sys.executable, ".ci/web.py", "build"]
+    ran = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=60)
+    said = (
+        f"The pages are not built, and the API works without them: cannot install {'the ' * (what == 'packages')}{what}"
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith(said)
+    assert ran.stderr.count("\n") == 1
+    assert not Path(checkout / "directory/web/dist").exists()
+
+
+def test_a_package_that_is_not_the_tested_one_is_refused(checkout):
+    require_pages(DENO)
+    lock = checkout / "directory/web/deno.lock"
+    before, name, after = lock.read_text().partition('"preact@11.2.0": {')
+    lock.write_text(before + name + after.replace('"integrity": "sha512-', '"integrity": "sha512-AAAA', 1))
+    (checkout / ".venv/web/bin").mkdir(parents=True)
+    (checkout / ".venv/web/bin/deno").symlink_to(DENO)
+    command = [sys.executable, ".ci/web.py", "build"]
+    environment = {**os.environ, "DENO_DIR": str(checkout / "cache")}
+    ran = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1
+    assert "checksum did not match" in ran.stderr
+    assert not (checkout / "directory/web/dist").exists()
+
+
+def test_make_run_goes_on_without_the_pages():
+    makefile = (ROOT / "Makefile").read_text()
+    assert "wait $$pages || true; exec $(BIN)/python serve.py" in makefile

@@ -1,0 +1,188 @@
+"""What people do at the pages, in a real browser, on both databases."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.chromium import chromium, served
+from tests.support.factories import PASSWORD
+from tests.support.visitor import visitor
+from tests.support.web import require_pages
+
+__all__ = ["chromium"]
+
+
+@pytest.fixture(autouse=True)
+def _pages():
+    require_pages()
+
+
+def fill(page, **fields):
+    for label, text in fields.items():
+        page.get_by_label(label.replace("_", " ").capitalize(), exact=True).fill(text)
+
+
+def test_a_newcomer_submits_a_reviewer_decides_and_a_third_finds_it(chromium, app, world):
+    world.category("tools", "Tools")
+    world.user("third")
+    admin = world.caller(world.admin())
+    with served(app) as site, visitor(chromium, site, 404) as ada, visitor(chromium, site) as third:
+        page = ada.open("/submit").page
+        fill(page, website="https://lantern.example", title="Lanternfish", tagline="Charts in the terminal")
+        page.get_by_label("Category", exact=True).select_option("Tools")
+        page.get_by_role("button", name="Sign in and send").click()
+        page.get_by_role("button", name="Create an account").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Username").fill("ada")
+        dialog.get_by_label("E-mail").fill("ada@example.org")
+        dialog.get_by_label("Password").fill("short")
+        dialog.get_by_role("button", name="Create the account").click()
+        expect(dialog.get_by_text("At least 8 characters.", exact=True)).to_be_visible()
+        dialog.get_by_label("Password").fill(PASSWORD)
+        dialog.get_by_role("button", name="Create the account").click()
+        # The submission that asked for the account goes on by itself.
+        expect(page.get_by_role("heading", name="Lanternfish", exact=True)).to_be_visible()
+        expect(page.locator(".banner.pending")).to_contain_text("number 1 in the queue")
+        project_id = int(page.url.split("/")[-2])
+
+        assert admin.put(f"/api/admin/projects/{project_id}/reject", {"reason": "Say more."}).status_code == 200
+        page.reload()
+        expect(page.locator(".banner.rejected")).to_contain_text("Say more.")
+        page.get_by_role("link", name="Edit and send again").click()
+        page.get_by_label("Description").fill("Draws **bars** from any file.")
+        ada.button("Save and send again").click()
+        expect(page.locator(".banner.pending")).to_be_visible()
+        assert admin.put(f"/api/admin/projects/{project_id}/approve").status_code == 200
+
+        page = third.open("/").page
+        page.get_by_role("button", name=re.compile("^Upvote Lanternfish")).click()
+        third.sign_in("third")
+        expect(page.get_by_role("button", name="Upvote Lanternfish, 1 vote")).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("link", name="Lanternfish").click()
+        expect(page.locator(".prose strong")).to_have_text("bars")
+        page.get_by_role("button", name="Upvote Lanternfish, 1 vote").click()
+        expect(page.get_by_role("button", name="Upvote Lanternfish, 0 votes")).to_be_visible()
+    assert world.stored(project_id)["upvotes"] == 0
+
+
+def test_the_address_holds_the_filters_and_back_restores_them(chromium, app, world):
+    for number in range(25):
+        world.project(title=f"Lantern {number}", category="tools" if number % 2 else "games", tags=["light"])
+    with served(app) as site, visitor(chromium, site) as ada:
+        page = ada.open("/").page
+        rows = page.locator("article.row")
+        expect(rows).to_have_count(20)
+        ada.button("Show more").click()
+        expect(rows).to_have_count(25)
+        page.evaluate("scrollTo(0, 900)")
+        page.get_by_role("link", name="Lantern 10", exact=True).click()
+        expect(page.get_by_role("heading", name="Lantern 10", exact=True)).to_be_visible()
+        page.go_back()
+        expect(rows).to_have_count(25)
+        page.wait_for_function("scrollY > 700")
+        page.get_by_role("navigation", name="Categories").get_by_role("link", name=re.compile("games", re.I)).click()
+        expect(page.get_by_text("13 projects")).to_be_visible()
+        page.get_by_role("link", name="Top", exact=True).click()
+        assert page.url == f"{site}/?category=games&sort=upvotes"
+        expect(rows).to_have_count(13)
+        page.get_by_label("Search projects").fill("lantern 7")
+        expect(page.get_by_text("Nothing found")).to_be_visible()
+        page.get_by_role("link", name="Show all projects").click()
+        assert page.url == f"{site}/"
+        page.go_back()
+        page.go_back()
+        expect(rows).to_have_count(13)
+        with visitor(chromium, site) as bob:
+            bob.open("/?category=games&sort=upvotes")
+            expect(bob.page.locator("article.row")).to_have_count(13)
+            expect(bob.page.get_by_role("link", name="Top", exact=True)).to_have_attribute("aria-current", "true")
+
+
+def test_what_is_here_already_is_said_before_it_is_sent(chromium, app, world):
+    ada = world.user("ada")
+    world.project(title="Blue Lantern", url="https://www.lantern.example/")
+    world.project(owner=ada, title="Red Lamp", url="https://lamp.example", status="rejected")
+    with served(app) as site, visitor(chromium, site, 409) as person:
+        page = person.enter("ada").open("/submit").page
+        fill(page, website="http://lantern.example")
+        expect(page.locator(".similar")).to_contain_text("It is here already")
+        expect(page.locator(".similar")).to_contain_text("Blue Lantern")
+        fill(page, website="https://lamp.example/", title="Blue Lantern Two", tagline="Another")
+        expect(page.locator(".similar")).to_contain_text("You have submitted this website already")
+        page.get_by_label("Category", exact=True).select_option(index=1)
+        page.reload()  # the draft is there again
+        expect(page.get_by_label("Title", exact=True)).to_have_value("Blue Lantern Two")
+        person.button("Send for review").click()
+        expect(page.get_by_label("Website")).to_be_focused()
+        expect(page.get_by_label("Website")).to_have_attribute("aria-invalid", "true")
+        page.get_by_role("alert").get_by_role("link", name="Red Lamp").click()
+        expect(page.get_by_label("Website")).to_have_value("https://lamp.example")
+
+
+def test_of_two_who_edit_the_second_sees_that_it_was_changed(chromium, app, world):
+    ada = world.user("ada")
+    project_id = world.project(owner=ada, status="pending", title="Before")
+    with served(app) as site, visitor(chromium, site, 412) as person:
+        page = person.enter("ada").open(f"/submit?project={project_id}").page
+        page.get_by_label("Title", exact=True).fill("Mine")
+        world.caller(ada).put(f"/api/projects/{project_id}", {"tagline": "Saved elsewhere"})
+        person.button("Save changes").click()
+        expect(page.get_by_role("alert")).to_contain_text("was changed meanwhile")
+        person.button("Load the new version").click()
+        expect(page.get_by_label("Tagline")).to_have_value("Saved elsewhere")
+        page.get_by_label("Title", exact=True).fill("Mine")
+        person.button("Save changes").click()
+        expect(page.get_by_role("heading", name="Mine", exact=True)).to_be_visible()
+
+
+def test_an_account_is_looked_after(chromium, app, world):
+    world.user("ada")
+    with served(app) as site, visitor(chromium, site) as other, visitor(chromium, site, 422, 401) as person:
+        other.enter("ada")
+        page = person.enter("ada").open("/account").page
+        page.get_by_label("E-mail").fill("new@example.org")
+        person.button("Save the address").click()
+        expect(page.get_by_text("Your e-mail address is saved.")).to_be_visible()
+        page.get_by_label("Name", exact=True).fill("laptop")
+        person.button("Create a token").click()
+        expect(page.locator(".secret")).to_have_text(re.compile("^pds_"))
+        page.get_by_role("button", name="Revoke laptop").click()
+        expect(page.get_by_text("You have no tokens.")).to_be_visible()
+        expect(page.locator(".secret")).to_have_count(0)
+        person.button("Sign out all others").click()
+        expect(page.get_by_text("You are signed in nowhere else.")).to_be_visible()
+        assert other.call("GET", "/api/auth/me") == 401
+        page.get_by_label("Current password").fill("wrong horse")
+        page.get_by_label("New password").fill("another fine password")
+        person.button("Change the password").click()
+        expect(page.get_by_label("Current password")).to_have_attribute("aria-invalid", "true")
+        page.get_by_label("Current password").fill(PASSWORD)
+        person.button("Change the password").click()
+        expect(page.get_by_text("Your password is changed.")).to_be_visible()
+        page.get_by_label("Account: ada").click()
+        person.button("Sign out").click()
+        expect(page.get_by_text("Sign in to see this page")).to_be_visible()
+        assert page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})") == "{}"
+
+
+def test_what_is_ones_own_with_its_state_and_history(chromium, app, world):
+    ada = world.user("ada")
+    world.project(owner=ada, status="rejected", title="Red Lamp")
+    world.project(owner=ada, status="pending", title="Grey Lamp")
+    liked = world.project(title="Loved", votes=1)
+    world.vote(liked, ada)
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("ada").open("/mine").page
+        expect(page.locator("article.row")).to_have_count(2)
+        expect(page.locator("article", has_text="Grey Lamp")).to_contain_text("Number 1 in the queue")
+        rejected = page.locator("article", has_text="Red Lamp")
+        expect(rejected).to_contain_text("Not yet.")
+        rejected.get_by_role("button", name="History").click()
+        expect(rejected.locator(".timeline li")).to_have_count(2)
+        page.get_by_role("link", name="Voted for").click()
+        expect(page.get_by_role("button", name="Upvote Loved, 2 votes")).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("link", name="Live").click()
+        expect(page.get_by_text("None of your projects is live")).to_be_visible()
+        page.goto(f"{site}/users/ada")
+        expect(page.get_by_text("No live projects yet")).to_be_visible()

@@ -1,0 +1,169 @@
+"""What the pages show when something does not work, and what hostile texts do to them: nothing."""
+
+import threading
+
+import pytest
+from playwright.sync_api import expect
+from werkzeug.serving import make_server
+
+from tests.support.chromium import chromium, served
+from tests.support.factories import Api
+from tests.support.visitor import visitor
+from tests.support.web import require_pages
+
+__all__ = ["chromium"]
+pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+
+HOSTILE = [
+    "<script>document.title='taken'</script>",
+    "<img src=https://evil.example/x.png onerror=\"document.title='taken'\">",
+    '"><svg onload=alert(1)>',
+    "[press](javascript:alert(1)) ![x](https://evil.example/y.png) [ok](data:text/html,x)",
+    "</title></head><body><h1>taken</h1>",
+    "{{ 7*7 }} ${7*7} &lt;b&gt; &amp;",
+    "\u05e9\u05dc\u05d5\u05dd abc \u0645\u0631\u062d\u0628\u0627",
+    "**bold _and `never ~~closed [a](b",
+]
+
+
+@pytest.fixture(autouse=True)
+def _pages():
+    require_pages()
+
+
+@pytest.mark.parametrize("width", [320])
+def test_hostile_texts_are_text_on_every_page(chromium, app, world, width):
+    ada = world.user("ada")
+    description = "\n\n".join([*HOSTILE, "x" * 5000, "> " * 300])
+    for number, text in enumerate(HOSTILE):
+        world.project(owner=ada, title=text[:100], tagline=text[:140], description=description, votes=number)
+    long = world.project(owner=ada, title="W" * 100, tagline="w" * 140, description="w" * 9999)
+    own = world.project(owner=ada, status="pending", title=HOSTILE[0], tagline=HOSTILE[1], description=description)
+    reason = "\n".join(HOSTILE)
+    assert world.caller(world.admin()).put(f"/api/admin/projects/{own}/reject", {"reason": reason}).status_code == 200
+    paths = ["/", "/?q=script", f"/p/{long}/x", "/users/ada", "/mine", f"/submit?project={own}"]
+    for project_id in (long - 1, long - 3, own):
+        paths.append(f"/p/{project_id}/{world.stored(project_id)['slug']}")
+    with served(app) as site, visitor(chromium, site, 404, viewport={"width": width, "height": 700}) as person:
+        person.page.on("dialog", lambda dialog: (person.said.append(dialog.message), dialog.dismiss()))
+        person.enter("ada")
+        for path in paths:
+            page = person.open(path).page
+            page.wait_for_load_state("networkidle")
+            assert "taken" not in page.title() or "<" in page.title(), path
+            assert page.locator("main script, main img, main iframe, main svg[onload], [onerror]").count() == 0
+            links = page.eval_on_selector_all("a", "links => links.map(link => link.href)")
+            assert all(link.startswith((f"{site}/", "https://", "http://")) for link in links), path
+            for rel in page.eval_on_selector_all(".prose a", "links => links.map(link => link.rel)"):
+                assert rel == "nofollow ugc noopener"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            shown = page.locator("main").inner_text()
+            assert ("<script>" in shown) == (path != f"/p/{long}/x"), path
+
+
+def test_in_read_only_mode_it_says_so_and_a_vote_is_taken_back(chromium, make_app, world):
+    world.user("ada")
+    world.project(title="Lamp")
+    writing, app = make_app(), make_app(READ_ONLY="true")
+    with served(writing) as site, visitor(chromium, site, 503) as person:
+        page = person.enter("ada").open("/").page
+        page.route("**/upvote", lambda route: route.fulfill(
+            status=503, content_type="application/problem+json",
+            body='{"code": "read_only", "title": "Read-only", "detail": "No writes at present.", "status": 503}',
+        ))  # fmt: skip
+        page.get_by_role("button", name="Upvote Lamp, 0 votes").click()
+        expect(page.get_by_text("No writes at present.")).to_be_visible()
+        expect(page.get_by_role("button", name="Upvote Lamp, 0 votes")).to_have_attribute("aria-pressed", "false")
+        expect(page.get_by_text("The directory is read-only at present")).to_be_visible()
+    with served(app) as site, visitor(chromium, site, 503) as person:
+        page = person.open("/").page
+        expect(page.get_by_text("The directory is read-only at present")).to_be_visible()
+        expect(page.get_by_text("Lamp")).to_be_visible()
+        person.button("Sign in").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Username or e-mail").fill("ada")
+        dialog.get_by_label("Password").fill("whatever it is")
+        dialog.get_by_role("button", name="Sign in", exact=True).click()
+        expect(dialog.get_by_role("alert")).to_contain_text("writes")
+
+
+def test_over_the_limit_the_vote_is_taken_back_with_the_seconds_to_wait(chromium, make_app, world):
+    app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_VOTING="1 per hour")
+    world.user("ada")
+    world.project(title="Lamp")
+    with served(app) as site, visitor(chromium, site, 429) as person:
+        page = person.enter("ada").open("/").page
+        page.get_by_role("button", name="Upvote Lamp, 0 votes").click()
+        pressed = page.get_by_role("button", name="Upvote Lamp, 1 vote")
+        expect(pressed).to_have_attribute("aria-pressed", "true")
+        page.wait_for_load_state("networkidle")
+        pressed.click()
+        expect(page.locator(".notice")).to_contain_text("seconds")
+        expect(pressed).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_service_that_is_down_is_tried_again(chromium, app, world):
+    world.project(title="Lamp")
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    site, port = f"http://127.0.0.1:{server.server_port}", server.server_port
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with visitor(chromium, site, 0, 404) as person:
+        page = person.open("/").page
+        expect(page.get_by_text("Lamp")).to_be_visible()
+        server.shutdown()
+        server.server_close()
+        page.get_by_role("link", name="Top", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+        expect(page.get_by_text("Lamp")).to_be_visible()  # what was there is there still
+        server = make_server("127.0.0.1", port, app, threaded=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        person.button("Try again").click()
+        expect(page.get_by_role("alert")).to_have_count(0)
+        expect(page.get_by_text("Lamp")).to_be_visible()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_fault_shows_the_id_of_the_request(chromium, app, monkeypatch):
+    from directory.services.catalog import catalog
+
+    monkeypatch.setattr(catalog, "page", lambda *_args, **_options: 1 / 0)
+    with served(app) as site, visitor(chromium, site, 500) as person:
+        expect(person.open("/").page.get_by_role("alert")).to_contain_text("Request ")
+
+
+def test_the_empty_directory_invites_and_pages_of_members_ask_to_sign_in(chromium, app):
+    with served(app) as site, visitor(chromium, site, 404) as person:
+        expect(person.open("/").page.get_by_text("No projects yet")).to_be_visible()
+        for path in ("/mine", "/account", "/admin"):
+            expect(person.open(path).page.get_by_text("Sign in to see this page")).to_be_visible()
+        for path in ("/p/99/nothing", "/users/nobody"):
+            expect(person.open(path).page.get_by_role("link", name="To the directory")).to_be_visible()
+
+
+def test_typing_fast_loses_no_letter_and_a_slash_right_after_the_page_is_not_lost(chromium, app, world):
+    world.project(title="Phosphorescent lanternfish")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.page
+        page.goto(f"{site}/", wait_until="domcontentloaded")
+        page.keyboard.press("/")
+        field = page.get_by_label("Search projects")
+        expect(field).to_be_focused()
+        page.keyboard.type("phosphorescent lanternfish", delay=0)
+        expect(field).to_have_value("phosphorescent lanternfish")
+        expect(page.get_by_text("1 project", exact=True)).to_be_visible()
+        page.keyboard.type(" nothing", delay=20)
+        expect(field).to_have_value("phosphorescent lanternfish nothing")
+        expect(page.get_by_text("Nothing found")).to_be_visible()
+        page.go_back()
+        expect(field).to_have_value("")
+
+
+def test_nothing_but_the_api_decides_who_sees_the_console(chromium, app, world):
+    world.user("ada")
+    world.user("grace", role="admin")
+    assert Api(app).get("/api/admin/analytics").status_code == 401
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("ada").open("/admin").page
+        expect(page.get_by_text("This page is for administrators")).to_be_visible()
+        expect(person.enter("grace").open("/admin").page.get_by_text("Waiting for review")).to_be_visible()
