@@ -42,7 +42,7 @@ def take_down(user_id: int, *, by: Caller, notify: list[Endpoint], reason: str |
 
 def _locked(user_id: int) -> list[Any]:
     """The user's live and pending projects, locked. Raises TooManyProjects."""
-    columns = (Project.id, Project.status, Project.category_id, Project.title, Project.url_key, Project.submitted_at)
+    columns = (Project.id, Project.status, Project.title, Project.url_key, Project.submitted_at)
     query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
     found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
     if len(found) > AT_ONCE:

@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Project, Upvote
 from directory.services import takedown
 from directory.services.accounts.identity import Caller
-from directory.services.data import recount, recount_users
+from directory.services.data import recount, recount_tags, recount_users
 from tests.conftest import Database, Statements
 from tests.support import hammer
 from tests.support.factories import Api, World
@@ -71,7 +71,7 @@ def payloads(app: Flask, project: int) -> list[tuple[str, Any]]:
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
         found = recount.look(lambda number: number > 0).faults
-        return found + recount.look_at_categories() + recount_users.look()
+        return found + recount.look_at_categories() + recount_users.look() + recount_tags.look()
 
 
 def test_live_projects_are_unpublished_and_rejected_and_pending_ones_rejected(
@@ -218,9 +218,9 @@ def test_it_costs_the_same_statements_whatever_the_number_of_projects(
     assert take_down(admin, spammer).status_code == 200
     event.remove(engine, "before_cursor_execute", ran.note)
     # Who calls; the account, its entry and its change, sessions, tokens; the projects, their entries, what the events
-    # tell, the deliveries of both events, the categories, the change; the answer (2). On PostgreSQL entries and
-    # deliveries are three COPY, which are not recorded, and two questions for its clock.
-    assert len(ran) == (14 if engine.dialect.name == "postgresql" else 15), ran
+    # tell, the deliveries of both events, the change; the answer (2). On PostgreSQL entries and deliveries are three
+    # COPY, which are not recorded; it is asked for its time twice, and the counters of categories and tags are locked.
+    assert len(ran) == (15 if engine.dialect.name == "postgresql" else 14), ran
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
@@ -256,13 +256,16 @@ def test_votes_for_other_projects_do_not_wait_for_it(
 def test_votes_are_exact_whatever_runs_beside_it(app: Flask, world: World, database: Database, spammer: Caller) -> None:
     token = world.caller(world.admin()).token
     other = world.user("other")
-    mine = [world.project(owner, category=f"c{n % 3}") for n, owner in enumerate([spammer, other] * 6)]
-    queued = [world.project(spammer, "pending", category=f"c{2 - n % 3}") for n in range(6)]
+    tags = ["x", "y", "z"]
+    mine = [
+        world.project(owner, category=f"c{n % 3}", tags=tags[n % 3 :]) for n, owner in enumerate([spammer, other] * 6)
+    ]
+    queued = [world.project(spammer, "pending", category=f"c{2 - n % 3}", tags=tags[2 - n % 3 :]) for n in range(6)]
     innocent = [world.project(category=f"c{n % 3}") for n in range(3)]
     voters = [world.caller(world.user()).token for _ in range(4)]
     votes = [(voter, "POST", f"/api/projects/{p}/upvote", None) for voter in voters for p in [*mine, *innocent]]
     scripts = [hammer.shuffled(votes, seed) for seed in range(6)]
-    # Both users have projects of the same categories; the queue is decided upon, and projects are submitted, meanwhile.
+    # The users share categories and tags. Meanwhile the queue is decided and projects are submitted.
     scripts += [[(token, "PUT", f"/api/admin/users/{user.id}", BODY)] * 2 for user in (spammer, other)]
     scripts += [[(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(queued, 1)]]
     new = {"title": "New", "tagline": "New", "category": "c0"}
