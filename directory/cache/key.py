@@ -62,7 +62,7 @@ def read_from(environ: dict[str, Any]) -> CacheableRequest | None:
 
 
 def has_one_form(path: str, accept: str) -> bool:
-    """Whether everybody who asks for `path` with such an Accept header gets the same media type."""
+    """Whether `path` has one media type for this Accept header."""
     return path.startswith("/api/") or _ACCEPTS_JSON.search(accept) is None
 
 

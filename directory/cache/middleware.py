@@ -17,7 +17,15 @@ from flask import Flask, g
 from directory.cache.key import CacheableRequest, has_credentials, read_from
 from directory.cache.memo import Memo
 from directory.cache.personal import PersonalReads, PersonalResponse
-from directory.cache.response import STATUSES, CachedResponse, Headers, SharedHeaders, cacheable_response, read_body
+from directory.cache.response import (
+    STATUSES,
+    VARY,
+    CachedResponse,
+    Headers,
+    SharedHeaders,
+    cacheable_response,
+    read_body,
+)
 from directory.cache.routes import CacheableRoutes, Match, MatchById
 from directory.cache.store import ResponseStore
 from directory.cache.template import Template
@@ -154,8 +162,8 @@ class CacheMiddleware:
     ) -> CachedResponse:
         """The public response that has this content."""
         etag = f'"{rendered.etag}"'
-        headers = [*rendered.headers.items(), ("ETag", etag)]
-        shared = self.shared_headers.of(request.scheme, headers, hooks.PUBLIC)
+        shared = self.shared_headers.public(request.scheme, rendered.headers)  # which has the route's Vary in its own
+        headers = [*(each for each in rendered.headers.items() if each[0] != VARY), ("ETag", etag)]
         # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
         body, spec = bytes(memoryview(rendered.body)), match.view.operation
         template = Template(spec.projects_of) if Template.fits(spec) else None

@@ -22,7 +22,7 @@ from directory.cache.template import Template
 from directory.cache.validator import Snapshot
 from directory.db.statements import Row
 from directory.errors import DirectoryError
-from directory.http import authentication, endpoint, hooks
+from directory.http import authentication, endpoint
 from directory.services.accounts.sessions import Proof
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class PersonalReads:
             return None
         body, etag = public.template.fill(public.body, public.etag, row[1])
         headers = [*((name, value) for name, value in public.headers if name != "ETag"), ("ETag", etag)]
-        return self._private(public._replace(body=body, etag=etag, headers=headers), request, row[0])
+        return self._private(public._replace(body=body, etag=etag, headers=headers), row[0])
 
     def _singles(
         self, asked: list[tuple[PersonalRequest, MatchById]], *, in_loop: bool
@@ -206,11 +206,11 @@ class PersonalReads:
                     self._refuse(request.proof)
                 else:
                     response = self._cache.response(each[1], request.public, match)
-                    found[request] = self._private(response, request, each[0])
+                    found[request] = self._private(response, each[0])
         return [found.get(request) for request, _ in asked]
 
-    def _private(self, response: CachedResponse, request: PersonalRequest, user_id: int) -> PersonalResponse:
-        shared = self._cache.shared_headers.of(request.public.scheme, response.headers, hooks.PRIVATE)
+    def _private(self, response: CachedResponse, user_id: int) -> PersonalResponse:
+        shared = self._cache.shared_headers.private(response.shared_headers)
         return PersonalResponse(response._replace(shared_headers=shared), user_id)
 
     def _fail(self) -> None:

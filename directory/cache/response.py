@@ -8,7 +8,7 @@ from directory.cache.template import Template
 from directory.http import hooks
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
-VARY, _POLICY = "Vary", "Content-Security-Policy"
+VARY, _POLICY, _CACHING = "Vary", "Content-Security-Policy", "Cache-Control"
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
@@ -22,7 +22,7 @@ class CachedResponse(NamedTuple):
 
     media_type: str
     headers: Headers
-    shared_headers: tuple[tuple[str, str], ...]
+    shared_headers: "Shared"
     etag: str
     body: bytes
     route: str
@@ -33,13 +33,14 @@ class CachedResponse(NamedTuple):
 
         A caller that has the response already gets 304, without the headers that describe the content.
         """
-        # The shared Vary has its own in it.
-        own = [each for each in self.headers if each[0] != VARY] if self.shared_headers else self.headers
-        headers = [*own, ("X-Request-ID", request.request_id)]
+        headers = [*self.headers, ("X-Request-ID", request.request_id)]
         if request.matches(self.etag):
             return 304, headers, b""
         content = [("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
         return 200, [*content, *headers], self.body
+
+
+Shared = tuple[tuple[str, str], ...]
 
 
 class SharedHeaders:
@@ -47,20 +48,26 @@ class SharedHeaders:
 
     def __init__(self, vary: str) -> None:
         self._vary = vary
-        self._known: dict[tuple[str, str, bool, str], tuple[tuple[str, str], ...]] = {}
+        self._public: dict[tuple[str, str | None, bool], Shared] = {}
+        self._private: dict[Shared, Shared] = {}
 
-    def of(self, scheme: str, own: Headers, caching: str) -> tuple[tuple[str, str], ...]:
-        """Those of a response over `scheme` with its `own` headers.
+    def public(self, scheme: str, own: dict[str, str]) -> Shared:
+        """Those of a public response over `scheme`, with the headers of its own.
 
         A page has a policy of its own. What its Vary names comes first in the shared one.
         """
-        named = dict(own)
-        has_policy, vary = _POLICY in named, ", ".join(filter(None, (named.get(VARY), self._vary)))
-        kind = scheme, caching, has_policy, vary
-        if kind not in self._known:
-            security = [each for each in hooks.security_headers(scheme) if each[0] != _POLICY or not has_policy]
-            self._known[kind] = ((VARY, vary), *security, ("Cache-Control", caching))
-        return self._known[kind]
+        kind = scheme, own.get(VARY), _POLICY in own
+        if kind not in self._public:
+            vary = ", ".join(filter(None, (own.get(VARY), self._vary)))
+            security = [each for each in hooks.security_headers(scheme) if each[0] != _POLICY or _POLICY not in own]
+            self._public[kind] = ((VARY, vary), *security, (_CACHING, hooks.PUBLIC))
+        return self._public[kind]
+
+    def private(self, public: Shared) -> Shared:
+        """The same where the response is for one caller alone."""
+        if public not in self._private:
+            self._private[public] = (*(each for each in public if each[0] != _CACHING), (_CACHING, hooks.PRIVATE))
+        return self._private[public]
 
 
 def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -> CachedResponse | None:

@@ -27,7 +27,7 @@ class Content(NamedTuple):
     places: "array[int]"
 
     def fill(self, body: bytes, voted: Container[str]) -> bytes:
-        """The body for a member who has voted for the projects with these ids."""
+        """The body for a member, with true at the projects whose ids are in `voted`, and false at the others."""
         parts: list[bytes] = []
         end = 0
         for project_id, place in zip(self.ids.split(","), self.places, strict=True):

@@ -9,8 +9,8 @@ from flask import Flask
 from directory.api.schemas.projects import ProjectDetail
 from directory.cache.routes import CacheableRoutes
 from directory.http.access import public
-from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import operation
+from directory.models.base import HIGHEST_ID
 from tests.support.caching import request_for
 
 
