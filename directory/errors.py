@@ -1,4 +1,4 @@
-"""What can go wrong, in the directory's own words. HTTP is not known here: `api.problems` gives each code its status.
+"""What can go wrong, in the directory's own words. HTTP is not known here: `http.problem_details` has the statuses.
 
 DirectoryError
 ├── Invalid                 validation_failed       a value was refused; says which and why
@@ -212,16 +212,9 @@ class CategoryInUse(Conflict):
 
 
 class TooManyProjects(Conflict):
-    """A user has more projects than one request takes down."""
+    """A user has more projects than one request takes down; the message says what to do instead."""
 
     code = "too_many_projects"
-
-    def __init__(self, at_most: int) -> None:
-        super().__init__(
-            f"The user has more than {at_most:,} live and pending projects, which are more than one request takes "
-            "down, and nothing was changed. Suspend the user without unpublish, take projects down by bulk decisions "
-            "(unpublish and reject), and send this request again."
-        )
 
 
 class PreconditionFailed(DirectoryError):

@@ -21,6 +21,11 @@ from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
 AT_ONCE = 1_000  # projects that one request takes down
+TOO_MANY = (
+    f"The user has more than {AT_ONCE:,} live and pending projects, which are more than one request takes down, and "
+    "nothing was changed. Suspend the user without unpublish, take projects down by bulk decisions (unpublish and "
+    "reject), and send this request again."
+)
 OPEN = (Status.LIVE, Status.PENDING)
 EVENTS = ("project.unpublished", "project.rejected")
 
@@ -46,7 +51,7 @@ def _locked(user_id: int) -> list[Any]:
     query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
     found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
     if len(found) > AT_ONCE:
-        raise TooManyProjects(AT_ONCE)
+        raise TooManyProjects(TOO_MANY)
     return found
 
 

@@ -54,7 +54,6 @@ def example(kind):
         errors.Duplicate: (["url"],),
         errors.InvalidTransition: ("live", "rejected"),
         errors.RateLimited: (7,),
-        errors.TooManyProjects: (2_000,),
     }
     return kind(*arguments.get(kind, ()))
 
