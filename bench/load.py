@@ -92,7 +92,7 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
 
 
 def check(rng: random.Random, words: list[str]) -> str:
-    """The query before a submission: an address that nobody has submitted, and a title with a word of one project."""
+    """A check before a submission: of a URL that no project has, and of a title with a word that one project has."""
     return urlencode({"url": f"https://bench.example/{rng.randrange(10**9)}", "title": f"A new {rng.choice(words)}"})
 
 

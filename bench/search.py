@@ -22,8 +22,8 @@ TIMES = 15
 def common(url: str, admin: str, words: list[str]) -> dict[str, Any]:
     """Milliseconds of pages with the common word, asked for one by one in turn with a rare one, and their ratios.
 
-    By an administrator, to whom nothing is given from memory. `ratios` are the medians by order, of the first page and
-    of a page by cursor.
+    An administrator asks, because the response cache answers no administrator. `ratios` are the
+    medians by order, of the first page and of a page by cursor.
     """
     took: list[float] = []
     ratios: dict[str, dict[str, float]] = {}

@@ -166,7 +166,7 @@ def timeline(project_id: int, query: dict[str, Any]) -> Any:
     """List what happened to a project: submission, edits and decisions, oldest first."""
     window = pagination.window(query)
     found = audit.timeline(project_id, window)
-    return {"items": found.items, "pagination": pagination.pagination(found, window)}
+    return pagination.by_cursor(found, window)
 
 
 @bp.post("/<id:project_id>/upvote")

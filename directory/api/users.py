@@ -18,6 +18,6 @@ bp = Blueprint("users", __name__, url_prefix="/api/users")
 def show(username: str) -> Any:
     """Show a member with their live projects counted.
 
-    404 for one who is suspended.
+    A suspended member is 404.
     """
     return profiles.public(username)

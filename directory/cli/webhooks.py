@@ -14,8 +14,8 @@ from directory.cli.console import count, names_database, refusals, table
 from directory.db.transactions import lift_time_limits, transaction
 from directory.extensions import db
 from directory.models import DeliveryState, now
+from directory.models.base import HIGHEST_ID
 from directory.services.catalog.paging import Window
-from directory.services.data.recount import HIGHEST_ID
 from directory.services.webhooks import deliveries, endpoints
 from directory.services.webhooks.claims import Claim
 from directory.services.webhooks.outbox import Endpoint

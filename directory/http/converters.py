@@ -9,9 +9,8 @@ from flask import Flask
 from flask.sessions import SecureCookieSession, SessionInterface
 from werkzeug.routing import BaseConverter
 
+from directory.models.base import HIGHEST_ID
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
-
-HIGHEST_ID = 2**63 - 1
 
 
 def _numbers_to(highest: int) -> str:

@@ -43,6 +43,11 @@ def pagination(found: Slice, at: Window) -> dict[str, Any]:
     return {"limit": at.limit, "next_cursor": _encode(found.next), "prev_cursor": _encode(found.previous)}
 
 
+def by_cursor(found: Slice, at: Window) -> dict[str, Any]:
+    """The answer of a list that pages by cursor alone."""
+    return {"items": found.items, "pagination": pagination(found, at)}
+
+
 def numbered(found: Slice, at: Window, total: int) -> dict[str, Any]:
     """The members of a list that pages by number too."""
     numbers = {"page": at.page, "total": total, "total_capped": found.total_capped, "pages": -(-total // at.limit)}

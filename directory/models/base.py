@@ -8,6 +8,8 @@ from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, Int
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import mapped_column
 
+HIGHEST_ID = 2**63 - 1
+
 
 class Status(StrEnum):
     """The states of a project."""

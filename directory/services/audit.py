@@ -85,13 +85,8 @@ def history(project_id: int, window: Window) -> Slice:
     keys = select(Project.url_key).where(Project.id == project_id)
     logged = select(AuditEntry.url_key).where(AuditEntry.project_id == project_id)
     known = keys.union(logged)
-    found = _viewed(
-        fetch(
-            _query().where(or_(AuditEntry.project_id == project_id, AuditEntry.url_key.in_(known))),
-            NEWEST,
-            window,
-        )
-    )
+    query = _query().where(or_(AuditEntry.project_id == project_id, AuditEntry.url_key.in_(known)))
+    found = _viewed(fetch(query, NEWEST, window))
     if not found.items and not db.session.scalar(select(known.exists())):
         raise NotFound
     return found

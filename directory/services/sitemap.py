@@ -7,16 +7,16 @@ and nothing is counted or skipped to find it.
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, UnaryExpression, bindparam, literal, select
-from sqlalchemy.sql.operators import custom_op
+from sqlalchemy import BigInteger, bindparam, literal, select
 
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, Standing
+from directory.models.base import HIGHEST_ID
+from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
 
 SIZE = 10_000
-HIGHEST_ID = 2**63 - 1
 
 P, S = Project.__table__.c, Standing.__table__.c
 
@@ -35,9 +35,10 @@ def part(number: int) -> list[Any]:
     return _projects(db.engine.dialect.name).all(given)
 
 
+# By an index of the states SQLite would sort all live projects, here and in the next.
 @cache
 def _parts(dialect: str) -> AnySelect:
-    live = select(S.project_id).where(_status(S.status, dialect) == literal("live")).order_by(S.project_id).limit(1)
+    live = select(S.project_id).where(unindexed(S.status, dialect) == literal("live")).order_by(S.project_id).limit(1)
     step = select(live.scalar_subquery().label("first")).cte("step", recursive=True)
     end = (step.c.first - 1) // SIZE * SIZE + SIZE
     following = live.where(S.project_id > end).correlate(step).scalar_subquery()
@@ -50,10 +51,5 @@ def _parts(dialect: str) -> AnySelect:
 @cache
 def _projects(dialect: str) -> Prepared:
     among = P.id.between(bindparam("first", type_=BigInteger), bindparam("last", type_=BigInteger))
-    query = select(P.id, P.slug, P.updated_at).where(among, _status(P.status, dialect) == literal("live"))
+    query = select(P.id, P.slug, P.updated_at).where(among, unindexed(P.status, dialect) == literal("live"))
     return Prepared(query.order_by(P.id))
-
-
-def _status(column: Any, dialect: str) -> Any:
-    """The column; on SQLite with a plus, which keeps it from an index of all live projects: it would sort them all."""
-    return UnaryExpression(column, operator=custom_op("+")) if dialect == "sqlite" else column

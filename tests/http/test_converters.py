@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from directory.http.converters import HIGHEST_ID, IdConverter
+from directory.http.converters import IdConverter
+from directory.models.base import HIGHEST_ID
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -10,8 +10,8 @@ from schemathesis.specs.openapi.adapter.validators import OPENAPI_31_VALIDATOR
 
 from directory.api import openapi
 from directory.api.openapi.operations import routes
-from directory.http.converters import HIGHEST_ID
 from directory.http.problem_details import KINDS
+from directory.models.base import HIGHEST_ID
 from tests.conftest import build
 
 SNAPSHOT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"

@@ -4,10 +4,7 @@ from typing import Any
 
 from directory.api.admin.blueprint import bp
 from directory.api.projects import listing, order, subscribers
-from directory.api.schemas.admin import (
-    AuditPage,
-    AuditQuery,
-)
+from directory.api.schemas.admin import AuditPage, AuditQuery
 from directory.api.schemas.categories import CategoryInput, CategoryOutput
 from directory.api.schemas.projects import ProjectDetail
 from directory.api.schemas.review import (
@@ -117,7 +114,7 @@ def history(project_id: int, query: dict[str, Any]) -> Any:
     """List what happened to a project, and to earlier submissions of its URL."""
     window = pagination.window(query)
     found = audit.history(project_id, window)
-    return {"items": found.items, "pagination": pagination.pagination(found, window)}
+    return pagination.by_cursor(found, window)
 
 
 @bp.get("/audit")
@@ -129,7 +126,7 @@ def log(query: dict[str, Any]) -> Any:
     # Named, so that a cursor of an earlier version, which told less of its place, is none of this list.
     window = pagination.window(query, {"entries": filters})
     found = audit.entries(window, **filters)
-    return {"items": found.items, "pagination": pagination.pagination(found, window)}
+    return pagination.by_cursor(found, window)
 
 
 @bp.post("/categories")

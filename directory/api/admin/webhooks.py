@@ -40,7 +40,7 @@ def deliveries(query: dict[str, Any]) -> Any:
     window = pagination.window(query)
     names = ("state", "endpoint", "event", "project_id")
     found = outbox.listed(window, **{name: query[name] for name in names if name in query})
-    return {"items": found.items, "pagination": pagination.pagination(found, window)}
+    return pagination.by_cursor(found, window)
 
 
 @bp.post("/webhooks/deliveries/<id:delivery_id>/redeliver")

@@ -12,10 +12,10 @@ from werkzeug.routing import Rule
 from directory.api.docs import ASSETS
 from directory.api.openapi import examples, prose
 from directory.errors import PreconditionFailed
-from directory.http.converters import HIGHEST_ID
 from directory.http.endpoint import READS, Operation
 from directory.http.problem_details import KINDS
 from directory.http.validation import NOTHING
+from directory.models.base import HIGHEST_ID
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
 EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")

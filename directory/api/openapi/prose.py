@@ -52,8 +52,8 @@ COOKIE = "A session, from register or login. In development it is called `direct
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."
 IF_MATCH = (
-    "The project's ETag, or its `version` in quotes: if it has another version by now, the answer is 412 and nothing "
-    "changes."
+    "The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and "
+    "nothing changes."
 )
 
 # By the name of the member, wherever it stands. A submission of these is one that passes.

@@ -4,8 +4,8 @@ from marshmallow import fields
 
 from directory.api.schemas.paging import CursorPagination, CursorQuery
 from directory.api.schemas.projects import UserRef
-from directory.http.converters import HIGHEST_ID
 from directory.http.fields import Strict, Timestamp, Whole, Word
+from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS
 
 

@@ -7,8 +7,8 @@ from marshmallow.validate import Range
 
 from directory.api.schemas.paging import CursorPagination, CursorQuery, PageQuery, Pagination
 from directory.api.schemas.projects import SEARCH, STATUSES, Owner, ProjectDetail, ProjectOutput
-from directory.http.converters import HIGHEST_ID
 from directory.http.fields import Few, Prose, Search, Slug, Strict, Timestamp, Whole, Word
+from directory.models.base import HIGHEST_ID
 from directory.services.audit import EVENTS
 from directory.services.text import CATEGORY_SLUG_MAX
 

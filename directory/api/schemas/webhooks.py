@@ -3,9 +3,9 @@
 from marshmallow import fields
 
 from directory.api.schemas.paging import CursorPagination, CursorQuery
-from directory.http.converters import HIGHEST_ID
 from directory.http.fields import Line, Strict, Timestamp, Whole, Word
 from directory.models import DeliveryState
+from directory.models.base import HIGHEST_ID
 from directory.services.webhooks.formats import NAMES
 
 EVENTS = tuple(NAMES)

@@ -3,12 +3,12 @@
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Select, String, UnaryExpression, bindparam, func, select
-from sqlalchemy.sql.operators import custom_op
+from sqlalchemy import BigInteger, Select, String, bindparam, func, select
 
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import TagCount
+from directory.services.catalog.columns import unindexed
 
 # Of so many tags with one beginning the most used are found by sorting them. More are common enough to be found soon
 # among all tags in the order of their use.
@@ -47,8 +47,7 @@ def _statement(way: str, dialect: str) -> Prepared:
         begun = _begun(T.tag).cte("begun").prefix_with("MATERIALIZED")
         used = select(begun).where(begun.c.live_projects > 0)
     elif way == "sought":
-        # The plus keeps SQLite from the index of the tags' names, where all of the beginning would be sorted.
-        name = UnaryExpression(T.tag, operator=custom_op("+")) if dialect == "sqlite" else T.tag
+        name = unindexed(T.tag, dialect)  # by the index of the names all of the beginning would be sorted
         used = used.where(name >= _FIRST, name < _LAST)
     columns = used.selected_columns
     return Prepared(used.order_by(columns.live_projects.desc(), columns.tag).limit(_LIMIT), replan=True)

@@ -15,13 +15,14 @@ from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote
+from directory.models.base import HIGHEST_ID
 from directory.services.catalog import search_index
+from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
 
 LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
-HIGHEST_ID = 2**63 - 1
 
 _STANDING = ("status", "category_id", "upvotes", "hot")  # what a project has and its standing repeats
 
@@ -128,6 +129,12 @@ def confirm_categories(*, repair: bool) -> list[Fault]:
         changing = update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right})
         db.session.execute(changing, execution_options=UNSYNCHRONISED)
     return faults
+
+
+def rebuild(model: Any, names: list[str], counted: AnySelect) -> None:
+    """Replace all rows of a table of counters by what a query counts, its columns in the order of `names`."""
+    db.session.execute(delete(model), execution_options=UNSYNCHRONISED)
+    db.session.execute(insert(model).from_select(names, counted))
 
 
 def _between(low: int, high: int) -> Scope:

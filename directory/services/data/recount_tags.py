@@ -3,13 +3,13 @@
 As with `recount`, a look takes no locks and finds suspicions; `confirm` looks again under a lock, and finds faults.
 """
 
-from sqlalchemy import delete, func, insert, select, text, true
+from sqlalchemy import func, select, text, true
 
 from directory.db.transactions import lift_time_limits, on_postgresql
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db
 from directory.models import Project, Status, TagCount
 from directory.services.catalog.paging import AnySelect
-from directory.services.data.recount import Fault
+from directory.services.data.recount import Fault, rebuild
 
 
 def look() -> list[Fault]:
@@ -24,13 +24,12 @@ def look() -> list[Fault]:
 
 
 def confirm(*, repair: bool) -> list[Fault]:
-    """The counters that differ while no transaction may change them; repaired, if asked."""
+    """Lock the counters, and return those that differ; repair them if asked."""
     if on_postgresql():  # with SQLite this transaction is the only one that writes
         db.session.execute(text("LOCK TABLE tag_counts IN SHARE ROW EXCLUSIVE MODE"))
     faults = look()
     if faults and repair:
-        db.session.execute(delete(TagCount), execution_options=UNSYNCHRONISED)
-        db.session.execute(insert(TagCount).from_select(["tag", "live_projects"], _counted()))
+        rebuild(TagCount, ["tag", "live_projects"], _counted())
     return faults
 
 

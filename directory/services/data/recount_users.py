@@ -1,14 +1,14 @@
 """Whether the counters of users agree with the rows, and putting them right where they do not, as `recount` does."""
 
-from sqlalchemy import delete, func, insert, select, text
+from sqlalchemy import func, select, text
 
 from directory.db.transactions import lift_time_limits, on_postgresql
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db
 from directory.models import Project, User, UserCount, UserSubmissions
 from directory.services.catalog.paging import AnySelect
-from directory.services.data.recount import Fault
+from directory.services.data.recount import Fault, rebuild
 
-_OF_A_KIND = select(User.role, User.status, func.count()).group_by(User.role, User.status)
+_OF_A_KIND: AnySelect = select(User.role, User.status, func.count()).group_by(User.role, User.status)
 _COUNTED = select(Project.owner_id, func.count().label("size")).group_by(Project.owner_id).subquery()
 _SIZE = func.coalesce(_COUNTED.c.size, 0)
 _SUBMITTED: AnySelect = select(User.id, _SIZE).outerjoin(_COUNTED, _COUNTED.c.owner_id == User.id)
@@ -27,17 +27,13 @@ def look() -> list[Fault]:
 
 
 def confirm(*, repair: bool) -> list[Fault]:
-    """The counters that differ while nobody may change them; repaired, if asked."""
+    """Lock the counters, and return those that differ; repair them if asked."""
     if on_postgresql():  # with SQLite this transaction is the only one that writes
         db.session.execute(text("LOCK TABLE user_counts, user_submissions IN SHARE ROW EXCLUSIVE MODE"))
     faults = look()
     if faults and repair:
-        for model, names, right in (
-            (UserCount, ["role", "status", "users"], _OF_A_KIND),
-            (UserSubmissions, ["user_id", "submissions"], _SUBMITTED),
-        ):
-            db.session.execute(delete(model), execution_options=UNSYNCHRONISED)
-            db.session.execute(insert(model).from_select(names, right))
+        rebuild(UserCount, ["role", "status", "users"], _OF_A_KIND)
+        rebuild(UserSubmissions, ["user_id", "submissions"], _SUBMITTED)
     return faults
 
 

@@ -1,7 +1,5 @@
 """The configured endpoints as administrators see them, and the event that tries one."""
 
-import json
-import secrets
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,9 +7,9 @@ from sqlalchemy import func, select
 
 from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import Delivery, DeliveryState, now
+from directory.models import Delivery, DeliveryState
 from directory.services.webhooks import deliveries
-from directory.services.webhooks.outbox import Endpoint, timestamp
+from directory.services.webhooks.outbox import Endpoint, event_json, rows_of
 from directory.services.webhooks.schedule import at_once
 
 TEST = "webhook.test"
@@ -29,8 +27,7 @@ TEST_PROJECT = {
 
 def payload_of_test() -> str:
     """The test event of this instant, as JSON."""
-    event = {"type": TEST, "timestamp": timestamp(now()), "data": {"project": TEST_PROJECT}}
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    return event_json(TEST, {"project": TEST_PROJECT})
 
 
 def listed(endpoints: Iterable[Endpoint]) -> list[dict[str, Any]]:
@@ -54,15 +51,11 @@ def listed(endpoints: Iterable[Endpoint]) -> list[dict[str, Any]]:
 
 def send_test(name: str, endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     """Queue a test event for the endpoint of that name, and return the delivery. Raises NotFound."""
-    if name not in {endpoint.name for endpoint in endpoints}:
+    named = [endpoint for endpoint in endpoints if endpoint.name == name]
+    if not named:
         raise NotFound
-    delivery = Delivery(
-        webhook_id=f"msg_{secrets.token_hex(16)}",
-        event=TEST,
-        endpoint=name,
-        payload=payload_of_test(),
-        next_attempt_at=at_once(),
-    )
+    [row] = rows_of(TEST, None, payload_of_test(), named, due=at_once())
+    delivery = Delivery(**row)
     db.session.add(delivery)
     db.session.flush()  # for its id
     return deliveries.one(delivery.id)

@@ -90,7 +90,7 @@ def enqueue(
     wanted_by = wanting(event, endpoints)
     if wanted_by:
         payload = _payload(event, catalog.stored(project_id), by, reason)
-        db.session.add_all(Delivery(**row) for row in _rows(event, project_id, payload, wanted_by, due=at_once()))
+        db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, wanted_by, due=at_once()))
 
 
 def enqueue_each(
@@ -110,7 +110,7 @@ def enqueue_each(
     rows = [
         {**row, **made}
         for project in projects
-        for row in _rows(event, project["id"], _payload(event, project, by, reason), wanted_by, due=due)
+        for row in rows_of(event, project["id"], _payload(event, project, by, reason), wanted_by, due=due)
     ]
     bulk.load_dicts(Delivery, rows)
 
@@ -120,7 +120,9 @@ def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:
     return [endpoint for endpoint in endpoints if event in endpoint.events]
 
 
-def _rows(event: str, project_id: int, payload: str, endpoints: list[Endpoint], *, due: Any) -> list[dict[str, Any]]:
+def rows_of(
+    event: str, project_id: int | None, payload: str, endpoints: list[Endpoint], *, due: Any
+) -> list[dict[str, Any]]:
     """The deliveries of one event: one webhook-id for all endpoints."""
     event_of = {"webhook_id": f"msg_{secrets.token_hex(16)}", "event": event, "project_id": project_id}
     return [
@@ -134,8 +136,13 @@ def _payload(event: str, seen: dict[str, Any], by: Caller | None, reason: str | 
     data[ACTORS[event]] = {"id": by.id, "username": by.username} if by else None
     if reason is not None:
         data["reason"] = reason
-    told = {"type": event, "timestamp": timestamp(now()), "data": data}
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    return event_json(event, data)
+
+
+def event_json(event: str, data: dict[str, Any]) -> str:
+    """An event of this instant, as JSON."""
+    body = {"type": event, "timestamp": timestamp(now()), "data": data}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json(value: Any) -> Any:

@@ -894,7 +894,7 @@ export interface paths {
         };
         /**
          * Show a member with their live projects counted
-         * @description 404 for one who is suspended.
+         * @description A suspended member is 404.
          *
          *     Needs no signing in.
          */
@@ -3014,7 +3014,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The project's ETag, or its `version` in quotes: if it has another version by now, the answer is 412 and nothing changes. */
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
             };
             path: {
@@ -3217,7 +3217,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The project's ETag, or its `version` in quotes: if it has another version by now, the answer is 412 and nothing changes. */
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
             };
             path: {
@@ -3306,7 +3306,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The project's ETag, or its `version` in quotes: if it has another version by now, the answer is 412 and nothing changes. */
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
             };
             path: {
@@ -5210,7 +5210,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The project's ETag, or its `version` in quotes: if it has another version by now, the answer is 412 and nothing changes. */
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
             };
             path: {
@@ -5305,7 +5305,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The project's ETag, or its `version` in quotes: if it has another version by now, the answer is 412 and nothing changes. */
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
             };
             path: {
