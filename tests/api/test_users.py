@@ -96,7 +96,10 @@ def test_a_role_change_holds_from_the_next_request_on(app: Flask, world: World, 
     admin.put(f"/api/admin/users/{bob.id}", {"role": "member"})
     assert as_bob.get("/api/admin/users").status_code == 403
     with app.app_context():
-        log = [(e.action, e.from_state, e.to_state, e.user_id) for e in db.session.query(AuditEntry)]
+        log = [
+            (e.action, e.from_state, e.to_state, e.user_id)
+            for e in db.session.query(AuditEntry).order_by(AuditEntry.id)
+        ]
     assert log == [
         ("user.role_changed", "member", "admin", bob.id), ("user.role_changed", "admin", "member", bob.id),
     ]  # fmt: skip
