@@ -9,10 +9,24 @@ import { App, nameDocument } from "../parts/app.tsx";
 import { start } from "../state/router.ts";
 import { loadSession } from "../state/session.ts";
 import { startTheme } from "../state/theme.ts";
+import { audit } from "./audit.tsx";
+import { categories } from "./categories.tsx";
 import { dashboard } from "./dashboard.tsx";
+import { deliveries } from "./deliveries.tsx";
+import { projects } from "./projects.tsx";
+import { user } from "./user.tsx";
+import { users } from "./users.tsx";
 
 startTheme();
 void loadSession();
-start([{ pattern: /^\/admin$/, page: dashboard }]);
+start([
+  { pattern: /^\/admin$/, page: dashboard },
+  { pattern: /^\/admin\/projects$/, page: projects },
+  { pattern: /^\/admin\/users$/, page: users },
+  { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
+  { pattern: /^\/admin\/categories$/, page: categories },
+  { pattern: /^\/admin\/deliveries$/, page: deliveries },
+  { pattern: /^\/admin\/audit$/, page: audit },
+]);
 effect(nameDocument);
 render(<App />, document.getElementById("app") as HTMLElement);
