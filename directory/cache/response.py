@@ -8,7 +8,7 @@ from directory.cache.template import Template
 from directory.http import hooks
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
-_POLICY = "Content-Security-Policy"
+VARY, _POLICY = "Vary", "Content-Security-Policy"
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
@@ -33,7 +33,9 @@ class CachedResponse(NamedTuple):
 
         A caller that has the response already gets 304, without the headers that describe the content.
         """
-        headers = [*self.headers, ("X-Request-ID", request.request_id)]
+        # The shared Vary has its own in it.
+        own = [each for each in self.headers if each[0] != VARY] if self.shared_headers else self.headers
+        headers = [*own, ("X-Request-ID", request.request_id)]
         if request.matches(self.etag):
             return 304, headers, b""
         content = [("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
@@ -45,15 +47,19 @@ class SharedHeaders:
 
     def __init__(self, vary: str) -> None:
         self._vary = vary
-        self._known: dict[tuple[str, str, bool], tuple[tuple[str, str], ...]] = {}
+        self._known: dict[tuple[str, str, bool, str], tuple[tuple[str, str], ...]] = {}
 
     def of(self, scheme: str, own: Headers, caching: str) -> tuple[tuple[str, str], ...]:
-        """Those of a response over `scheme` with its `own` headers: a page has a policy of its own."""
-        has_policy = any(name == _POLICY for name, _ in own)
-        kind = scheme, caching, has_policy
+        """Those of a response over `scheme` with its `own` headers.
+
+        A page has a policy of its own. What its Vary names comes first in the shared one.
+        """
+        named = dict(own)
+        has_policy, vary = _POLICY in named, ", ".join(filter(None, (named.get(VARY), self._vary)))
+        kind = scheme, caching, has_policy, vary
         if kind not in self._known:
             security = [each for each in hooks.security_headers(scheme) if each[0] != _POLICY or not has_policy]
-            self._known[kind] = (("Vary", self._vary), *security, ("Cache-Control", caching))
+            self._known[kind] = ((VARY, vary), *security, ("Cache-Control", caching))
         return self._known[kind]
 
 

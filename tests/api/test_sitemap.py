@@ -82,7 +82,7 @@ def test_without_an_address_or_without_pages_there_is_no_sitemap(make_app: Any, 
         assert (answer.status_code, answer.json["code"]) == (404, "not_found")
     assert api.get("/robots.txt").text == "User-agent: *\nDisallow:\n"
     assert api.get("/favicon.svg").status_code == 200
-    assert "<h1>" in api.get("/").text
+    assert api.get("/").status_code == 200
 
 
 def test_the_icon_is_an_image(site: Api) -> None:

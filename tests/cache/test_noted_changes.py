@@ -45,15 +45,19 @@ def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:
     for rule in app.url_map.iter_rules():
         view: Any = app.view_functions[rule.endpoint]
         if "GET" in (rule.methods or ()) and view.access == "public" and view.operation.etag:
-            path = re.sub("<id:.*>", str(project), rule.rule)
-            yield path.replace("<code>", "not_found").replace("<username:username>", "someone")
+            path = (
+                re.sub("<id:[^>]*>", str(project), rule.rule)
+                .replace("<title>", "shown-project")
+                .replace("<code>", "not_found")
+            )
+            yield re.sub("<(username:)?username>", "someone", path)
     yield "/api/tags?prefix=a"
 
 
 @pytest.fixture
 def tables(app: Flask, world: World, api: Api, statements: Any) -> set[str]:
     """The tables in the statements that public answers run."""
-    project = world.project(owner=world.user("someone"), tags=["a"], votes=2)
+    project = world.project(owner=world.user("someone"), title="Shown project", tags=["a"], votes=2)
     world.project(tags=["a"])
     found = {sort: api.get(f"/api/projects?limit=1&sort={sort}") for sort in ("newest", "upvotes", "popular")}
     cursors = {sort: answer.json["pagination"]["next_cursor"] for sort, answer in found.items()}

@@ -6,6 +6,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import default_exceptions
 
 from directory import errors
+from directory.api.web import PageNotFound
 from directory.http.problem_details import KINDS
 from directory.services.catalog import catalog
 from tests.conftest import build
@@ -102,7 +103,12 @@ def test_every_domain_errors_code_is_known():
     assert codes | {"bad_request", "method_not_allowed"} == KINDS.keys()
 
 
-@pytest.mark.parametrize("kind", everything_below(errors.DirectoryError), ids=lambda kind: kind.__name__)
+# PageNotFound is answered with a page.
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in everything_below(errors.DirectoryError) if kind is not PageNotFound],
+    ids=lambda kind: kind.__name__,
+)
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_every_domain_error_answers_in_the_one_shape(raising, kind):
     answer = raising(example(kind))

@@ -74,8 +74,8 @@ class Teller(RuleBasedStateMachine):
             there = [*self.model.deleted, 4711]
         return there[number % len(there)]
 
-    def shown(self, body: dict[str, Any], viewer: Person | None, *, single: bool = False) -> None:
-        """A project in an answer is as the model has it, for who looks at it."""
+    def shown(self, body: dict[str, Any], viewer: Person | None, *, placed: bool = False) -> None:
+        """A project in an answer is as the model has it for the viewer; `placed` with its place in the queue."""
         project = self.model.projects[body["id"]]
         if project.due:
             renewed = {n: body[n] for n in ("created_at", "submitted_at", "published_at")}
@@ -85,18 +85,18 @@ class Teller(RuleBasedStateMachine):
         expected |= {"upvotes": len(project.voters), "has_upvoted": viewer and viewer.id in project.voters}
         expected |= {"owner": {"id": project.owner.id, "username": project.owner.username}, "version": project.version}
         private = {"rejection_reason": project.reason} if self.model.owns(viewer, project) else {}
-        if private and single:
+        if private and placed:
             private |= {"queue_position": self.model.place(project)}
         found = body | {"category": body["category"]["slug"]}
         assert {name: found[name] for name in expected} == expected
         assert {name: found[name] for name in ("rejection_reason", "queue_position") if name in found} == private
 
-    def lists(self, body: dict[str, Any], expected: list[Project], viewer: Person | None) -> None:
-        """A list in an answer is the expected one, each project of it included."""
+    def lists(self, body: dict[str, Any], expected: list[Project], viewer: Person | None, *, own: bool = False) -> None:
+        """A list in an answer is the expected one, each project of it included; of one's `own` with their places."""
         assert [item["id"] for item in body["items"]] == [project.id for project in expected]
         assert body["pagination"]["total"] == len(expected)
         for item in body["items"]:
-            self.shown(item, viewer)
+            self.shown(item, viewer, placed=own)
 
     def refused(self, who: Credential | None) -> Outcome | None:
         """A dead token is refused on every route; a dead cookie is anonymous."""
@@ -127,7 +127,7 @@ class Teller(RuleBasedStateMachine):
         body = self.must(answer, self.model.submit(who, fields, new_id))
         if new_id:
             self.model.projects[new_id].times = {"published_at": None}
-            self.shown(body, who and who.person, single=True)
+            self.shown(body, who and who.person, placed=True)
 
     def judge(self, who: Credential | None, project_id: int, decision: str, reason: str | None) -> None:
         """Decide about a project."""
@@ -136,7 +136,7 @@ class Teller(RuleBasedStateMachine):
         answer = self.send(who, "PUT", f"/api/admin/projects/{project_id}/{decision}", body)
         body = self.must(answer, self.model.decide(who, project_id, decision, reason))
         if answer.status_code == 200:
-            self.shown(body, who and who.person, single=True)
+            self.shown(body, who and who.person, placed=True)
 
     def turn(self, project_id: int) -> tuple[bool, int]:
         """When of several projects one is decided: category by category."""

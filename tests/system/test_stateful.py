@@ -55,7 +55,7 @@ class Story(Teller):
         answer = self.send(who, "PUT", f"/api/projects/{project_id}", changes, **allowed)
         body = self.must(answer, self.model.edit(who, project_id, changes, version))
         if answer.status_code == 200:
-            self.shown(body, who and who.person, single=True)
+            self.shown(body, who and who.person, placed=True)
 
     @rule(number=NUMBER, aim=NUMBER)
     def delete(self, number: int, aim: int) -> None:
@@ -98,7 +98,7 @@ class Story(Teller):
         for project in shown:  # the times of all before the places, which follow from them
             self.shown({name: project[name] for name in project.keys() - {"queue_position"}}, who and who.person)
         for project in shown:
-            self.shown(project, who and who.person, single=True)
+            self.shown(project, who and who.person, placed=True)
 
     # People
 
@@ -169,7 +169,7 @@ class Story(Teller):
         answer = self.send(who, "GET", f"/api/projects/{project_id}")
         body = self.must(answer, self.refused(who) or ((200, None) if seen else NOT_FOUND))
         if answer.status_code == 200:
-            self.shown(body, viewer, single=True)
+            self.shown(body, viewer, placed=True)
 
     @rule(
         number=NUMBER, sort=st.sampled_from(SORTS), own=st.booleans(),
@@ -185,7 +185,7 @@ class Story(Teller):
         refusal = self.refused(who) or (self.model.denied(who) if closed else None)
         body = self.must(answer, refusal or (200, None))
         if not refusal:
-            self.lists(body, self.model.listed(who, status, own, sort), self.model.viewer(who))
+            self.lists(body, self.model.listed(who, status, own, sort), self.model.viewer(who), own=own)
 
     @rule(number=NUMBER, aim=NUMBER)
     def history(self, number: int, aim: int) -> None:
