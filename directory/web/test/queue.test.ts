@@ -21,7 +21,7 @@ const decisions = await import("../src/state/queue-decisions.ts");
 const { history, showNew, story } = await import("../src/state/queue-history.ts");
 const { help, onKey } = await import("../src/state/queue-keys.ts");
 const { diff, shortened } = await import("../src/state/queue-diff.ts");
-const { changesOf, storyOf } = await import("../src/state/queue-story.ts");
+const { changesOf, differences, storyOf } = await import("../src/state/queue-story.ts");
 const { reason } = await import("../src/state/queue-reason.ts");
 const { loadSession, renew, session, signOut } = await import("../src/state/session.ts");
 const { address, navigate, start } = await import("../src/state/router.ts");
@@ -175,12 +175,13 @@ Deno.test("what was changed after the look is not decided, and comes back as it 
   server.on(POST, () => ({ items: [{ id: 1, status: 412, code: "precondition_failed", project: item(1, 2, { title: "Renamed" }) }] }));
   press("a");
   await elapse();
-  assertEquals([ids(), queue.itemOf(1)?.title, queue.itemOf(1)?.version, queue.changed.value.has(1)], [[1, 2, 3], "Renamed", 2, true]);
+  assertEquals([ids(), queue.itemOf(1)?.title, queue.itemOf(1)?.version], [[1, 2, 3], "Renamed", 2]);
+  assertEquals(differences(queue.changed.value.get(1)!, queue.itemOf(1)!), [{ field: "title", from: "Project 1", to: "Renamed" }]);
   assertEquals([queue.current.value, decisions.told.value.bad, decisions.outcomes.value[0]?.text], [2, true, r.outcome.changed]);
   server.on(POST, async (request) => (sent.push(await request.json()), { items: [{ id: 1, status: 200, project: item(1, 3) }] }));
   press("k", "a");
   await elapse();
-  assertEquals(sent[0]?.items, [{ id: 1, version: 2 }]);
+  assertEquals([sent[0]?.items, queue.changed.value.size], [[{ id: 1, version: 2 }], 0]);
 });
 
 Deno.test("a list that is read again does not change what is looked at", async () => {

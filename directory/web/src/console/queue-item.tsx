@@ -8,9 +8,11 @@ import { ago, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { askReason, decide } from "../state/queue-decisions.ts";
 import { showNew, story } from "../state/queue-history.ts";
+import { differences } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue } from "../state/queue.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
+import { Changed } from "./difference.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
 import { r } from "./review-text.ts";
 
@@ -37,6 +39,7 @@ function Submission({ item: shown }: { item: Item }) {
       </header>
       {status === "pending" ? <Actions url={shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
       <Later />
+      <SinceSeen item={shown} />
       <Facts item={shown} />
       <Changes />
       <Others />
@@ -62,11 +65,22 @@ function Actions({ url }: { url: string }) {
   );
 }
 
+/** What the submission was when the reviewer looked at it first, where it has changed since. */
+function SinceSeen({ item: shown }: { item: Item }) {
+  const seen = changed.value.get(shown.id);
+  if (!seen) return null;
+  return (
+    <section class="since">
+      <p class="banner pending" role="status"><strong>{r.isNow}</strong></p>
+      <Changed changes={differences(seen, shown)} />
+    </section>
+  );
+}
+
 /** What happened to the submission after the version that is shown. */
 function Later() {
   const later = story.value?.later;
-  const id = item.value?.id ?? 0;
-  if (!later) return changed.value.has(id) ? <p class="banner pending" role="status">{r.outcome.changed}.</p> : null;
+  if (!later) return null;
   const name = later.actor?.username ?? r.system;
   const isEdit = later.action === "project.edited";
   return (

@@ -1,6 +1,6 @@
 // What became of decisions: one line on the last act, with its undo, and a list with an outcome for each item.
 import { Cross } from "../parts/icons.tsx";
-import { outcomes, sending, tell, told, undo, waiting } from "../state/queue-decisions.ts";
+import { type Outcome, outcomes, sending, tell, told, undo, waiting } from "../state/queue-decisions.ts";
 import { t } from "../text.ts";
 import { r } from "./review-text.ts";
 
@@ -19,16 +19,26 @@ export function DecisionBar() {
 }
 
 export function Outcomes() {
-  const list = outcomes.value;
-  if (!list.length && !sending.value) return null;
+  return <OutcomeList list={outcomes.value} isBusy={sending.value > 0} clear={() => (outcomes.value = [])} />;
+}
+
+interface OutcomeListProps {
+  list: readonly Outcome[];
+  isBusy?: boolean;
+  clear: () => void;
+}
+
+/** An outcome for each item that was decided. */
+export function OutcomeList({ list, isBusy = false, clear }: OutcomeListProps) {
+  if (!list.length && !isBusy) return null;
   return (
-    <section class="q-outcomes" aria-label={r.outcomes} aria-busy={sending.value > 0}>
+    <section class="q-outcomes" aria-label={r.outcomes} aria-busy={isBusy}>
       <header>
         <h2 class="grow">{r.outcomes}</h2>
-        {sending.value > 0 && <span class="muted small">{r.busy}</span>}
-        {list.length > 0 && <button type="button" class="button small ghost" onClick={() => (outcomes.value = [])}>{r.clear}</button>}
+        {isBusy && <span class="muted small">{r.busy}</span>}
+        {list.length > 0 && <button type="button" class="button small ghost" onClick={clear}>{r.clear}</button>}
       </header>
-      <ul>
+      <ul tabIndex={list.length ? 0 : undefined} aria-label={r.outcomes}>
         {list.map(({ id, title, text, good }, place) => (
           <li key={`${list.length - place} ${id}`} class={good ? "" : "bad"}>
             <a href={`/admin/queue/${id}`} dir="auto">{title}</a><span>{text}</span>

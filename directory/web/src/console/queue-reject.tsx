@@ -5,38 +5,32 @@ import { choose, confirmReason, MOST, place, reason, write } from "../state/queu
 import { itemOf } from "../state/queue.ts";
 import { t } from "../text.ts";
 import { r } from "./review-text.ts";
+import { Sheet } from "./sheet.tsx";
 
 export function ReasonDialog() {
   const ids = rejecting.value;
   if (!ids) return null;
   const title = itemOf(ids[0] ?? 0)?.title ?? "";
   return (
-    <dialog class="sheet-dialog q-reject" aria-labelledby="q-reject-title" ref={openDialog} onClose={close}>
-      <form noValidate onSubmit={submit}>
-        <header><h2 id="q-reject-title" dir="auto">{ids.length > 1 ? r.rejectTitleMany(ids.length) : r.rejectTitle(title)}</h2></header>
-        <fieldset>
-          <legend>{r.canned}</legend>
-          {r.reasons.map((text, each) => (
-            <label key={text}>
-              <input type="radio" name="canned" autofocus={each === 0} checked={place.value === each} onChange={() => choose(each)} />
-              <kbd aria-hidden="true">{each + 1}</kbd><span>{text}</span>
-            </label>
-          ))}
-        </fieldset>
-        <Field name="reason" label={r.reason} hint={r.reasonHint} optional left={MOST - [...reason.value].length}>
-          {(attributes) => <textarea {...attributes} dir="auto" value={reason.value} onInput={(event) => write(event.currentTarget.value)} />}
-        </Field>
-        <p class="actions">
-          <button type="submit" class="button primary" disabled={[...reason.value.trim()].length > MOST}>{ids.length > 1 ? r.rejectMany(ids.length) : r.reject}</button>
-          <button type="button" class="button" onClick={close}>{t.cancel}</button>
-        </p>
-      </form>
-    </dialog>
+    <Sheet name="reject" title={ids.length > 1 ? r.rejectTitleMany(ids.length) : r.rejectTitle(title)} close={close} onSubmit={submit}>
+      <fieldset>
+        <legend>{r.canned}</legend>
+        {r.reasons.map((text, each) => (
+          <label key={text}>
+            <input type="radio" name="canned" autofocus={each === 0} checked={place.value === each} onChange={() => choose(each)} />
+            <kbd aria-hidden="true">{each + 1}</kbd><span>{text}</span>
+          </label>
+        ))}
+      </fieldset>
+      <Field name="reason" label={r.reason} hint={r.reasonHint} optional left={MOST - [...reason.value].length}>
+        {(attributes) => <textarea {...attributes} dir="auto" value={reason.value} onInput={(event) => write(event.currentTarget.value)} />}
+      </Field>
+      <p class="actions">
+        <button type="submit" class="button danger" disabled={[...reason.value.trim()].length > MOST}>{ids.length > 1 ? r.rejectMany(ids.length) : r.reject}</button>
+        <button type="button" class="button" onClick={close}>{t.cancel}</button>
+      </p>
+    </Sheet>
   );
-}
-
-export function openDialog(element: HTMLDialogElement | null): void {
-  if (element && !element.open) element.showModal();
 }
 
 function close(): void {

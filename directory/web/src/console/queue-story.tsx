@@ -1,10 +1,11 @@
 // What the log tells beside a submission: what changed since its last review, other submissions of its URL, its history.
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
-import { diff, shortened } from "../state/queue-diff.ts";
 import { history, historyOpen, story, toggleHistory } from "../state/queue-history.ts";
-import { type Change, type Entry, type Other } from "../state/queue-story.ts";
+import { type Other } from "../state/queue-story.ts";
 import { t } from "../text.ts";
+import { Changed } from "./difference.tsx";
+import { Entries, Sentence } from "./entries.tsx";
 import { r } from "./review-text.ts";
 
 export function Changes() {
@@ -15,25 +16,11 @@ export function Changes() {
   return (
     <section>
       <h3>{r.since}</h3>
-      <ol class="q-log"><Line entry={told.decided} /></ol>
+      <p><Sentence entry={told.decided} /> <span class="muted"><Time at={told.decided.at} /></span></p>
+      {told.decided.reason && <p class="reason" dir="auto">{told.decided.reason}</p>}
       {told.changes.length === 0 ? <p class="muted">{r.unchanged}</p>
-        : <dl class="q-changes">{told.changes.map((each) => <Field key={each.field} change={each} />)}</dl>}
+        : <Changed changes={told.changes} />}
     </section>
-  );
-}
-
-function Field({ change: { field, from, to } }: { change: Change }) {
-  return (
-    <>
-      <dt>{r.fields[field] ?? field}</dt>
-      <dd dir="auto">
-        {shortened(diff(from, to)).map(({ kind, text }, place) =>
-          kind === "gone" ? <del key={place}><span class="unseen">[{r.gonePart}: </span>{text}<span class="unseen">]</span></del>
-          : kind === "new" ? <ins key={place}><span class="unseen">[{r.newPart}: </span>{text}<span class="unseen">]</span></ins>
-          : text)}
-        {!to && <span class="muted"> ({r.emptyValue})</span>}
-      </dd>
-    </>
   );
 }
 
@@ -52,7 +39,7 @@ function Another({ other: { id, title, last, deleted } }: { other: Other }) {
   return (
     <li>
       {deleted ? <strong dir="auto">{title}</strong> : <a href={`/admin/queue/${id}`} dir="auto">{title}</a>}
-      {": "}<Sentence entry={last} />
+      {": "}<Sentence entry={last} /> <Time at={last.at} />
       {last.reason && <p class="reason" dir="auto">{last.reason}</p>}
     </li>
   );
@@ -67,23 +54,7 @@ export function History() {
           {historyOpen.value ? r.hideHistory : r.showHistory} <kbd>h</kbd>
         </button>
       </h3>
-      {historyOpen.value && told && <ol class="q-log" aria-label={r.history}>{told.own.map((each) => <Line key={each.id} entry={each} />)}</ol>}
+      {historyOpen.value && told && <Entries entries={told.own} label={r.history} />}
     </section>
   );
-}
-
-function Line({ entry }: { entry: Entry }) {
-  const fields = Object.keys(entry.changes ?? {}).map((each) => r.fields[each] ?? each);
-  return (
-    <li>
-      <Sentence entry={entry} />
-      {fields.length > 0 && <span class="muted">: {fields.join(", ")}</span>}
-      {entry.reason && <p class="reason" dir="auto">{entry.reason}</p>}
-    </li>
-  );
-}
-
-/** "grace rejected it 3 days ago". */
-function Sentence({ entry: { actor, action, at } }: { entry: Entry }) {
-  return <><strong>{actor?.username ?? r.system}</strong> {r.did[action] ?? action} <span class="muted"><Time at={at} /></span></>;
 }

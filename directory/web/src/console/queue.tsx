@@ -4,7 +4,6 @@ import { Empty, Failed, Stale } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { askReason, decide } from "../state/queue-decisions.ts";
-import { help } from "../state/queue-keys.ts";
 import {
   busyMore, changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
   selected, selectTo, showMore, takesFocus, toggle, waitingCount,
@@ -12,7 +11,7 @@ import {
 import { address, type Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
-import { Gate } from "./gate.tsx";
+import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ReasonDialog } from "./queue-reject.tsx";
@@ -21,28 +20,32 @@ import "../styles/console-queue.css";
 
 export const reviewQueue: Page = {
   enter: ([id = "0"]) => enterQueue(Number(id)),
-  view: () => <Gate><Queue /></Gate>,
+  view: Queue,
   title: () => r.queue,
 };
 
 function Queue() {
   const isItem = address.value.pathname !== "/admin/queue";
   return (
-    <div class={`wide queue${isItem ? " one" : ""}`}>
-      <header class="q-top">
-        <a class="button small q-back" href="/admin/queue">{r.toQueue}</a>
-        <h1>{r.queue}</h1>
-        {queue.data.value && <span class="count">{r.waiting(waitingCount.value)}</span>}
-        <span class="grow" />
-        <button type="button" class="button small" disabled={queue.busy.value} onClick={() => void loadQueue()}>{r.refresh}</button>
-        <button type="button" class="button small q-keys" onClick={() => (help.value = true)}>{r.keys} <kbd>?</kbd></button>
-      </header>
+    <Frame title={<Top />} kind={`queue${isItem ? " one" : ""}`}>
       <div class="q-panes">
         <div class="q-list"><List /><Outcomes /></div>
         <Pane />
       </div>
       <ReasonDialog />
-    </div>
+    </Frame>
+  );
+}
+
+function Top() {
+  return (
+    <header class="q-top">
+      <a class="button small q-back" href="/admin/queue">{r.toQueue}</a>
+      <h1>{r.queue}</h1>
+      {queue.data.value && <span class="count">{r.waiting(waitingCount.value)}</span>}
+      <span class="grow" />
+      <button type="button" class="button small q-again" disabled={queue.busy.value} onClick={() => void loadQueue()}>{r.refresh}</button>
+    </header>
   );
 }
 

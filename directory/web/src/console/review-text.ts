@@ -1,12 +1,7 @@
 // Everything that the review queue says.
-import { t } from "../text.ts";
+import { count, t } from "../text.ts";
 
 type Decision = "approve" | "reject";
-const plural = new Intl.PluralRules("en");
-
-function count(number: number, one: string, many = `${one}s`): string {
-  return `${t.number(number)} ${plural.select(number) === "one" ? one : many}`;
-}
 
 const done: Record<string, string> = {
   approve: "Approved", reject: "Rejected",
@@ -27,9 +22,9 @@ export const r = {
   choose: "Choose a submission from the list.",
   select: (title: string) => `Select ${title}`,
   selectAll: "Select all",
+  selection: "Selection",
   selected: (number: number) => `${t.number(number)} selected`,
   clear: "Clear",
-  keys: "Keys",
   changedBadge: "Changed",
   again: (number: number) => `${count(number, "other submission")} of this URL`,
 
@@ -61,8 +56,8 @@ export const r = {
     title: "Title", tagline: "Tagline", description: "Description", url: "Website", repository_url: "Source code",
     logo_url: "Logo", tags: "Tags", category: "Category",
   } as Record<string, string>,
+  changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",
-  deleted: "deleted",
   history: "History",
   showHistory: "Show the history",
   hideHistory: "Hide the history",
@@ -72,6 +67,7 @@ export const r = {
     "project.approved": "approved it", "project.rejected": "rejected it", "project.unpublished": "took it down",
     "project.deleted": "deleted it",
   } as Record<string, string>,
+  isNow: "It changed after you looked. This is what it is now.",
   laterEdit: (name: string, when: string) => `${name} changed this submission ${when}. You see the version before.`,
   laterDecision: (name: string, did: string, when: string) => `${name} ${did} ${when}.`,
   showNew: "Show the new version",
@@ -105,7 +101,7 @@ export const r = {
     done: (decision: Decision) => done[decision] as string,
     first: (name: string, action: string, when: string) => `${name} ${done[action] ?? "decided"} it first, ${when}`,
     firstUnknown: "Another reviewer decided it first",
-    changed: "Not decided: it was changed after you looked. Look again",
+    changed: "Not decided: it changed after you looked. Look again",
     gone: "Not decided: it was deleted",
     failed: (why: string) => `Not decided: ${why}`,
   },

@@ -72,7 +72,7 @@ export function decide(decision: Decision, ids: readonly number[] = chosen(), re
     const gone = items.map((each) => each.id);
     decided.value = new Set([...decided.peek(), ...gone]);
     selected.value = without(selected.peek(), gone);
-    changed.value = without(changed.peek(), gone);
+    changed.value = new Map([...changed.peek()].filter(([id]) => !gone.includes(id)));
     waiting.value = [...waiting.peek(), made];
     if (gone.includes(current.peek())) go(next);
     tell(`${r.decided(decision, first.title, items.length - 1)} ${r.left(waitingCount.peek())}`);
@@ -187,7 +187,6 @@ function settle({ outcomes: found, gone, back, fresh }: Settled): void {
     const returned = [...back, ...fresh.map((each) => each.id)];
     outcomes.value = [...found, ...outcomes.peek()].slice(0, MOST_OUTCOMES);
     for (const each of fresh) replace(each);
-    changed.value = new Set([...changed.peek(), ...fresh.map((each) => each.id)]);
     drop(gone);
     decided.value = without(decided.peek(), returned);
     if (isOpen() && !isNarrow() && !current.peek()) go(rows.peek()[0]?.id ?? 0);

@@ -2,6 +2,7 @@
 import type { Schemas } from "../api/client.ts";
 
 export type Entry = Schemas["Audit"];
+type Shown = Pick<Schemas["QueueItem"], (typeof FIELDS)[number]>;
 export interface Change {
   field: string;
   from: string;
@@ -70,6 +71,14 @@ function othersOf(entries: readonly Entry[], id: number): Other[] {
     found.set(other, { id: other, title: entry.project?.title ?? "", last: deleted ? entry : last, deleted });
   }
   return [...found.values()];
+}
+
+const FIELDS = ["title", "tagline", "url", "repository_url", "logo_url", "category", "tags", "description"] as const;
+
+/** The fields in which two versions of a project differ. */
+export function differences(from: Shown, to: Shown): Change[] {
+  const text = (project: Shown, field: (typeof FIELDS)[number]) => written(field === "category" ? project.category.slug : project[field]);
+  return FIELDS.map((field) => ({ field, from: text(from, field), to: text(to, field) })).filter((each) => each.from !== each.to);
 }
 
 function written(value: unknown): string {

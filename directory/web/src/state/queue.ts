@@ -3,7 +3,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { Resource } from "./resource.ts";
 import { address, navigate } from "./router.ts";
-import { onceKnown, onNewCaller, user } from "./session.ts";
+import { heeded, onceKnown, onNewCaller, user } from "./session.ts";
 
 export type Item = Schemas["QueueItem"];
 interface Queue {
@@ -22,7 +22,7 @@ export const linked = new Resource<Item>(); // the item of the address, where it
 export const current = signal(0); // the id of the item that is shown; 0 for none
 export const selected = signal(none);
 export const decided = signal(none); // items whose decision waits or is under way: they have left the list
-export const changed = signal(none); // items that were not decided, for they had changed
+export const changed = signal<ReadonlyMap<number, Item>>(new Map()); // items that changed after the look, as they were seen
 export const busyMore = signal(false);
 let anchor = 0; // where a range begins
 let inside = false;
@@ -46,7 +46,8 @@ effect(() => {
   if (!isQueue(address.value)) untracked(() => (inside = false));
 });
 
-function isQueue(url: URL): boolean {
+/** Whether an address is one of the queue. */
+export function isQueue(url: URL): boolean {
   return url.pathname === PATH || url.pathname.startsWith(`${PATH}/`);
 }
 
@@ -65,7 +66,8 @@ function forgetQueue(): void {
     queue.clear();
     linked.clear();
     current.value = anchor = 0;
-    selected.value = decided.value = changed.value = none;
+    selected.value = decided.value = none;
+    changed.value = new Map();
   });
 }
 
@@ -97,7 +99,7 @@ function asShown(found: Item): Item {
 
 async function read(cursor: string | null, signal?: AbortSignal): Promise<Queue> {
   const query = { status: "pending" as const, limit: PAGE, ...(cursor && { cursor }) };
-  const { items, pagination } = await ask(api.GET("/api/admin/projects", { params: { query }, signal }));
+  const { items, pagination } = await heeded(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
   return { items, total: pagination.total, next: pagination.next_cursor };
 }
 
@@ -120,12 +122,10 @@ export async function showMore(): Promise<void> {
 /** Once the list is there: show the first item, or the one of the address, which may be on no page that was read. */
 function arrived(): void {
   const id = current.peek();
-  if (id && !rows.peek().some((each) => each.id === id) && linked.data.peek()?.id !== id) void readLinked(id);
-  else if (!id && !isNarrow()) show(rows.peek()[0]?.id ?? 0);
-}
-
-function readLinked(id: number): Promise<void> {
-  return linked.load(`queue ${id}`, (signal) => readItem(id, signal));
+  if (id && !rows.peek().some((each) => each.id === id) && linked.data.peek()?.id !== id) {
+    void linked.load(`queue ${id}`, (signal) => readItem(id, signal));
+  }
+  if (!id && !isNarrow()) show(rows.peek()[0]?.id ?? 0);
 }
 
 /** One project as the queue would list it. Throws a Problem. */
@@ -141,10 +141,12 @@ export function itemOf(id: number, listed: readonly Item[] = queue.data.peek()?.
   return listed.find((each) => each.id === id) ?? (other?.id === id ? other : undefined);
 }
 
-/** Take the project as it is now in the place of the version that was shown. */
+/** Take the project as it is now in the place of the version that was shown, which is remembered beside it. */
 export function replace(project: Schemas["ProjectDetail"]): void {
-  const fresh = (each: Item): Item => (each.id === project.id ? { ...each, ...project } : each);
+  const fresh = (each: Item): Item => (each.id === project.id ? { ...each, ...project, earlier: each.earlier, owner_stats: each.owner_stats } : each);
+  const seen = itemOf(project.id);
   batch(() => {
+    if (seen && seen.version !== project.version) changed.value = new Map(changed.peek()).set(seen.id, changed.peek().get(seen.id) ?? seen);
     const [found, other] = [queue.data.peek(), linked.data.peek()];
     if (found) queue.set({ ...found, items: found.items.map(fresh) });
     if (other) linked.set(fresh(other));
