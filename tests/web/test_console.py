@@ -135,7 +135,7 @@ def test_projects_are_decided_in_bulk_each_in_the_version_that_is_shown(chromium
         dialog.get_by_role("button", name="Delete 1").click()
         expect(rows(page)).to_have_count(4)
     assert [world.stored(each)["status"] for each in ids[:4]] == ["live", "pending", "rejected", "pending"]
-    assert world.stored(ids[3])["rejection_reason"] == "The links are dead."
+    assert world.row(ids[3]).rejection_reason == "The links are dead."
     assert world.row(ids[4]) is None
 
 
@@ -227,7 +227,7 @@ def test_a_delivery_is_looked_at_and_sent_again_and_an_endpoint_tested(chromium,
             details = page.locator(".details")
             expect(details).to_contain_text("<b>broken</b>")
             expect(details).to_contain_text('"title": "Grüße & <b>bold</b>"')
-            person.button(f"Send delivery {first} again").click()
+            person.button(f"Send again: delivery {first}").click()
             expect(page.get_by_text(f"Delivery {first} is sent again.")).to_be_visible()
             expect(page.get_by_text("Nothing here matches these filters.")).to_be_visible()
             send_all(delivery_thread(app, chat, quick()))

@@ -9,10 +9,10 @@ import { sentence, type Entry } from "./sentences.ts";
 const SHORT = 160; // characters of an edit that stand in its entry; more are unfolded
 const unfolded = signal<ReadonlySet<number>>(new Set());
 
-export function Sentence({ entry }: { entry: Entry }) {
+export function Sentence({ entry, projectAt }: { entry: Entry; projectAt?: string }) {
   return (
     <span class="sentence">
-      {sentence(entry).map(({ text, href }, place) => (href ? <a key={place} href={href}><bdi>{text}</bdi></a> : <bdi key={place}>{text}</bdi>))}
+      {sentence(entry, projectAt).map(({ text, href }, place) => (href ? <a key={place} href={href}><bdi>{text}</bdi></a> : <bdi key={place}>{text}</bdi>))}
     </span>
   );
 }

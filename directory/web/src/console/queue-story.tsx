@@ -35,11 +35,10 @@ export function Others() {
   );
 }
 
-function Another({ other: { id, title, last, deleted } }: { other: Other }) {
+function Another({ other: { id, last } }: { other: Other }) {
   return (
     <li>
-      {deleted ? <strong dir="auto">{title}</strong> : <a href={`/admin/queue/${id}`} dir="auto">{title}</a>}
-      {": "}<Sentence entry={last} /> <Time at={last.at} />
+      <Sentence entry={last} projectAt={`/admin/queue/${id}`} /> <span class="muted"><Time at={last.at} /></span>
       {last.reason && <p class="reason" dir="auto">{last.reason}</p>}
     </li>
   );

@@ -9,10 +9,10 @@ export interface Part {
   href?: string;
 }
 
-/** "grace approved Flask." */
-export function sentence(entry: Entry): Part[] {
+/** "grace approved Flask." The project leads to `projectAt`, or to its page. */
+export function sentence(entry: Entry, projectAt?: string): Part[] {
   const by = userPart(entry.actor, "The command line");
-  const project = projectPart(entry);
+  const project = projectPart(entry, projectAt);
   const user = userPart(entry.user, entry.user_id ? `user ${entry.user_id}` : "a user", entry.user_id);
   switch (entry.action) {
     case "project.submitted": return [by, { text: " submitted " }, project, end];
@@ -50,10 +50,10 @@ function returned({ from, to }: Entry): boolean {
   return to === "pending" && from !== "pending";
 }
 
-function projectPart({ project, project_id, action }: Entry): Part {
+function projectPart({ project, project_id, action }: Entry, at = `/p/${project_id}/-`): Part {
   const text = project?.title || (project_id ? `project ${project_id}` : "a project");
   if (!project_id) return { text };
-  return { text, href: action === "project.deleted" ? `/admin/audit?project_id=${project_id}` : `/p/${project_id}/-` };
+  return { text, href: action === "project.deleted" ? `/admin/audit?project_id=${project_id}` : at };
 }
 
 function userPart(user: { id: number; username: string } | null, otherwise: string, id?: number | null): Part {

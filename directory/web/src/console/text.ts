@@ -217,7 +217,7 @@ export const w = {
   details: "Details",
   detailsOf: (id: number) => `Details of delivery ${id}`,
   redeliver: "Send again",
-  redeliverOf: (id: number) => `Send delivery ${id} again`,
+  redeliverOf: (id: number) => `Send again: delivery ${id}`,
   redelivered: (id: number) => `Delivery ${id} is sent again.`,
   payload: "Payload",
   noAttempts: "No attempt was made yet.",

@@ -11,9 +11,8 @@ export interface Change {
 /** Another submission of the same URL. */
 export interface Other {
   id: number;
-  title: string;
+  /** That it was deleted, its last decision, or else its newest entry. */
   last: Entry;
-  deleted: boolean;
 }
 export interface Story {
   id: number;
@@ -66,9 +65,8 @@ function othersOf(entries: readonly Entry[], id: number): Other[] {
   for (const entry of entries) {
     const other = entry.project_id;
     if (!other || other === id || found.has(other)) continue;
-    const deleted = entry.action === "project.deleted";
     const last = entries.find((each) => each.project_id === other && isDecision(each)) ?? entry;
-    found.set(other, { id: other, title: entry.project?.title ?? "", last: deleted ? entry : last, deleted });
+    found.set(other, { id: other, last: entry.action === "project.deleted" ? entry : last });
   }
   return [...found.values()];
 }
