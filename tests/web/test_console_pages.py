@@ -110,11 +110,12 @@ def test_every_page_shows_that_it_loads_and_then_why_there_is_nothing(chromium, 
     held = []
     with served(app) as site, visitor(chromium, site) as person:
         page = person.enter("grace").page
-        page.route(READS, lambda route: held.append(route))  # noqa: PLW0108 (Playwright wants a function)
+        page.route(READS, lambda route: held.append(route))
         for path, text in EMPTY.items():
             person.open(path)
             expect(page.locator("main").get_by_role("status", name="Loading…").first).to_be_visible()
-            until(lambda: release(held) or page.locator("main").get_by_text(text).count())
+            shown = page.locator("main").get_by_text(text)
+            until(lambda shown=shown: release(held) or shown.count())
             expect(page.get_by_role("status", name="Loading…")).to_have_count(0)
 
 

@@ -162,6 +162,22 @@ Deno.test("a page that is left sends at once what waits, alike decisions togethe
   assertEquals(sent.length, 3);
 });
 
+Deno.test("a page that is opened reads once what was decided before is answered", async () => {
+  await atQueue(2);
+  const answer: Deferred<object> = deferred();
+  server.on(POST, () => answer.promise);
+  press("a");
+  navigate("/admin");
+  server.calls.length = 0;
+  const read = queue.loadQueue();
+  await new Promise((done) => later(done, 20));
+  assertEquals(server.calls.filter((call) => call.startsWith("GET /api/admin/projects")), []);
+  answer.resolve({ items: [{ id: 1, status: 200, project: item(1, 2) }] });
+  await read;
+  assertEquals(server.calls.includes("GET /api/admin/projects"), true);
+  await server.idle();
+});
+
 Deno.test("moving within the queue is not leaving it", async () => {
   await atQueue(2);
   press("a");

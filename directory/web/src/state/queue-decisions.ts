@@ -48,10 +48,12 @@ effect(() => {
   if (!address.value.pathname.startsWith("/admin/queue")) untracked(() => void leave());
 });
 globalThis.addEventListener("pagehide", () => void leave());
-// To sign out is to leave too: what waits is sent while the session holds.
+// To sign out is to leave too: what waits is sent while the session holds. And a page that is opened shows what was decided.
+const posted = new Set<Promise<unknown>>();
 api.use({
-  async onRequest({ schemaPath }) {
+  async onRequest({ request, schemaPath }) {
     if (schemaPath === "/api/auth/logout") await leave();
+    if (request.method === "GET" && schemaPath.startsWith("/api/admin/")) await Promise.allSettled(posted);
   },
 });
 
@@ -151,7 +153,7 @@ async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Pr
   const settled: Settled = { outcomes: [], gone: [], back: [], fresh: [] };
   const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...(reason && { reason }) };
   try {
-    const answer = await ask(api.POST("/api/admin/projects/decisions", { body, keepalive: true }));
+    const answer = await post(body);
     const first = await deciders(answer.items, decision);
     answer.items.forEach((each, place) => judge(items[place] as Item, each, decision, first.get(each.id), settled));
   } catch (error) {
@@ -161,6 +163,12 @@ async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Pr
     settled.back = items.map((each) => each.id);
   }
   return settled;
+}
+
+function post(body: Schemas["DecisionsInput"]): Promise<Schemas["DecisionList"]> {
+  const answer = ask(api.POST("/api/admin/projects/decisions", { body, keepalive: true }));
+  posted.add(answer);
+  return answer.finally(() => posted.delete(answer));
 }
 
 /** What an answer about one item means. */
