@@ -56,7 +56,7 @@ class GreenletBatch:
                 each.piece.switch()
         yield True
 
-    def share(self, together: Callable[[list[Any]], None], item: Any) -> None:
+    def wait_for_group(self, together: Callable[[list[Any]], None], item: Any) -> None:
         """Wait until `together` has been called once, with this item and those of the others. It raises nothing."""
         self._shared[together].append(_Waiting(getcurrent(), item, copy_context()))
         self._leave()

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import literal_column, select, text
+from sqlalchemy import BigInteger, literal_column, select, text
 from sqlalchemy.engine import make_url
 
 from directory.cache.store import ResponseStore
-from directory.db.lookup import LookUp
+from directory.db.batched_query import BatchedQuery
 from directory.db.statements import MAX_PREPARED, Prepared
 from directory.http import endpoint
-from directory.models import Project
 from directory.server import fast_path
 from directory.server.fast_path import FastPath
 from directory.services.catalog import queries
@@ -106,7 +105,9 @@ def test_a_failed_lookup_is_left_to_a_thread(app: Flask, world: World, monkeypat
     assert in_loop(path, request) is not None
     cache_of(app).store = ResponseStore(1000)
     with monkeypatch.context() as broken:
-        broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
+        broken.setattr(
+            queries, "live", lambda: BatchedQuery({"id": BigInteger()}, lambda id: select(text("1 / nothing")))
+        )
         assert in_loop(path, request) is None
     assert in_loop(path, request) is not None  # the connection is as good as before
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from flask import Flask
 from gunicorn.config import Config
-from sqlalchemy import select, text
+from sqlalchemy import String, select, text
 
 from directory.db import group_commit
-from directory.db.lookup import LookUp
+from directory.db.batched_query import BatchedQuery
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import authentication
@@ -146,7 +146,7 @@ def test_without_a_lookup_each_gets_a_thread_of_its_own(
     project = world.project()
     votes = [vote(world, project) for _ in range(count)]
     with monkeypatch.context() as patched:
-        broken = LookUp(select(text("1 / nothing")), Token.id)
+        broken = BatchedQuery({"digest": String()}, lambda digest: select(text("1 / nothing")))
         patched.setattr(authentication, "proof", lambda *_: sessions.Proof(broken, "x"))
         assert batches.serve(*votes) == ["alone"] * count
     assert batches.alone == votes

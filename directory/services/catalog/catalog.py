@@ -82,7 +82,7 @@ def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
 
 def public(project_ids: list[int]) -> list[dict[str, Any] | None]:
     """The projects by id as anybody may see them; None for each that is not live."""
-    return [None if row is None else _view(row, None) for row in queries.live().all(project_ids)]
+    return [None if row is None else _view(row, None) for row in queries.live().all([(each,) for each in project_ids])]
 
 
 def shown_to_members(asked: list[tuple[Proof, int]]) -> list[tuple[int, dict[str, Any] | None] | None]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, and_, cast, column, func, literal_column, select
 
-from directory.db.lookup import Each
+from directory.db.batched_query import BatchedQuery
 from directory.models import Project, Status, Upvote, User
 from directory.services.accounts import sessions
 from directory.services.catalog.columns import categories, users, viewed
@@ -22,7 +22,7 @@ Value = ColumnElement[Any]
 
 
 @lru_cache
-def votes(dialect: str) -> Each:
+def votes(dialect: str) -> BatchedQuery:
     """A member's id, and of some projects the ids of those that the member voted for.
 
     The values are the digests of session and token, and the ids of the projects. These ids and those of the row are
@@ -39,7 +39,7 @@ def votes(dialect: str) -> Each:
         voted_ids = voted.correlate_except(shown).scalar_subquery().label("voted")
         return select(reader.c.id, voted_ids).where(sessions.names_member(reader, session, token))
 
-    return Each({**CREDENTIALS, "projects": String()}, query, sessions.instants)
+    return BatchedQuery({**CREDENTIALS, "projects": String()}, query, sessions.instants)
 
 
 def _ids(joined: Value, dialect: str) -> Any:
@@ -53,7 +53,7 @@ def _ids(joined: Value, dialect: str) -> Any:
 
 
 @lru_cache
-def projects() -> Each:
+def projects() -> BatchedQuery:
     """A member's id, and a live project of another owner with the columns that answers show; nulls where it is none.
 
     The values are the digests of session and token, and the id of the project.
@@ -70,4 +70,4 @@ def projects() -> Each:
         columns = select(reader.c.id.label("reader_id"), *shown.selected_columns)
         return columns.select_from(found).where(sessions.names_member(reader, session, token))
 
-    return Each({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.instants)
+    return BatchedQuery({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.instants)
