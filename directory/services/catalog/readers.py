@@ -7,7 +7,7 @@ or whose last use is to be recorded. The rules for one caller answer those.
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, and_, cast, column, func, literal_column, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, and_, cast, column, func, literal_column, or_, select
 
 from directory.db.batched_query import BatchedQuery
 from directory.models import Project, Status, Upvote, User
@@ -54,16 +54,16 @@ def _ids(joined: Value, dialect: str) -> Any:
 
 @lru_cache
 def projects() -> BatchedQuery:
-    """A member's id, and a live project of another owner with the columns that answers show; nulls where it is none.
+    """A member's id, and a project that is live or the member's own, with the columns that answers show; or nulls.
 
     The values are the digests of session and token, and the id of the project.
     """
 
     def query(session: Value, token: Value, project_id: Value) -> AnySelect:
         shown = viewed(signed_in=True, viewer=reader.c.id)
-        is_live = P.status == literal_column(f"'{Status.LIVE}'")
+        is_shown = or_(P.status == literal_column(f"'{Status.LIVE}'"), P.owner_id == reader.c.id)
         found = (
-            reader.outerjoin(Project.__table__, and_(P.id == project_id, is_live, P.owner_id != reader.c.id))
+            reader.outerjoin(Project.__table__, and_(P.id == project_id, is_shown))
             .outerjoin(categories, categories.c.id == P.category_id)
             .outerjoin(users, users.c.id == P.owner_id)
         )
