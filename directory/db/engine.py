@@ -16,7 +16,7 @@ from sqlalchemy.exc import InvalidatePoolError
 
 from directory.db import deadline_connection
 
-# The busy timeout and the deadline stay under the 5 s within which an answer is promised.
+# The busy timeout and the deadline stay under the 5 s within which a response is promised.
 SQLITE_BUSY_MILLISECONDS = 4_500
 BUSY_TIMEOUT = "busy_timeout"  # the execution option with the milliseconds for which a writer waits for the write lock
 POSTGRES_SETTINGS = {

@@ -24,7 +24,7 @@ from directory.extensions import db
 
 Row = tuple[Any, ...]
 Statement = Select[Any] | CompoundSelect[Any] | TextClause
-# Keys of a pooled connection's `info`: what turns results into values, and the names of prepared statements by text.
+# Keys of a pooled connection's `info`: the object that turns results into values, and prepared statements by text.
 _LOADER, _NAMES = "directory.loader", "directory.names"
 MAX_PREPARED = 100  # on one connection: filters, orders and page sizes make thousands of statements, which take memory
 

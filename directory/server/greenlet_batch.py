@@ -36,9 +36,9 @@ class GreenletBatch:
         self._ended: SimpleQueue[Any] = SimpleQueue()
 
     def run(self, works: Iterable[Callable[[], None]]) -> Iterator[bool]:
-        """Do pieces of work, none of which raises anything, each in a context of its own.
+        """Run each work until it ends or waits; each has a context of its own and raises nothing.
 
-        Yields before the thread waits, and at the end: whether all have ended but those that go on in other threads.
+        Yield before the thread blocks: True if the rest only waits for other threads. Yield True at the end.
         """
         for work in works:
             piece = greenlet(work)
