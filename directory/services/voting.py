@@ -20,7 +20,7 @@ from sqlalchemy import BigInteger, Engine, bindparam, delete, insert, select, te
 from sqlalchemy.exc import DBAPIError
 
 from directory.db.errors import state_of
-from directory.db.group_commit import Combined
+from directory.db.group_commit import GroupCommit
 from directory.db.locked_rows import LockedRows
 from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql, transaction, writing
@@ -85,9 +85,9 @@ def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
 
 def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
     locked = _locked()
-    locked.enter(project_id)
+    locked.admit(project_id)
     outcome = _count(Ballot(project_id, by.id, wish, time.monotonic()))
-    locked.freed(project_id)
+    locked.note_free(project_id)
     if outcome is None:
         raise NotFound
     status, owner_id, upvoted, n = outcome
@@ -181,4 +181,4 @@ def _on_sqlite(ballot: Ballot) -> Outcome | None:
     return project.status, project.owner_id, wanted, n
 
 
-_count = Combined(_alone, _together, repeatable=lambda ballot: ballot.wish != "toggle")
+_count = GroupCommit(_alone, _together, repeatable=lambda ballot: ballot.wish != "toggle")
