@@ -33,7 +33,7 @@ function ConsoleNav() {
   const { pathname } = address.value;
   return (
     <div class="tabs console-nav">
-      <nav aria-label={w.nav}>
+      <nav aria-label={w.nav} ref={showPresent}>
         {Object.entries(w.pages).map(([path, name]) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
           return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{path === "/admin/queue" && <Waiting />}</a>;
@@ -42,6 +42,12 @@ function ConsoleNav() {
       <button type="button" class="button small ghost keys" onClick={() => (help.value = true)}>{w.keys} <kbd>?</kbd></button>
     </div>
   );
+}
+
+/** On a narrow page the navigation scrolls: to the page that is shown. */
+function showPresent(nav: HTMLElement | null): void {
+  const link = nav?.querySelector<HTMLElement>("[aria-current]");
+  if (nav && link) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - 48;
 }
 
 /** How many submissions wait for review. */
