@@ -11,9 +11,8 @@ from directory.models import Token
 from directory.server import vote_batching
 from directory.server.vote_batching import Quickest
 from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
 from tests.conftest import Database, Statements
-from tests.support.batches import Batches, vote
+from tests.support.batches import Batches, proofs_of, vote
 from tests.support.factories import World
 from tests.support.reading import by_application, parsed, received
 
@@ -23,13 +22,6 @@ def batches(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Batches:
     for name in ("BEGIN_SECONDS", "LOOKUP_SECONDS"):  # the machine may be busy
         monkeypatch.setattr(vote_batching, name, 60)
     return Batches(app)
-
-
-def proofs_of(app: Flask, user: Caller) -> tuple[str, str]:
-    """A token and a cookie of a user."""
-    with app.app_context():
-        token = transaction(lambda: sessions.issue_token("x", None, by=user))["token"]
-        return token, transaction(lambda: sessions.begin(user.id, user_agent="x"))
 
 
 def test_the_callers_of_a_batch_are_looked_up_by_one_statement_for_each_kind(
