@@ -77,6 +77,7 @@ def test_one_navigation_leads_to_every_page_and_counts_what_waits(chromium, app,
             expect(page.locator("h1")).to_have_text(name)
             expect(nav(page).locator("[aria-current=page]")).to_have_text([name])
             expect(nav(page).get_by_label("3 waiting")).to_be_visible()
+        expect(page.locator(".q-rows .q-row")).to_have_count(3)
         page.keyboard.press("a")
         expect(nav(page).get_by_label("2 waiting")).to_be_visible()
         nav(page).get_by_role("link", name="Projects").click()  # the decision is sent
