@@ -238,14 +238,13 @@ def conditions(
     """
     category = select(categories.c.id).where(categories.c.slug == bindparam("category"))
     owner = select(users.c.id).where(users.c.username == bindparam("owner"))
-    tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
     known: dict[str, Any] = {
         "status": lambda: columns.status == literal_column(f"'{Status(str(status))}'"),
         "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
         "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
         "owner_id": lambda: P.owner_id == bindparam("owner_id"),
         "voter_id": lambda: P.id.in_(select(upvotes.c.project_id).where(_BY_VOTER)),
-        "tag": lambda: P.id.in_(tagged),
+        "tag": lambda: P.id.in_(select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))),
         "q": lambda: search.found(P.id if columns is P else columns.project_id, dialect),
     }
     return {name: known[name]() for name in filters}
