@@ -99,10 +99,13 @@ class PersonalReads:
             log.info("no personal response", extra={"reason": type(error).__name__})
             return None
 
-    def find_many(self, requests: list[PersonalRequest]) -> tuple[list[PersonalResponse | None], Snapshot | None]:
+    def find_many(
+        self, requests: list[PersonalRequest], give_up_at: float
+    ) -> tuple[list[PersonalResponse | None], Snapshot | None]:
         """Responses for the event loop, by one statement for all pages and one for all single projects.
 
-        Also the snapshot that the pages took, at which other responses may be validated.
+        No statement begins after `give_up_at`, by time.monotonic(). Also the snapshot that the pages took, at which
+        other responses may be validated.
         """
         pages: list[_Question] = []
         singles: list[tuple[PersonalRequest, MatchById]] = []
@@ -115,7 +118,8 @@ class PersonalReads:
                     singles.append((request, match))
             self._ask(pages, in_loop=True)
             found |= {question.request: self._filled(question) for question in pages}
-            found |= zip((request for request, _ in singles), self._singles(singles, in_loop=True), strict=True)
+            if time.monotonic() < give_up_at:
+                found |= zip((request for request, _ in singles), self._singles(singles, in_loop=True), strict=True)
         except Exception as error:
             log.info("no personal response in the loop", extra={"reason": type(error).__name__})
         return [found.get(request) for request in requests], pages[0].snapshot if pages else None
@@ -204,9 +208,10 @@ class PersonalReads:
             for (request, match), each in zip(matches, made, strict=True):
                 if each is None:
                     self._refuse(request.proof)
-                else:
-                    response = self._cache.response(each[1], request.public, match)
-                    found[request] = self._private(response, each[0])
+                    continue
+                user_id, rendered = each
+                if rendered is not None:
+                    found[request] = self._private(self._cache.response(rendered, request.public, match), user_id)
         return [found.get(request) for request, _ in asked]
 
     def _private(self, response: CachedResponse, user_id: int) -> PersonalResponse:

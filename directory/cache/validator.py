@@ -1,5 +1,6 @@
 """The snapshot validator: one cheap read of the database's snapshot tells which cached answers are still valid."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,8 @@ from sqlalchemy import Engine
 from directory.cache.changes import ChangeFeed
 from directory.cache.snapshots import LOOP_TIMEOUT, TIMEOUT, SnapshotReader, open_reader
 from directory.db.statements import Row, use_connection
+
+log = logging.getLogger(__name__)
 
 # The event loop holds up all connections while it waits. These bound its waits for a database that is slow or mute.
 LOOP_LOCK_TIMEOUT = 0.02  # seconds that it waits for a read of the snapshot that a thread has begun
@@ -38,6 +41,7 @@ class SnapshotValidator:
         self._engine = engine
         self._lock = threading.Lock()
         self._reads_begun = 0
+        self._timeout = TIMEOUT  # of the last read, in seconds
         self._number = 0
         self._changes = ChangeFeed()
         self._state: Any = None  # the database's own name for the last snapshot
@@ -58,7 +62,8 @@ class SnapshotValidator:
         if not self._lock.acquire(timeout=lock_timeout):
             return None
         try:
-            if self._reads_begun == before:
+            has_failed = self._latest is None and timeout > self._timeout  # with less time than this caller has
+            if self._reads_begun == before or has_failed:
                 self._reads_begun += 1
                 self._latest, _ = self._read(timeout)
             return self._latest
@@ -138,6 +143,7 @@ class SnapshotValidator:
 
         Such a connection knows no earlier snapshot.
         """
+        self._timeout = timeout
         if self._reader is None and timeout < TIMEOUT:  # the event loop has no time to open a connection
             return None, []
         rows: list[Row | None] = []
@@ -148,7 +154,8 @@ class SnapshotValidator:
                 state, changes = self._reader.read(self._state, timeout)
             else:
                 state, changes, rows = self._reader.read_with_votes(self._state, timeout, asked)
-        except Exception:
+        except Exception as error:
+            log.info("snapshot not read", extra={"reason": type(error).__name__})
             self.close()
             return None, []
         if state == self._state and self._latest is not None:

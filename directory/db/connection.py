@@ -21,7 +21,9 @@ from directory.db.circuit_breaker import CircuitBreaker
 
 CONNECT_SECONDS = 2  # at most for a new connection; the driver accepts no less
 GRACE = 0.4  # seconds beyond the deadline, in which the server may confirm that it has cancelled the statement
-SILENCE = 1.0  # seconds without an answer after which the circuit breaker probes the server
+# Seconds without an answer after which the circuit breaker probes the server: less than a thread gives to a read of the
+# snapshot, and more than the event loop does, whose reads end before a server that is merely slow has answered.
+SILENCE = 0.9
 INTERVAL = 0.1  # seconds between two looks at the time during a silent wait
 SUCCESS = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
 
@@ -43,8 +45,8 @@ class DeadlineConnection(psycopg.Connection[Any]):
             wanted = next(gen)
             while True:
                 ready = yield wanted
-                if not ready and time.monotonic() > began + SILENCE:
-                    self.breaker.probe()
+                if not ready:
+                    self._probe_after_silence(began)
                 is_cancelled = self._enforce(expires_at, is_cancelled, is_silent=not ready)
                 wanted = gen.send(ready)
         except StopIteration as end:
@@ -86,12 +88,16 @@ class DeadlineConnection(psycopg.Connection[Any]):
         poll.register(self.pgconn.socket, wanted)
         if poll.poll(deadline.remaining(min(SILENCE, give_up_at - now)) * 1000):
             return
-        self.breaker.probe()
+        self._probe_after_silence(now)
         if give_up_at < math.inf:
             self._give_up()
         expires_at, is_cancelled = deadline.expires_at(), False
         while not poll.poll(INTERVAL * 1000):
             is_cancelled = self._enforce(expires_at, is_cancelled, is_silent=True)
+            self._probe_after_silence(now)
+
+    def _probe_after_silence(self, since: float) -> None:
+        if time.monotonic() >= since + SILENCE:
             self.breaker.probe()
 
     def _enforce(self, expires_at: float, is_cancelled: bool, *, is_silent: bool) -> bool:
@@ -122,8 +128,10 @@ def install(engine: Engine) -> None:
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> DeadlineConnection:
-        if breaker.is_open or deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
+        if breaker.is_open:
             raise psycopg.OperationalError("the database does not answer")
+        if deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
+            raise psycopg.OperationalError("the request has no time left to connect to the database")
         connection: Any = DeadlineConnection.connect(*given, **named)
         connection.breaker = breaker
         breaker.connect = lambda: psycopg.connect(*given, **named)

@@ -16,8 +16,8 @@ class Slots(Protocol):
     def acquire(self) -> None:
         """Wait for a slot, behind the requests that wait already."""
 
-    def release(self) -> None:
-        """Give a slot back."""
+    def release(self) -> bool:
+        """Give a slot back, where that is possible: whether it is."""
 
 
 current: ContextVar[Slots | None] = ContextVar("directory.slots", default=None)
@@ -25,12 +25,14 @@ current: ContextVar[Slots | None] = ContextVar("directory.slots", default=None)
 
 @contextmanager
 def given_back() -> Iterator[None]:
-    """Give the slot back for the block, which hashes or waits, and take one again. Hold no database connection then."""
+    """Give the slot back for the block, which hashes or waits, and take one again. Hold no database connection then.
+
+    Where the slot cannot be given back, the block keeps it.
+    """
     slots = current.get()
-    if slots is None:
+    if slots is None or not slots.release():
         yield
         return
-    slots.release()
     token = current.set(None)
     try:
         yield

@@ -15,7 +15,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from flask import current_app, has_request_context
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from directory.db import deadline
@@ -126,14 +126,20 @@ def in_parallel() -> Iterator[None]:
             db.session.execute(text("RESET max_parallel_workers_per_gather"))  # to what the connection began with
 
 
-def lift_time_limits() -> None:
-    """Lift the time limits of the current transaction, for bulk work of a command. Begins one where there is none."""
-    if not on_postgresql():
+def lift_time_limits(connection: Connection | None = None) -> None:
+    """Let the current transaction run, and wait for this process, for as long as it takes: for bulk work of commands.
+
+    It is that of `connection`, or else of the session, where one begins if there is none. The limit on the wait for a
+    lock stays.
+    """
+    connection = db.session.connection() if connection is None else connection
+    if connection.dialect.name != "postgresql":
         return
-    if db.session.connection().connection.dbapi_connection.autocommit:  # type: ignore[union-attr]
+    if connection.connection.dbapi_connection.autocommit:  # type: ignore[union-attr]
         db.session.rollback()
-        db.session.connection(execution_options={"isolation_level": "READ COMMITTED"})
-    db.session.execute(text("SET LOCAL statement_timeout = 0"))
+        connection = db.session.connection(execution_options={"isolation_level": "READ COMMITTED"})
+    for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+        connection.exec_driver_sql(f"SET LOCAL {limit} = 0")
 
 
 def on_postgresql() -> bool:

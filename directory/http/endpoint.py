@@ -39,7 +39,7 @@ class Operation:
     answer depends on all that is in the database. `read_many` is a function of ids, for a route whose path ends with
     one: by one short statement it returns for each id what the view would return to an anonymous caller, and None where
     the view would raise. `read_many_as` is the same for signed-in callers, as a function of credentials with an id
-    each: it returns the caller's id and what the view would return, and None wherever that takes more than the
+    each: it returns the caller's id and what the view would return, and None for either where it takes more than the
     statement. `personal` says that a public answer depends on the caller. `projects_of` is a function of the data of
     such an answer, and returns the projects in it: to a signed-in caller who neither owns one of them nor is an
     administrator, the answer differs by their `has_upvoted` alone. `check` returns what the rules refuse of a body
@@ -121,10 +121,10 @@ def read_many(spec: Operation, ids: list[int]) -> list["Rendered | None"]:
     return [None if result is None else render(result, spec) for result in results]
 
 
-def read_many_as(spec: Operation, asked: list[tuple[Proof, int]]) -> list["tuple[int, Rendered] | None"]:
-    """The answers to several signed-in reads of one object each, with the callers' ids; None where it takes more."""
+def read_many_as(spec: Operation, asked: list[tuple[Proof, int]]) -> list["tuple[int, Rendered | None] | None"]:
+    """The callers' ids and the answers to several signed-in reads of one object each; None where either takes more."""
     results = [None] * len(asked) if spec.read_many_as is None else spec.read_many_as(asked)
-    return [None if found is None else (found[0], render(found[1], spec)) for found in results]
+    return [found and (found[0], found[1] and render(found[1], spec)) for found in results]
 
 
 def respond(result: Any, spec: Operation) -> Response:

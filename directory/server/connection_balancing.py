@@ -56,7 +56,7 @@ class Acceptor:
 
     def timeout(self) -> float:
         """Seconds after which to `adjust` again."""
-        if self._accepts or self._count() >= self._most:
+        if self._accepts or self._stops or self._count() >= self._most:
             return math.inf
         return YIELD_LOOK_SECONDS if self._owed else max(0.0, self._resume - time.monotonic())
 
@@ -118,7 +118,8 @@ class Acceptor:
         self._accepts = accepts
 
     def _tell(self) -> None:
-        _held[self._place] = self._count() + 1
+        # Of a process that stops the others know nothing, or they would leave connections to it.
+        _held[self._place] = 0 if self._stops else self._count() + 1
 
     def _is_ahead(self) -> bool:
         """Whether another process has fewer connections."""

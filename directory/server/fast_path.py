@@ -132,7 +132,7 @@ class CachedReads:
             return [None] * len(asked)
         members = [each for each in asked if each.personal is not None][:MEMBERS_MAX]
         others = [each for each in asked if each.personal is None]
-        made, snapshot = self._cache.personal.find_many([_personal(each) for each in members])
+        made, snapshot = self._cache.personal.find_many([_personal(each) for each in members], began + LOOK_SECONDS)
         found = dict(zip(members, made, strict=True))
         if others:
             found |= zip(others, self._look([_read(each) for each in others], began, snapshot), strict=True)

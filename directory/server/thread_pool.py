@@ -7,7 +7,6 @@ no more threads work, or hold a database connection, than there are slots, and r
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from queue import SimpleQueue
 
 from directory.db import slots
@@ -20,11 +19,15 @@ class ThreadPool:
         self._queue: SimpleQueue[Callable[[], object] | threading.Event] = SimpleQueue()
         self.submit = self._queue.put
         for _ in range(size):
-            self.release()
+            self._start()
 
-    def release(self) -> None:
-        """Have one more thread work."""
-        threading.Thread(target=self._run, daemon=True).start()
+    def release(self) -> bool:
+        """Start one more thread, for the slot that is given back; False where the system can start none."""
+        try:
+            self._start()
+        except RuntimeError:
+            return False
+        return True
 
     def acquire(self) -> None:
         """Wait until one thread less works, in favour of the calling one."""
@@ -35,12 +38,13 @@ class ThreadPool:
     def retire(self) -> None:
         """Give the calling thread's slot back for good: the thread ends with the work that it does.
 
-        Where the system has no room for another thread, this one stays.
+        Where no thread can be started, this one keeps its slot.
         """
-        if slots.current.get() is self:
-            with suppress(RuntimeError):
-                self.release()
-                slots.current.set(None)
+        if slots.current.get() is self and self.release():
+            slots.current.set(None)
+
+    def _start(self) -> None:
+        threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
         slots.current.set(self)

@@ -94,7 +94,7 @@ class BatchingWindow:
 
 
 class Quickest:
-    """The quickest of the last `some` lookups: what one takes where nothing else is in its way."""
+    """The quickest lookup of the last complete group of `some`; 0 before the first. It belongs to the event loop."""
 
     def __init__(self, some: int) -> None:
         self.seconds, self._some = 0.0, some
@@ -148,9 +148,9 @@ class VoteBatcher:
             for over in GreenletBatch(self._pool).run(works) if len(batch) > 1 else map(_do, works):
                 self._defer(self._end, batch, ended.copy(), over)
                 ended.clear()
-        except BaseException as error:  # the system has no room for another thread, say
+        except BaseException as error:  # a request without an outcome would wait for ever
             log.exception("a batch of requests was given up")
-            self._defer(self._end, batch, [(asked, error) for asked in unanswered], True)
+            self._defer(self._end, batch, [*ended, *((asked, error) for asked in unanswered)], True)
 
     def _look_up(self, batch: list[Asked]) -> sessions.Known | None:
         """The callers of all, by one statement for each kind; None where the database does not tell them soon."""
@@ -165,7 +165,7 @@ class VoteBatcher:
             log.info("callers not looked up together", extra={"reason": type(error).__name__})
             return None
         if proofs:
-            self._lookups.take(time.perf_counter() - began)
+            self._defer(self._lookups.take, time.perf_counter() - began)
         return known
 
     def _leave_alone(self, batch: list[Asked], unanswered: dict[Asked, None]) -> None:

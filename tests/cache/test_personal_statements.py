@@ -1,5 +1,6 @@
 """Personal responses take one statement for many members, and the application answers where that gives none."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -48,13 +49,33 @@ def test_one_statement_answers_several_members(
             assert request is not None
             requests.append(request)
     statements.clear()
-    responses, snapshot = cache.personal.find_many(requests)
+    responses, snapshot = cache.personal.find_many(requests, math.inf)
     assert snapshot == cache.validator.latest
     assert len(statements) == (2 if database.backend == "postgresql" else 8)  # one for the pages, one for the projects
     for request, response in zip(requests, responses, strict=True):
         assert response is not None
         assert by_loop(fast, request.public.path, {}) is not None
         assert response == cache.personal.find(request)
+    statements.clear()
+    responses, _ = cache.personal.find_many(requests, 0.0)
+    assert [each is not None for each in responses] == [True, False] * 4, "it is late for a second statement"
+    assert len(statements) == (1 if database.backend == "postgresql" else 4)
+
+
+def test_a_member_who_asks_for_what_is_not_there_is_still_answered_by_the_loop(
+    app: Flask, uncached: Flask, world: World, database: Database
+) -> None:
+    headers, owner = bearer(world, world.user()), world.user()
+    pending, own = world.project(owner, status="pending"), bearer(world, owner)
+    live, fast = world.project(owner), fast_path(app)
+    for each in (headers, own):
+        by_wsgi(app, "/api/auth/me", each)
+    for path, caller in ((f"/api/projects/{pending}", headers), ("/api/projects/99", headers)):
+        assert by_loop(fast, path, caller) is None
+        assert by_wsgi(app, path, caller) == by_wsgi(uncached, path, caller)
+        assert by_loop(fast, f"/api/projects/{live}", caller) is not None
+    assert by_loop(fast, f"/api/projects/{live}", own) is None
+    assert by_wsgi(app, f"/api/projects/{live}", own) == by_wsgi(uncached, f"/api/projects/{live}", own)
 
 
 def test_a_refused_caller_costs_no_second_statement_for_a_second(

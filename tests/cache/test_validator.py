@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import text
 
 from directory.cache import validator as validator_module
-from directory.cache.snapshots import open_reader
+from directory.cache.snapshots import LOOP_TIMEOUT, TIMEOUT, open_reader
 from directory.cache.validator import SnapshotValidator
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -163,6 +163,30 @@ def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
     answered.set()
     reading.join()
     assert snapshots == [validator.snapshot()] == ["snapshot"]
+
+
+@pytest.mark.parametrize("in_loop", [True, False])
+def test_a_thread_shares_a_failed_read_only_if_that_had_as_much_time(
+    validator: SnapshotValidator, caplog: pytest.LogCaptureFixture, in_loop: bool
+) -> None:
+    assert validator.snapshot() is not None
+    caplog.set_level("INFO", "directory.cache.validator")
+
+    class Lock:
+        """Was held until now by a caller whose read failed."""
+
+        def acquire(self, timeout: float) -> bool:
+            validator._reader.close()  # type: ignore[union-attr]
+            validator._reads_begun += 1
+            validator._latest, _ = validator._read(LOOP_TIMEOUT if in_loop else TIMEOUT)
+            return timeout == TIMEOUT
+
+        def release(self) -> None:
+            pass
+
+    with patch.object(validator, "_lock", Lock()):
+        assert (validator.snapshot() is not None) == in_loop
+    assert [each.message for each in caplog.records] == ["snapshot not read"]
 
 
 def test_the_table_of_changes_is_pruned_and_a_late_reader_learns_that_anything_may_have_changed(

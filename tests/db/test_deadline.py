@@ -130,6 +130,34 @@ def test_while_the_circuit_breaker_is_open_no_connection_is_made_or_given_out(
         assert reached.scalar(text("SELECT 7")) == 7
 
 
+@on_postgresql
+def test_a_wait_that_is_given_up_soon_starts_no_probe(
+    behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event loop waits for so short that a server that is merely slow is no reason for a probe."""
+    probes: list[CircuitBreaker] = []
+    monkeypatch.setattr(CircuitBreaker, "probe", lambda breaker: probes.append(breaker))
+    monkeypatch.setattr(connection, "SILENCE", 0.2)
+    for seconds in (0.05, 0.3):
+        proxy.set("pass")
+        with connected(behind) as reached:
+            driver = reached.connection.dbapi_connection
+            proxy.set("mute")
+            driver.pgconn.send_query(b"SELECT 7")
+            with pytest.raises(psycopg.OperationalError, match="did not answer in time"):
+                driver.result(seconds)
+            reached.invalidate()
+        assert bool(probes) == (seconds > connection.SILENCE)
+
+
+@on_postgresql
+def test_an_error_tells_a_request_without_time_from_a_database_without_an_answer(behind: Flask) -> None:
+    with behind.app_context(), deadline.within(connection.CONNECT_SECONDS / 2):
+        db.engine.dispose()
+        with pytest.raises(OperationalError, match="no time left to connect"):
+            db.engine.connect()
+
+
 def test_one_probe_runs_at_a_time() -> None:
     breaker, asked, answered = CircuitBreaker(), [], threading.Event()
 

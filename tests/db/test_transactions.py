@@ -191,10 +191,14 @@ def test_the_time_limits_are_lifted_for_one_transaction_alone(context: None, ins
     """Outside of a transaction each statement is a transaction, and SET LOCAL would end with it."""
 
     def limits() -> list[str]:
+        names = ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout")
+        return [db.session.scalars(text(f"SHOW {name}")).one() for name in names]
+
+    def lifted() -> list[str]:
         lift_time_limits()
-        return [db.session.scalars(text("SHOW statement_timeout")).one() for _ in range(2)]
+        return limits()
 
     db.session.execute(select(User.id))
-    assert (transaction(limits) if inside else limits()) == ["0", "0"]
+    assert (transaction(lifted) if inside else lifted()) == ["0", "0", "1400ms"]
     db.session.rollback()
-    assert db.session.scalars(text("SHOW statement_timeout")).one() == "4s"
+    assert limits() == ["4s", "10s", "1400ms"]

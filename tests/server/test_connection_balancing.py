@@ -183,6 +183,16 @@ def test_a_process_that_shuts_down_accepts_queued_connections_and_closes_its_lis
     assert process.turn() == 0
 
 
+def test_a_process_that_shuts_down_neither_wakes_for_the_listener_nor_has_the_others_yield_to_it() -> None:
+    process = Process(0, own=2, other=8)
+    process.turn()
+    assert connection_balancing._held[1] == 3
+    process.acceptor.stop()
+    process.acceptor.adjust()
+    assert process.acceptor.timeout() == math.inf
+    assert connection_balancing._held[1] == 0
+
+
 def test_without_file_descriptors_a_process_pauses_and_any_other_error_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process(9, other=99)
     fails = [OSError(errno.EMFILE, "no files"), OSError(errno.ECONNABORTED, "gone"), OSError(errno.EBADF, "broken")]

@@ -140,6 +140,24 @@ def test_a_thread_stays_where_the_system_starts_no_other(monkeypatch: pytest.Mon
     until(lambda: work.done == [None, "served"])
 
 
+def test_a_block_keeps_its_slot_where_the_system_starts_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def hash_password() -> str:
+        with given_back():
+            return "hashed"
+
+    work, before = Work(1), threading.active_count()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", full)
+        work.put(hash_password, hash_password)
+        until(lambda: work.done == ["hashed"] * 2)
+    work.put(hash_password, hash_password)
+    until(lambda: work.done == ["hashed"] * 4)
+    until(lambda: threading.active_count() == before)
+
+
 def test_a_block_within_a_block_gives_the_slot_back_once() -> None:
     work, before = Work(1), threading.active_count()
 

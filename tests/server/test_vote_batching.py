@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -191,6 +191,19 @@ def test_if_the_thread_fails_every_open_request_gets_the_error(
     assert batches.serve(*votes) == [200, "no thread", "no thread"]
 
 
+def test_if_the_thread_fails_a_request_that_was_answered_already_gets_its_answer(
+    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_self: object, works: Iterable[Callable[[], None]]) -> Iterator[bool]:
+        next(iter(works))()
+        raise RuntimeError("no thread")
+        yield
+
+    monkeypatch.setattr(GreenletBatch, "run", fail)
+    votes = [vote(world, world.project()) for _ in range(3)]
+    assert batches.serve(*votes) == [200, "no thread", "no thread"]
+
+
 def test_the_callers_of_a_batch_are_looked_up_by_one_statement_for_each_kind(
     app: Flask, world: World, batches: Batches, statements: Statements, database: Database
 ) -> None:
@@ -253,7 +266,9 @@ def test_the_quickest_of_some_lookups_tells_whether_the_database_is_near(
         quickest.take(seconds)
         assert quickest.seconds == known
     batcher._lookups = Quickest(1)
-    assert batches.serve(vote(world, world.project())) == [200]
+    batcher._look_up([vote(world, world.project())])
+    assert batcher._lookups.seconds == 0, "it is counted in the loop, by one thread"
+    batches._run()
     assert 0 < batcher._lookups.seconds < 60
     batcher._lookups.seconds = 1.0
     assert not batcher.is_near

@@ -20,6 +20,17 @@ TEXT = "Draws **lines**, bars and scatter plots from any CSV file.\n\n- reads pi
 SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
 PUBLIC = ("/", "/?q=data", "/?q=nothing-at-all", "/submit", "/mine")
 OF_MEMBERS = ("/", "/submit", "/mine", "/account")
+OF_ADMINS = (
+    "/admin",
+    "/admin?days=365",
+    "/admin/queue",
+    "/admin/projects",
+    "/admin/users",
+    "/admin/users/2",
+    "/admin/categories",
+    "/admin/deliveries",
+    "/admin/audit",
+)
 
 
 def main(folder: Path) -> None:
@@ -34,6 +45,7 @@ def main(folder: Path) -> None:
         app.test_cli_runner().invoke(args=["seed"])
         world = World(app)
         ada = world.user("ada-demo")
+        world.admin("grace-demo")
         live = world.project(
             owner=ada,
             title="Lanternfish",
@@ -62,12 +74,13 @@ def take(browser: Browser, site: str, folder: Path, look: str, size: str, public
         page.goto(f"{site}{path}")
         page.wait_for_load_state("networkidle")
         page.screenshot(path=folder / f"visitor{_named(path)}-{look}-{size}.png")
-    credentials = {"login": "ada-demo", "password": PASSWORD}
-    context.request.post(f"{site}/api/auth/login", data=credentials, headers={"Origin": site})
-    for path in OF_MEMBERS:
-        page.goto(f"{site}{path}")
-        page.wait_for_load_state("networkidle")
-        page.screenshot(path=folder / f"member{_named(path)}-{look}-{size}.png")
+    for login, who, paths in (("ada-demo", "member", OF_MEMBERS), ("grace-demo", "admin", OF_ADMINS)):
+        credentials = {"login": login, "password": PASSWORD}
+        context.request.post(f"{site}/api/auth/login", data=credentials, headers={"Origin": site})
+        for path in paths:
+            page.goto(f"{site}{path}")
+            page.wait_for_load_state("networkidle")
+            page.screenshot(path=folder / f"{who}{_named(path)}-{look}-{size}.png", full_page=who == "admin")
     context.close()
 
 

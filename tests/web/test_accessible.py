@@ -11,17 +11,22 @@ from tests.support.web import AXE, require_pages
 __all__ = ["chromium"]
 pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 
-RUN = "axe.run(document, {resultTypes: ['violations']}).then(found => JSON.stringify(found.violations.map("
+RUN = "axe.run(document, {resultTypes: ['violations'], %s}).then(found => JSON.stringify(found.violations.map("
 RUN += "each => [each.id, ...each.nodes.map(node => node.target + ': ' + node.failureSummary)])))"
 
 
-def violations(page):
-    """What axe finds on the page. In an isolated world the page's policy stays in force."""
+def violations(page, *rules):
+    """What axe finds on the page, by these rules or by all. In an isolated world the page's policy stays in force."""
     session = page.context.new_cdp_session(page)
     frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
     world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})["executionContextId"]
     session.send("Runtime.evaluate", {"expression": Path(AXE).read_text(), "contextId": world})
-    asked = {"expression": RUN, "contextId": world, "awaitPromise": True, "returnByValue": True}
+    asked = {
+        "expression": RUN % (f"runOnly: {list(rules)}" if rules else ""),
+        "contextId": world,
+        "awaitPromise": True,
+        "returnByValue": True,
+    }
     found = session.send("Runtime.evaluate", asked)
     session.detach()
     return found["result"].get("value") or found

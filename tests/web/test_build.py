@@ -35,9 +35,10 @@ def weight(entry, suffix):
 
 def test_the_pages_weigh_no_more_than_they_may():
     require_pages()
-    for entry in ("index", "project"):
+    for entry in ("index", "project", "console"):
         assert weight(entry, "css")[0] <= 8 * KB
     assert weight("index", "js")[0] <= 25 * KB
+    assert weight("console", "js")[0] <= weight("index", "js")[0] + 30 * KB
     for entry in web_build.load().shells:
         # besides: the page, the icon, and the reads of the session, the list and the categories
         assert weight(entry, "js")[1] + weight(entry, "css")[1] + 5 <= 10

@@ -93,13 +93,13 @@ def public(project_ids: list[int]) -> list[dict[str, Any] | None]:
     return [None if row is None else _view(row, None) for row in queries.live().all(project_ids)]
 
 
-def shown_to_members(asked: list[tuple[Proof, int]]) -> list[tuple[int, dict[str, Any]] | None]:
+def shown_to_members(asked: list[tuple[Proof, int]]) -> list[tuple[int, dict[str, Any] | None] | None]:
     """For each credential and project, by one statement: the member's id, and the project as that member sees it.
 
-    None where it takes more: see `readers`.
+    None where either takes more: see `readers`.
     """
     rows = readers.projects().all([(*proof.digests, project_id) for proof, project_id in asked])
-    return [None if row is None else (row[0], _view(row[1:], None)) for row in rows]
+    return [row and (row[0], None if row[1] is None else _view(row[1:], None)) for row in rows]
 
 
 def stored(project_id: int) -> dict[str, Any]:

@@ -7,12 +7,12 @@ or whose last use is to be recorded. The rules for one caller answer those.
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, cast, column, func, literal_column, select, true
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, and_, cast, column, func, literal_column, select
 
 from directory.db.lookup import Each
 from directory.models import Project, Status, Upvote, User
 from directory.services.accounts import sessions
-from directory.services.catalog.columns import viewed
+from directory.services.catalog.columns import categories, users, viewed
 from directory.services.catalog.paging import AnySelect
 
 upvotes, P = Upvote.__table__, Project.__table__.c
@@ -54,20 +54,20 @@ def _ids(joined: Value, dialect: str) -> Any:
 
 @lru_cache
 def projects() -> Each:
-    """A member's id, and a live project of another owner with the columns that answers show.
+    """A member's id, and a live project of another owner with the columns that answers show; nulls where it is none.
 
     The values are the digests of session and token, and the id of the project.
     """
 
     def query(session: Value, token: Value, project_id: Value) -> AnySelect:
         shown = viewed(signed_in=True, viewer=reader.c.id)
-        conditions = (
-            sessions.names_member(reader, session, token),
-            P.id == project_id,
-            P.status == literal_column(f"'{Status.LIVE}'"),
-            P.owner_id != reader.c.id,
+        is_live = P.status == literal_column(f"'{Status.LIVE}'")
+        found = (
+            reader.outerjoin(Project.__table__, and_(P.id == project_id, is_live, P.owner_id != reader.c.id))
+            .outerjoin(categories, categories.c.id == P.category_id)
+            .outerjoin(users, users.c.id == P.owner_id)
         )
-        columns = (reader.c.id.label("reader_id"), *shown.selected_columns)
-        return shown.join(reader, true()).with_only_columns(*columns, maintain_column_froms=True).where(*conditions)
+        columns = select(reader.c.id.label("reader_id"), *shown.selected_columns)
+        return columns.select_from(found).where(sessions.names_member(reader, session, token))
 
     return Each({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.instants)

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from directory.db.engine import configure, engine_options
 from directory.db.errors import is_unavailable
-from directory.db.transactions import on_postgresql
+from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.errors import Conflict
 from directory.extensions import db
 from directory.models import Project, ProjectTag, Session, Standing, TagCount, UserCount, UserSubmissions
@@ -31,8 +31,6 @@ from directory.services.data import bulk, recount, recount_tags, recount_users
 
 READ_AT_ONCE = 2_000
 SEARCH = table("project_search")
-# No time limit applies: during a copy each side waits for the other.
-PATIENT = "SET {scope} statement_timeout = 0; SET {scope} idle_in_transaction_session_timeout = 0"
 
 
 @dataclass(slots=True)
@@ -75,8 +73,7 @@ def opened(url: URL) -> Iterator[Connection]:
     configure(engine)
     try:
         with engine.connect() as connection:
-            if postgresql:
-                connection.exec_driver_sql(PATIENT.format(scope="SESSION"))
+            lift_time_limits(connection)  # on both sides: each waits for the other
             _require_migrated(connection, "The database to copy")
             yield connection
     finally:
@@ -89,7 +86,7 @@ def begin() -> None:
     _require_migrated(connection, "The database to fill")
     everything = db.metadata.sorted_tables
     if on_postgresql():
-        connection.exec_driver_sql(PATIENT.format(scope="LOCAL"))
+        lift_time_limits()
         names = ", ".join(each.name for each in everything)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
     filled = [each.name for each in everything if connection.execute(select(each).limit(1)).first()]
@@ -123,6 +120,7 @@ def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
     for row in _rows(source, _selected(ProjectTag.__table__)):
         tags.add(row)
     source.rollback()  # from here on the counts are no longer those of the snapshot
+    lift_time_limits(source)
     found = []
     for each in (*tables(), ProjectTag.__table__):
         target = Content()

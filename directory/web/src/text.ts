@@ -3,7 +3,7 @@ const n = new Intl.NumberFormat("en");
 const plural = new Intl.PluralRules("en");
 
 /** A number with its noun: "1 project", "2 projects". */
-function count(number: number, one: string, many = `${one}s`): string {
+export function count(number: number, one: string, many = `${one}s`): string {
   return `${n.format(number)} ${plural.select(number) === "one" ? one : many}`;
 }
 

@@ -15,7 +15,7 @@ export function assertEquals(found: unknown, wanted: unknown, what = ""): void {
   if (left !== right) throw new Error(`${what} ${left} is not ${right}`);
 }
 
-type Handler = () => unknown;
+type Handler = (request: Request) => unknown;
 const handlers = new Map<string, Handler>();
 let open = 0;
 
@@ -51,7 +51,7 @@ globalThis.fetch = async (input) => {
   try {
     const handler = handlers.get(call);
     if (!handler) throw new TypeError(`nothing answers ${call}`);
-    const answer = await handler();
+    const answer = await handler(request);
     return answer instanceof Response ? answer : Response.json(answer);
   } finally {
     open--;

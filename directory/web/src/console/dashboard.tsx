@@ -1,41 +1,143 @@
-// The console's first page: what waits, and how much there is.
+// The console's first page: what waits, what happens, and what is liked.
+import type { ComponentChildren } from "preact";
 import { api, ask, type Schemas } from "../api/client.ts";
-import { Gate } from "./gate.tsx";
-import { Failed, Skeleton } from "../parts/states.tsx";
-import { ago } from "../parts/time.tsx";
+import { Failed, Skeleton, Stale } from "../parts/states.tsx";
+import { ago, Time } from "../parts/time.tsx";
 import { Resource } from "../state/resource.ts";
-import type { Page } from "../state/router.ts";
-import { onceKnown, user } from "../state/session.ts";
+import { query, withQuery, type Page } from "../state/router.ts";
+import { heeded, onceKnown, onNewCaller, user } from "../state/session.ts";
 import { t } from "../text.ts";
-import { c } from "./text.ts";
+import { Charts, type Panel } from "./chart.tsx";
+import { Frame } from "./frame.tsx";
+import { w } from "./text.ts";
 
-const figures = new Resource<Schemas["Analytics"]>(true);
+type Figures = Schemas["Analytics"];
+const PERIODS = [7, 30, 90, 365];
+const USUAL = 30;
+const FLOW: Panel[] = [
+  { name: w.series.submissions, parts: ["submissions"], imports: true },
+  { name: w.series.decisions, parts: ["approvals", "rejections"] },
+];
+const ACTIVITY: Panel[] = [{ name: w.series.upvotes, parts: ["upvotes"] }, { name: w.series.signups, parts: ["signups"] }];
+
+const figures = new Resource<Figures>(true);
+onNewCaller(() => figures.clear());
 
 export const dashboard: Page = {
-  enter: () => onceKnown(() => user.peek()?.is_admin && void figures.load("analytics", read)),
-  view: () => <Gate><Dashboard /></Gate>,
-  title: () => c.console,
+  enter: (_match, asked) => onceKnown(() => user.peek()?.is_admin && load(daysOf(asked))),
+  view: () => <Frame title={w.pages["/admin"]}><Dashboard /></Frame>,
+  title: () => w.pages["/admin"],
 };
 
-function read(signal: AbortSignal): Promise<Schemas["Analytics"]> {
-  return ask(api.GET("/api/admin/analytics", { params: { query: { days: 30 } }, signal }));
+/** The period that an address asks for. */
+export function daysOf(asked: URLSearchParams): number {
+  const days = Number(asked.get("days"));
+  return PERIODS.includes(days) ? days : USUAL;
+}
+
+function load(days: number): void {
+  void figures.load(`console analytics ${days}`, (signal) => heeded(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
 }
 
 function Dashboard() {
   const shown = figures.data.value;
   const problem = figures.problem.value;
-  if (!shown) return problem ? <Failed problem={problem} again={() => void figures.again()} /> : <Skeleton rows={3} />;
-  const { review, totals } = shown;
-  const numbers: [string, string][] = [
-    [c.waiting, t.number(review.queue_length)],
-    [c.oldest, review.oldest_submitted_at ? ago(review.oldest_submitted_at) : c.none],
-    [c.live, t.number(totals.projects.live)],
-    [c.members, t.number(totals.users.total)],
-  ];
+  const again = () => void figures.again();
+  const days = daysOf(query.value);
+  if (problem && shown?.series.length !== days) return <Failed problem={problem} again={again} />;
+  if (!shown) return <Skeleton rows={3} />;
   return (
-    <div class="wide">
-      <h1>{c.console}</h1>
-      <dl class="figures">{numbers.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
+    <div aria-busy={figures.busy.value}>
+      {problem && <Stale problem={problem} again={again} />}
+      <Numbers figures={shown} />
+      <nav class="tabs periods" aria-label={w.periods}>
+        {PERIODS.map((each) => (
+          <a key={each} href={withQuery({ days: each === USUAL ? "" : String(each) })} aria-current={each === days ? "true" : undefined}>{w.period(each)}</a>
+        ))}
+      </nav>
+      <Charts title={w.flow} panels={FLOW} figures={shown} />
+      <Charts title={w.activity} panels={ACTIVITY} figures={shown} />
+      <div class="tops"><TopProjects figures={shown} /><TopCategories figures={shown} /></div>
+      <Reviewers figures={shown} />
+      <p class="small muted">{w.generated} <Time at={shown.generated_at} /></p>
     </div>
+  );
+}
+
+function Numbers({ figures: { review, totals } }: { figures: Figures }) {
+  const { queue_length, oldest_submitted_at: oldest, median_seconds_to_decision: median, approval_rate: rate } = review;
+  const numbers: [string, ComponentChildren][] = [
+    [w.waiting, <a href="/admin/queue">{t.number(queue_length)}</a>],
+    [w.oldest, oldest ? ago(oldest) : w.noneWaits],
+    [w.decision, median === null ? w.decisionNone : w.duration(median)],
+    [w.approvalRate, rate === null ? w.decisionNone : w.rate(rate)],
+    [w.liveProjects, t.number(totals.projects.live)],
+    [w.members, t.number(totals.users.total)],
+  ];
+  return <dl class="figures">{numbers.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+}
+
+interface Ranked {
+  key: string | number;
+  name: ComponentChildren;
+  number: number;
+}
+
+/** A ranking: a table whose numbers are bars too. */
+function Top({ title, what, rows }: { title: string; what: string; rows: readonly Ranked[] }) {
+  const most = Math.max(1, ...rows.map((each) => each.number));
+  return (
+    <section class="section">
+      <h2>{title}</h2>
+      {rows.length === 0 ? <p class="muted">{w.noTop}</p> : (
+        <table class="top-list">
+          <thead class="unseen"><tr><th scope="col">{w.name}</th><th scope="col">{what}</th></tr></thead>
+          <tbody>
+            {rows.map(({ key, name, number }) => (
+              <tr key={key}>
+                <th scope="row">
+                  {name}
+                  <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="bar upvotes" width={(100 * number) / most} height="4" /></svg>
+                </th>
+                <td>{t.number(number)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function TopProjects({ figures }: { figures: Figures }) {
+  const rows = figures.top_projects.map(({ id, slug, title, upvotes }) => ({ key: id, name: <a href={`/p/${id}/${slug}`} dir="auto">{title}</a>, number: upvotes }));
+  return <Top title={w.topProjects} what={w.votes} rows={rows} />;
+}
+
+function TopCategories({ figures }: { figures: Figures }) {
+  const rows = figures.top_categories.map(({ slug, name, live_projects }) => ({ key: slug, name: <a href={`/?category=${slug}`}>{name}</a>, number: live_projects }));
+  return <Top title={w.topCategories} what={w.live} rows={rows} />;
+}
+
+function Reviewers({ figures: { reviewers } }: { figures: Figures }) {
+  return (
+    <section class="section">
+      <h2>{w.reviewers}</h2>
+      {reviewers.length === 0 ? <p class="muted">{w.noReviewers}</p> : (
+        <div class="days" tabIndex={0} role="region" aria-label={w.reviewers}>
+          <table>
+            <thead><tr>{[w.reviewer, w.series.approvals, w.series.rejections, w.median].map((name) => <th scope="col" key={name}>{name}</th>)}</tr></thead>
+            <tbody>
+              {reviewers.map(({ id, username, approved, rejected, median_seconds }) => (
+                <tr key={id}>
+                  <th scope="row"><a href={`/admin/users/${id}`}>{username}</a></th>
+                  <td>{t.number(approved)}</td><td>{t.number(rejected)}</td><td>{median_seconds === null ? w.empty : w.duration(median_seconds)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
   );
 }

@@ -6,13 +6,37 @@ import "../styles/parts.css";
 import "../styles/forms.css";
 import "../styles/pages.css";
 import { App, nameDocument } from "../parts/app.tsx";
+import { startConsoleKeys } from "../state/queue-keys.ts";
+import { startPending } from "../state/queue-pending.ts";
 import { start } from "../state/router.ts";
 import { loadSession } from "../state/session.ts";
 import { startTheme } from "../state/theme.ts";
+import { audit } from "./audit.tsx";
+import { categories } from "./categories.tsx";
 import { dashboard } from "./dashboard.tsx";
+import { deliveries } from "./deliveries.tsx";
+import { KeyHelp } from "./key-help.tsx";
+import { projects } from "./projects.tsx";
+import { DecisionBar } from "./queue-outcomes.tsx";
+import { reviewQueue } from "./queue.tsx";
+import { user } from "./user.tsx";
+import { users } from "./users.tsx";
 
+startConsoleKeys(); // first, so that no key is lost
 startTheme();
+startPending();
 void loadSession();
-start([{ pattern: /^\/admin$/, page: dashboard }]);
+start([
+  { pattern: /^\/admin$/, page: dashboard },
+  { pattern: /^\/admin\/queue$/, page: reviewQueue },
+  { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
+  { pattern: /^\/admin\/projects$/, page: projects },
+  { pattern: /^\/admin\/users$/, page: users },
+  { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
+  { pattern: /^\/admin\/categories$/, page: categories },
+  { pattern: /^\/admin\/deliveries$/, page: deliveries },
+  { pattern: /^\/admin\/audit$/, page: audit },
+]);
 effect(nameDocument);
-render(<App />, document.getElementById("app") as HTMLElement);
+// The line on the last decision stands outside of the page, so that a screen reader hears it also when another page opens.
+render(<><App /><DecisionBar /><KeyHelp /></>, document.getElementById("app") as HTMLElement);

@@ -106,8 +106,19 @@ async function begin(): Promise<void> {
   then?.();
 }
 
-/** What a refusal says of the session: it has ended, or the service takes no writes. */
+/** What a refusal says of the session: it has ended, its role is another one, or the service takes no writes. */
 export function learn(problem: Problem): void {
+  if (problem.code === "admin_required") void loadSession();
   if (problem.code === "read_only" && session.value) session.value = { ...session.value, read_only: true };
   if (problem.status === 401 && session.value?.user) session.value = { ...session.value, user: null };
+}
+
+/** What is read, or its refusal, from which the session learns. */
+export async function heeded<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Problem) learn(error);
+    throw error;
+  }
 }

@@ -1,0 +1,43 @@
+// Tables as CSV (RFC 4180), safe to open in a spreadsheet.
+export type Cell = string | number | null;
+
+// A spreadsheet reads a cell that begins so as a formula (OWASP, "CSV Injection"), also in full width and after spaces.
+const FORMULA = /^(?:[\t\r\n]|[\s\u0000]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+const BOM = "\ufeff"; // tells Excel that the file is UTF-8
+
+/** The file: its first row holds the names of the columns. Text that begins as a formula gets an apostrophe before it. */
+export function csvOf(names: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  return BOM + [names, ...rows].map((row) => row.map(quoted).join(",") + "\r\n").join("");
+}
+
+function quoted(cell: Cell): string {
+  if (typeof cell === "number") return String(cell);
+  const text = cell ?? "";
+  return `"${(FORMULA.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+}
+
+/** A column of a table, with what a file says of a row. Without `text` the column is not in the file. */
+export interface Told<Row> {
+  name: string;
+  text?: (row: Row) => Cell;
+}
+
+/** Rows of a table as a file. */
+export function tableCsv<Row>(columns: readonly Told<Row>[], rows: readonly Row[]): string {
+  const told = columns.filter((each) => each.text);
+  return csvOf(told.map((each) => each.name), rows.map((row) => told.map((each) => each.text!(row))));
+}
+
+/** "users-2026-11-23.csv" */
+export function fileName(table: string, now = new Date()): string {
+  return `${table}-${now.toISOString().slice(0, 10)}.csv`;
+}
+
+/** Give a file to the browser to save. */
+export function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

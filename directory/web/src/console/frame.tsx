@@ -1,0 +1,51 @@
+// What stands around every page of the console: who may see it, where else one can go, and the dialog that asks.
+import "../styles/console.css";
+import type { ComponentChildren } from "preact";
+import { help } from "../state/queue-keys.ts";
+import { pending } from "../state/queue-pending.ts";
+import { address } from "../state/router.ts";
+import { t } from "../text.ts";
+import { QuestionDialog } from "./dialog.tsx";
+import { Gate } from "./gate.tsx";
+import { w } from "./text.ts";
+
+interface FrameProps {
+  /** The page's heading, or what stands in its place. */
+  title: ComponentChildren;
+  kind?: string;
+  children: ComponentChildren;
+}
+
+export function Frame({ title, kind = "", children }: FrameProps) {
+  return (
+    <Gate>
+      <div class={`wide console ${kind}`}>
+        <ConsoleNav />
+        {typeof title === "string" ? <h1>{title}</h1> : title}
+        {children}
+      </div>
+      <QuestionDialog />
+    </Gate>
+  );
+}
+
+function ConsoleNav() {
+  const { pathname } = address.value;
+  return (
+    <div class="tabs console-nav">
+      <nav aria-label={w.nav}>
+        {Object.entries(w.pages).map(([path, name]) => {
+          const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
+          return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{path === "/admin/queue" && <Waiting />}</a>;
+        })}
+      </nav>
+      <button type="button" class="button small ghost keys" onClick={() => (help.value = true)}>{w.keys} <kbd>?</kbd></button>
+    </div>
+  );
+}
+
+/** How many submissions wait for review. */
+function Waiting() {
+  const number = pending.value;
+  return number ? <span class="count" aria-label={w.waitingHere(number)}>{t.number(number)}</span> : null;
+}

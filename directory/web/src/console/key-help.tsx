@@ -1,0 +1,21 @@
+// The keys of the console, explained.
+import { help } from "../state/queue-keys.ts";
+import { r } from "./review-text.ts";
+import { Sheet } from "./sheet.tsx";
+
+export function KeyHelp() {
+  if (!help.value) return null;
+  return (
+    <Sheet name="keys" title={r.helpTitle} close={close}>
+      <dl>
+        {r.help.map(([keys, text]) => (
+          <div key={text}><dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{text}</dd></div>
+        ))}
+      </dl>
+    </Sheet>
+  );
+}
+
+function close(): void {
+  help.value = false;
+}

@@ -1,0 +1,126 @@
+// The whole submission that is reviewed, and what can be decided about it.
+import { Problem } from "../api/client.ts";
+import { safeAddress } from "../parts/address.ts";
+import { Markdown } from "../parts/markdown.tsx";
+import { Monogram } from "../parts/monogram.tsx";
+import { Empty, Failed, Skeleton } from "../parts/states.tsx";
+import { ago, Time } from "../parts/time.tsx";
+import { say } from "../state/notice.ts";
+import { askReason, decide } from "../state/queue-decisions.ts";
+import { showNew, story } from "../state/queue-history.ts";
+import { differences } from "../state/queue-story.ts";
+import { changed, current, type Item, item, linked, queue } from "../state/queue.ts";
+import { readOnly } from "../state/session.ts";
+import { t } from "../text.ts";
+import { Changed } from "./difference.tsx";
+import { Changes, History, Others } from "./queue-story.tsx";
+import { r } from "./review-text.ts";
+
+export function ItemPane() {
+  const shown = item.value;
+  if (shown) return <Submission key={shown.id} item={shown} />;
+  const problem = linked.problem.value;
+  if (problem?.status === 404) return <Empty title={r.gone} why={r.goneWhy}><a class="button" href="/admin/queue">{r.toQueue}</a></Empty>;
+  if (problem) return <Failed problem={problem} again={() => void linked.again()} />;
+  if (current.value && (linked.busy.value || !queue.data.value)) return queue.problem.value ? null : <Skeleton rows={2} />;
+  return queue.data.value?.items.length ? <p class="muted q-choose">{r.choose}</p> : null;
+}
+
+function Submission({ item: shown }: { item: Item }) {
+  const { title, tagline, description, status } = shown;
+  return (
+    <article class="q-item" aria-labelledby="q-title">
+      <header>
+        <Monogram name={title} />
+        <div class="grow">
+          <h2 id="q-title" dir="auto">{title}</h2>
+          <p dir="auto">{tagline}</p>
+        </div>
+      </header>
+      {status === "pending" ? <Actions url={shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+      <Later />
+      <SinceSeen item={shown} />
+      <Facts item={shown} />
+      <Changes />
+      <Others />
+      <History />
+      <section>
+        <h3>{r.description}</h3>
+        {description ? <Markdown text={description} /> : <p class="muted">{t.noDescription}</p>}
+      </section>
+    </article>
+  );
+}
+
+function Actions({ url }: { url: string }) {
+  const href = safeAddress(url);
+  return (
+    <div class="q-actions">
+      <button type="button" class="button primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => decide("approve", [current.peek()]))}>
+        {r.approve} <kbd>a</kbd>
+      </button>
+      <button type="button" class="button danger" disabled={readOnly.value} onClick={() => askReason([current.peek()])}>{r.reject} <kbd>r</kbd></button>
+      {href && <a class="button" href={href} target="_blank" rel="nofollow ugc noopener noreferrer">{r.open} <kbd>o</kbd></a>}
+    </div>
+  );
+}
+
+/** What the submission was when the reviewer looked at it first, where it has changed since. */
+function SinceSeen({ item: shown }: { item: Item }) {
+  const seen = changed.value.get(shown.id);
+  if (!seen) return null;
+  return (
+    <section class="since">
+      <p class="banner pending" role="status"><strong>{r.isNow}</strong></p>
+      <Changed changes={differences(seen, shown)} />
+    </section>
+  );
+}
+
+/** What happened to the submission after the version that is shown. */
+function Later() {
+  const later = story.value?.later;
+  if (!later) return null;
+  const name = later.actor?.username ?? r.system;
+  const isEdit = later.action === "project.edited";
+  return (
+    <div class="banner pending" role="status">
+      <p>{isEdit ? r.laterEdit(name, ago(later.at)) : r.laterDecision(name, r.did[later.action] ?? later.action, ago(later.at))}</p>
+      <button type="button" class="button small" onClick={() => void showVersion()}>{r.showNew}</button>
+    </div>
+  );
+}
+
+async function showVersion(): Promise<void> {
+  try {
+    await showNew();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    say(`${error.title}. ${error.detail}`, { bad: true });
+  }
+}
+
+function Facts({ item: { url, repository_url, logo_url, category, tags, owner, owner_stats, submitted_at } }: { item: Item }) {
+  return (
+    <dl class="q-facts">
+      <dt>{r.website}</dt><dd><Address url={url} /></dd>
+      {repository_url && <><dt>{r.source}</dt><dd><Address url={repository_url} /></dd></>}
+      {logo_url && <><dt>{r.logo}</dt><dd><Address url={logo_url} /></dd></>}
+      <dt>{r.category}</dt><dd>{category.name}</dd>
+      <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
+      <dt>{r.owner}</dt><dd><a href={`/admin/users/${owner.id}`}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>
+      <dt>{r.submitted}</dt><dd><Time at={submitted_at} /></dd>
+    </dl>
+  );
+}
+
+/** An address in full, as one must see it before it is approved. */
+function Address({ url }: { url: string }) {
+  const href = safeAddress(url);
+  return href ? <a href={href} target="_blank" rel="nofollow ugc noopener noreferrer">{url}</a> : <>{url}</>;
+}
+
+/** Act on a click, but not on the second one of a double click: by then something else is in its place. */
+export function once(event: MouseEvent, act: () => void): void {
+  if (event.detail < 2) act();
+}

@@ -1,0 +1,168 @@
+// The review queue: the list on the left, the submission on the right. On a phone each is a page of its own.
+import { Problem } from "../api/client.ts";
+import { Empty, Failed, Stale } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { say } from "../state/notice.ts";
+import { askReason, decide } from "../state/queue-decisions.ts";
+import {
+  busyMore, changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
+  selected, selectTo, showMore, takesFocus, toggle, waitingCount,
+} from "../state/queue.ts";
+import { address, type Page } from "../state/router.ts";
+import { readOnly } from "../state/session.ts";
+import { t } from "../text.ts";
+import { Frame } from "./frame.tsx";
+import { ItemPane, once } from "./queue-item.tsx";
+import { Outcomes } from "./queue-outcomes.tsx";
+import { ReasonDialog } from "./queue-reject.tsx";
+import { r } from "./review-text.ts";
+import "../styles/console-queue.css";
+
+export const reviewQueue: Page = {
+  enter: ([id = "0"]) => enterQueue(Number(id)),
+  view: Queue,
+  title: () => r.queue,
+};
+
+function Queue() {
+  const isItem = address.value.pathname !== "/admin/queue";
+  return (
+    <Frame title={<Top />} kind={`queue${isItem ? " one" : ""}`}>
+      <div class="q-panes">
+        <div class="q-list"><List /><Outcomes /></div>
+        <Pane />
+      </div>
+      <ReasonDialog />
+    </Frame>
+  );
+}
+
+function Top() {
+  return (
+    <header class="q-top">
+      <a class="button small q-back" href="/admin/queue">{r.toQueue}</a>
+      <h1>{r.queue}</h1>
+      {queue.data.value && <span class="count">{r.waiting(waitingCount.value)}</span>}
+      <span class="grow" />
+      <button type="button" class="button small q-again" disabled={queue.busy.value} onClick={() => void loadQueue()}>{r.refresh}</button>
+    </header>
+  );
+}
+
+/** The place of the submission; another one begins at its top. */
+function Pane() {
+  return <div class="q-pane" key={current.value}><ItemPane /></div>;
+}
+
+function List() {
+  const found = queue.data.value;
+  const problem = queue.problem.value;
+  const again = () => void queue.again();
+  if (!found) return problem ? <Failed problem={problem} again={again} /> : <Loading />;
+  const list = rows.value;
+  return (
+    <>
+      {problem && <Stale problem={problem} again={again} />}
+      {list.length > 0 ? <><Selection count={list.length} /><Rows items={list} /></> : !found.next && <Nothing />}
+      {found.next && (
+        <button type="button" class="button block" disabled={busyMore.value} onClick={() => void more()}>{t.more}</button>
+      )}
+    </>
+  );
+}
+
+async function more(): Promise<void> {
+  try {
+    await showMore();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    say(`${error.title}. ${error.detail}`, { bad: true });
+  }
+}
+
+function Loading() {
+  return (
+    <div class="skeleton" role="status" aria-busy="true" aria-label={t.loading}>
+      {Array.from({ length: 8 }, (_, place) => <div class="q-row" key={place} aria-hidden="true"><span /><span class="line long" /></div>)}
+    </div>
+  );
+}
+
+function Nothing() {
+  return <Empty title={r.empty} why={r.emptyWhy}><a class="button" href="/admin">{r.toConsole}</a></Empty>;
+}
+
+/** What can be done with all that is selected. */
+function Selection({ count }: { count: number }) {
+  const ids = rows.value.map((each) => each.id).filter((id) => selected.value.has(id));
+  const isAll = ids.length === count;
+  return (
+    <div class="q-selection">
+      <label class="q-check">
+        <input type="checkbox" checked={isAll} aria-label={r.selectAll} onClick={isAll ? clearSelection : selectAll} />
+      </label>
+      {ids.length === 0 ? <span class="muted small">{r.selectAll}</span> : (
+        <>
+          <strong class="small grow">{r.selected(ids.length)}</strong>
+          <button type="button" class="button small primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => decide("approve", ids))}>
+            {r.approveMany(ids.length)}
+          </button>
+          <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason(ids)}>{r.rejectMany(ids.length)}</button>
+          <button type="button" class="button small ghost" onClick={clearSelection}>{r.clear}</button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Rows({ items }: { items: readonly Item[] }) {
+  const shown = items.some((each) => each.id === current.value) ? current.value : items[0]?.id;
+  return (
+    <ul class="q-rows" aria-label={r.list} aria-busy={queue.busy.value}>
+      {items.map((each) => <Row key={each.id} item={each} isShown={each.id === current.value} isReached={each.id === shown || isNarrow()} />)}
+    </ul>
+  );
+}
+
+interface RowProps {
+  item: Item;
+  isShown: boolean;
+  /** Whether the Tab key stops at it; the others are reached by j and k. */
+  isReached: boolean;
+}
+
+function Row({ item: { id, title, owner, submitted_at, earlier }, isShown, isReached }: RowProps) {
+  const tabIndex = isReached ? 0 : -1;
+  const isSelected = selected.value.has(id);
+  return (
+    <li class={`q-row${isShown ? " shown" : ""}${isSelected ? " selected" : ""}`}>
+      <label class="q-check">
+        <input type="checkbox" tabIndex={tabIndex} checked={isSelected} aria-label={r.select(title)} onClick={(event) => (event.shiftKey ? selectTo(id) : toggle(id))} />
+      </label>
+      <a href={`/admin/queue/${id}`} tabIndex={tabIndex} aria-current={isShown ? "true" : undefined} ref={(link) => focus(link, id)} onClick={(event) => open(event, id)}>
+        <span class="q-title" dir="auto">{title}</span>
+        {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
+        {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
+        <span class="q-owner muted small">{owner.username}</span>
+        <span class="muted small"><Time at={submitted_at} /></span>
+      </a>
+    </li>
+  );
+}
+
+/** Put the focus on a row that was gone to, once everything is drawn: behind an open dialog it could not take it. */
+function focus(link: HTMLElement | null, id: number): void {
+  if (!link || !takesFocus(id)) return;
+  queueMicrotask(() => {
+    if (!link.isConnected) return;
+    link.focus({ preventScroll: true });
+    link.scrollIntoView({ block: "nearest" });
+  });
+}
+
+function open(event: MouseEvent, id: number): void {
+  if (isNarrow() || event.button || event.metaKey || event.ctrlKey || event.altKey) return;
+  event.preventDefault();
+  if (event.shiftKey) selectTo(id);
+  else go(id);
+}

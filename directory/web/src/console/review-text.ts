@@ -1,0 +1,126 @@
+// Everything that the review queue says.
+import { count, t } from "../text.ts";
+
+type Decision = "approve" | "reject";
+
+const done: Record<string, string> = {
+  approve: "Approved", reject: "Rejected",
+  "project.approved": "approved", "project.rejected": "rejected", "project.unpublished": "took down",
+};
+
+export const r = {
+  queue: "Review queue",
+  waiting: (number: number) => `${t.number(number)} waiting`,
+  list: "Submissions that wait for review",
+  empty: "Nothing waits for review",
+  emptyWhy: "New submissions appear here. The oldest is always first.",
+  refresh: "Look again",
+  toConsole: "To the console",
+  toQueue: "Back to the queue",
+  gone: "This submission is not here",
+  goneWhy: "It may have been deleted.",
+  choose: "Choose a submission from the list.",
+  select: (title: string) => `Select ${title}`,
+  selectAll: "Select all",
+  selection: "Selection",
+  selected: (number: number) => `${t.number(number)} selected`,
+  clear: "Clear",
+  changedBadge: "Changed",
+  again: (number: number) => `${count(number, "other submission")} of this URL`,
+
+  approve: "Approve",
+  reject: "Reject",
+  approveMany: (number: number) => `Approve ${t.number(number)}`,
+  rejectMany: (number: number) => `Reject ${t.number(number)}`,
+  open: "Open the website",
+  website: "Website",
+  source: "Source code",
+  logo: "Logo",
+  category: "Category",
+  tags: "Tags",
+  noTags: "None",
+  owner: "Submitted by",
+  submitted: "Submitted",
+  record: ({ live, pending, rejected }: { live: number; pending: number; rejected: number }) =>
+    `${t.number(live)} live, ${t.number(pending)} in review, ${t.number(rejected)} rejected`,
+  description: "Description",
+  decidedAlready: (state: string) => `This project is not in the queue. Its state: ${state}.`,
+
+  first: "Not reviewed before.",
+  since: "Changed since the last review",
+  unchanged: "Nothing changed since the last review.",
+  gonePart: "removed",
+  newPart: "added",
+  emptyValue: "empty",
+  fields: {
+    title: "Title", tagline: "Tagline", description: "Description", url: "Website", repository_url: "Source code",
+    logo_url: "Logo", tags: "Tags", category: "Category",
+  } as Record<string, string>,
+  changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
+  others: "Other submissions of this URL",
+  history: "History",
+  showHistory: "Show the history",
+  hideHistory: "Hide the history",
+  system: "The command line",
+  did: {
+    "project.submitted": "submitted it", "project.imported": "imported it", "project.edited": "edited it",
+    "project.approved": "approved it", "project.rejected": "rejected it", "project.unpublished": "took it down",
+    "project.deleted": "deleted it",
+  } as Record<string, string>,
+  isNow: "It changed after you looked. This is what it is now.",
+  laterEdit: (name: string, when: string) => `${name} changed this submission ${when}. You see the version before.`,
+  laterDecision: (name: string, did: string, when: string) => `${name} ${did} ${when}.`,
+  showNew: "Show the new version",
+
+  rejectTitle: (title: string) => `Reject ${title}`,
+  rejectTitleMany: (number: number) => `Reject ${count(number, "submission")}`,
+  canned: "Reasons",
+  reasons: [
+    "The website does not answer. Please send it again when it does.",
+    "This project is in the directory already.",
+    "This is an advertisement, and no project.",
+    "Please describe what the project does and how to try it.",
+    "Please choose a category and tags that fit the project.",
+  ],
+  reason: "Reason",
+  reasonHint: "The owner reads it. Leave it empty to give none.",
+
+  undo: "Undo",
+  decided: (decision: Decision, title: string, others: number) =>
+    others ? `${done[decision]} ${count(others + 1, "submission")}.` : `${done[decision]} ${title}.`,
+  left: (number: number) => (number ? `${t.number(number)} left.` : "Nothing is left."),
+  undone: (title: string, others: number) =>
+    others ? `${count(others + 1, "submission")} returned to the queue.` : `${title} returned to the queue.`,
+  nothingToUndo: "There is no decision that can still be undone.",
+  readOnly: "The directory is read-only at present. Nothing can be decided.",
+  notDecided: (number: number) => `${count(number, "submission")} not decided.`,
+
+  lastDecision: "Last decision",
+  outcomes: "Decisions",
+  outcome: {
+    done: (decision: Decision) => done[decision] as string,
+    first: (name: string, action: string, when: string) => `${name} ${done[action] ?? "decided"} it first, ${when}`,
+    firstUnknown: "Another reviewer decided it first",
+    changed: "Not decided: it changed after you looked. Look again",
+    gone: "Not decided: it was deleted",
+    failed: (why: string) => `Not decided: ${why}`,
+  },
+  busy: "Sending…",
+
+  helpTitle: "Keys of the console",
+  help: [
+    [["j", "k"], "Next and previous submission"],
+    [["x"], "Select or unselect"],
+    [["Shift", "x"], "Select all from the last selected one to this one"],
+    [["a"], "Approve what is selected, or the submission that is shown"],
+    [["r"], "Reject it: a digit takes a reason, Enter sends"],
+    [["u"], "Undo the last decision, within 5 seconds"],
+    [["o"], "Open the website in a new tab"],
+    [["h"], "Show or hide the history"],
+    [["Esc"], "Clear the selection"],
+    [["g", "q"], "Go to the queue"],
+    [["g", "d"], "Go to the dashboard"],
+    [["g", "u"], "Go to the users"],
+    [["?"], "Show these keys"],
+  ] as [string[], string][],
+} as const;

@@ -1,0 +1,62 @@
+// Entries of the audit log as sentences, with the names as links.
+import type { Schemas } from "../api/client.ts";
+import { w } from "./text.ts";
+
+export type Entry = Schemas["Audit"];
+/** A piece of a sentence; with `href` a name that leads to what it names. */
+export interface Part {
+  text: string;
+  href?: string;
+}
+
+/** "grace approved Flask." The project leads to `projectAt`, or to its page. */
+export function sentence(entry: Entry, projectAt?: string): Part[] {
+  const by = userPart(entry.actor, "The command line");
+  const project = projectPart(entry, projectAt);
+  const user = userPart(entry.user, entry.user_id ? `user ${entry.user_id}` : "a user", entry.user_id);
+  switch (entry.action) {
+    case "project.submitted": return [by, { text: " submitted " }, project, end];
+    case "project.imported": return [by, { text: " imported " }, project, { text: ` as ${entry.to ?? "it was"}.` }];
+    case "project.edited": return [by, { text: " edited " }, project, { text: returned(entry) ? ", which went back to the queue." : "." }];
+    case "project.approved": return [by, { text: " approved " }, project, end];
+    case "project.rejected": return [by, { text: " rejected " }, project, end];
+    case "project.unpublished": return [by, { text: " took " }, project, { text: " down." }];
+    case "project.deleted": return [by, { text: " deleted " }, project, end];
+    case "user.role_changed": return [by, { text: " made " }, user, { text: entry.to === "admin" ? " an administrator." : " a member." }];
+    case "user.status_changed": return [by, { text: entry.to === "suspended" ? " suspended " : " restored " }, user, end];
+    case "user.signed_out": return [by, { text: " signed " }, user, { text: " out everywhere." }];
+    default: return [by, { text: `: ${entry.action as string}.` }];
+  }
+}
+
+const end: Part = { text: "." };
+
+/** The sentence without its links. */
+export function spoken(entry: Entry): string {
+  return sentence(entry).map((part) => part.text).join("");
+}
+
+/** What an edit changed: each field with its text before and after. */
+export function changesOf(entry: Entry): { field: string; from: string; to: string }[] {
+  return Object.entries(entry.changes ?? {}).map(([field, { from, to }]) => ({ field, from: valueText(from), to: valueText(to) }));
+}
+
+function valueText(value: string | readonly string[] | null): string {
+  const text = typeof value === "string" || value === null ? value : value.join(", ");
+  return text || w.nothingThere;
+}
+
+function returned({ from, to }: Entry): boolean {
+  return to === "pending" && from !== "pending";
+}
+
+function projectPart({ project, project_id, action }: Entry, at = `/p/${project_id}/-`): Part {
+  const text = project?.title || (project_id ? `project ${project_id}` : "a project");
+  if (!project_id) return { text };
+  return { text, href: action === "project.deleted" ? `/admin/audit?project_id=${project_id}` : at };
+}
+
+function userPart(user: { id: number; username: string } | null, otherwise: string, id?: number | null): Part {
+  if (user) return { text: user.username, href: `/admin/users/${user.id}` };
+  return id ? { text: otherwise, href: `/admin/users/${id}` } : { text: otherwise };
+}

@@ -1,0 +1,148 @@
+// One user: what they have done, and what an administrator can do about it.
+import { api, ask, type Schemas } from "../api/client.ts";
+import { Empty, Failed, Skeleton, Stale } from "../parts/states.tsx";
+import { day, Time } from "../parts/time.tsx";
+import { say } from "../state/notice.ts";
+import { Resource } from "../state/resource.ts";
+import type { Page } from "../state/router.ts";
+import { heeded, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
+import { t } from "../text.ts";
+import { ask as question, type Question } from "./asking.ts";
+import { Entries } from "./entries.tsx";
+import { Frame } from "./frame.tsx";
+import { w } from "./text.ts";
+
+type User = Schemas["UserProfile"];
+type Changes = Schemas["UserChanges"];
+const shown = new Resource<User>();
+onNewCaller(() => shown.clear());
+
+export const user: Page = { enter: ([id = ""]) => enter(Number(id)), view: UserPage, title: () => shown.data.value?.username ?? "" };
+
+function enter(id: number): void {
+  const path = { user_id: id };
+  onceKnown(() => caller.peek()?.is_admin
+    && void shown.load(`console user ${id}`, (signal) => heeded(ask(api.GET("/api/admin/users/{user_id}", { params: { path }, signal })))));
+}
+
+function UserPage() {
+  const found = shown.data.value;
+  return <Frame title={found?.username ?? w.pages["/admin/users"]}><Content found={found} /></Frame>;
+}
+
+function Content({ found }: { found: User | undefined }) {
+  const problem = shown.problem.value;
+  const again = () => void shown.again();
+  if (problem?.status === 404) return <Empty title={w.userGone} why={w.userGoneWhy}><a class="button" href="/admin/users">{w.toUsers}</a></Empty>;
+  if (!found) return problem ? <Failed problem={problem} again={again} /> : <Skeleton rows={3} />;
+  return (
+    <div aria-busy={shown.busy.value}>
+      {problem && <Stale problem={problem} again={again} />}
+      <Facts user={found} />
+      <Actions user={found} />
+      <section class="section">
+        <h2>{w.latest}</h2>
+        {found.audit.length ? <Entries entries={found.audit} /> : <p class="muted">{w.noEntries}</p>}
+        <p class="acts"><a href={`/admin/audit?user_id=${found.id}`}>{w.theirLog}</a></p>
+      </section>
+    </div>
+  );
+}
+
+function Facts({ user }: { user: User }) {
+  const { projects, upvotes_given, upvotes_received, last_submission_at } = user.stats;
+  const facts: [string, any][] = [
+    [w.status, <span class={`badge ${user.status}`}>{w.values[user.status]}</span>],
+    [w.role, w.values[user.role]],
+    [w.email, user.email],
+    [w.since, day(user.created_at)],
+    [w.seen, user.last_seen_at ? <Time at={user.last_seen_at} /> : w.never],
+    [w.submittedAt, last_submission_at ? <Time at={last_submission_at} /> : w.never],
+    [w.live, t.number(projects.live)],
+    [w.pending, t.number(projects.pending)],
+    [w.rejected, t.number(projects.rejected)],
+    [w.given, t.number(upvotes_given)],
+    [w.received, t.number(upvotes_received)],
+  ];
+  return (
+    <>
+      <dl class="figures compact">{facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
+      <p class="acts">
+        <a href={`/admin/projects?owner=${user.username}`}>{w.theirProjects}</a>
+        {user.status === "active" && <a href={`/users/${user.username}`}>{w.publicPage}</a>}
+      </p>
+    </>
+  );
+}
+
+function Actions({ user }: { user: User }) {
+  const { username, status, role, stats: { projects } } = user;
+  const isSuspended = status === "suspended";
+  const hasProjects = projects.live + projects.pending > 0;
+  const asked: [string, () => Question][] = [
+    isSuspended ? [w.restore, () => restoring(user)] : [w.suspend, () => suspending(user)],
+    ...(isSuspended && hasProjects ? [[w.takeDownRest, () => suspending(user)] as [string, () => Question]] : []),
+    [w.signOut, () => signingOut(user)],
+    role === "admin" ? [w.demote, () => changing(user, { role: "member" }, [w.demoteOf(username), w.demoteWhy, w.demoteDo, w.demoted(username)])]
+      : [w.promote, () => changing(user, { role: "admin" }, [w.promoteOf(username), w.promoteWhy, w.promoteDo, w.promoted(username)])],
+  ];
+  return (
+    <p class="actions">
+      {asked.map(([name, ask]) => <button key={name} type="button" class="button" disabled={readOnly.value} onClick={() => question(ask())}>{name}</button>)}
+      {caller.value?.id === user.id && <span class="muted">{w.you}</span>}
+    </p>
+  );
+}
+
+/** Suspend, and take down where it is chosen. Of a user that is suspended already it takes down what is left. */
+export function suspending({ id, username, status, stats: { projects: { live, pending } } }: User): Question {
+  const isSuspended = status === "suspended";
+  return {
+    title: isSuspended ? w.takeDownRestOf(username) : w.suspendOf(username),
+    text: isSuspended ? undefined : w.suspendWhy,
+    action: isSuspended ? w.takeDown : w.suspendDo,
+    danger: true,
+    fields: [
+      ...(live + pending ? [{ name: "unpublish", kind: "check", label: w.unpublish(live, pending), value: isSuspended ? "yes" : "" } as const] : []),
+      { name: "reason", kind: "text", label: w.reason, hint: w.reasonHint, optional: true },
+    ],
+    act: async ({ unpublish, reason = "" }) => {
+      const { taken_down } = await change(id, {
+        status: "suspended", ...(unpublish === "yes" && { unpublish: true }), ...(reason.trim() && { reason }),
+      });
+      say(w.suspended(username, taken_down));
+    },
+  };
+}
+
+function restoring(user: User): Question {
+  const { username } = user;
+  return changing(user, { status: "active" }, [w.restoreOf(username), w.restoreWhy, w.restoreDo, w.restored(username)]);
+}
+
+function changing({ id }: User, changes: Changes, [title, text, action, done]: [string, string, string, string]): Question {
+  return {
+    title, text, action,
+    act: async () => {
+      await change(id, changes);
+      say(done);
+    },
+  };
+}
+
+function signingOut({ id, username }: User): Question {
+  return {
+    title: w.signOutOf(username), text: w.signOutWhy, action: w.signOutDo,
+    act: async () => {
+      await ask(api.DELETE("/api/admin/users/{user_id}/sessions", { params: { path: { user_id: id } } }));
+      say(w.signedOut(username));
+      void shown.again();
+    },
+  };
+}
+
+async function change(id: number, body: Changes): Promise<Schemas["UserChanged"]> {
+  const changed = await ask(api.PUT("/api/admin/users/{user_id}", { params: { path: { user_id: id } }, body }));
+  void shown.again();
+  return changed;
+}

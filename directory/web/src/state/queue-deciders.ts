@@ -1,0 +1,40 @@
+// Who decided about a project. An answer of 200 says that a decision holds, and not whose it was: the log does.
+import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { isDecision, type Entry } from "./queue-story.ts";
+
+export type Decider = Entry;
+type Answer = Schemas["Decision"];
+
+const ACTIONS = { approve: "project.approved", reject: "project.rejected" } as const;
+const MOST = 100;
+
+/** The last decision about each of the projects that an answer says are decided. */
+export async function deciders(answers: readonly Answer[], decision: "approve" | "reject"): Promise<Map<number, Entry>> {
+  const found = new Map<number, Entry>();
+  const held = answers.filter((each) => each.status === 200).map((each) => each.id);
+  const others = answers.filter((each) => each.status === 409 || (each.status === 412 && each.project?.status !== "pending"));
+  const action = ACTIONS[decision];
+  try {
+    if (held.length > 1) note(found, await log({ action, limit: MOST }), held);
+    const missing = held.filter((id) => !found.has(id));
+    await Promise.all([
+      ...missing.map(async (id) => note(found, await log({ action, project_id: id, limit: 1 }), [id])),
+      ...others.map(async ({ id }) => note(found, await log({ project_id: id, limit: 10 }), [id])),
+    ]);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error; // the decisions hold; only whose they are stays unknown
+  }
+  return found;
+}
+
+async function log(query: { action?: typeof ACTIONS["approve" | "reject"]; project_id?: number; limit: number }): Promise<readonly Entry[]> {
+  return (await ask(api.GET("/api/admin/audit", { params: { query } }))).items;
+}
+
+/** Keep the newest decision about each of the projects; `entries` are newest first. */
+function note(found: Map<number, Entry>, entries: readonly Entry[], wanted: readonly number[]): void {
+  for (const entry of entries) {
+    const id = entry.project_id ?? 0;
+    if (isDecision(entry) && wanted.includes(id) && !found.has(id)) found.set(id, entry);
+  }
+}

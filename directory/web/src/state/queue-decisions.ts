@@ -1,0 +1,206 @@
+// Decisions: each waits some seconds for an undo, is sent with the versions that were seen, and has an outcome.
+import { batch, effect, signal, untracked } from "@preact/signals";
+import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { r } from "../console/review-text.ts";
+import { ago } from "../parts/time.tsx";
+import {
+  changed, chosen, current, decided, drop, go, isNarrow, isOpen, itemOf, loadQueue, readAhead, replace, rows, selected,
+  waitingCount, without, type Item,
+} from "./queue.ts";
+import { deciders, type Decider } from "./queue-deciders.ts";
+import { address } from "./router.ts";
+import { learn, onNewCaller, readOnly, user } from "./session.ts";
+
+export type Decision = "approve" | "reject";
+export interface Outcome {
+  id: number;
+  title: string;
+  text: string;
+  /** Whether it is as the reviewer wanted. */
+  good: boolean;
+}
+interface Batch {
+  decision: Decision;
+  reason: string;
+  items: readonly Item[];
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+export const WAIT = 5000; // milliseconds for an undo; a webhook cannot be called back
+const MOST = 100; // items of one request
+const MOST_OUTCOMES = 200;
+
+export const waiting = signal<readonly Batch[]>([]);
+export const sending = signal(0); // requests that are under way
+export const outcomes = signal<readonly Outcome[]>([]); // newest first
+export const told = signal({ text: "", bad: false, turn: 0 }); // what is said of the last act
+export const rejecting = signal<readonly number[] | null>(null); // what the dialog with the reasons is about
+
+onNewCaller(() => {
+  for (const { timer } of waiting.peek()) clearTimeout(timer);
+  batch(() => {
+    waiting.value = outcomes.value = [];
+    rejecting.value = null;
+    tell("");
+  });
+});
+effect(() => {
+  if (!address.value.pathname.startsWith("/admin/queue")) untracked(() => void leave());
+});
+globalThis.addEventListener("pagehide", () => void leave());
+// To sign out is to leave too: what waits is sent while the session holds. And a page that is opened shows what was decided.
+const posted = new Set<Promise<unknown>>();
+api.use({
+  async onRequest({ request, schemaPath }) {
+    if (schemaPath === "/api/auth/logout") await leave();
+    if (request.method === "GET" && schemaPath.startsWith("/api/admin/")) await Promise.allSettled(posted);
+  },
+});
+
+export function tell(text: string, bad = false): void {
+  told.value = { text, bad, turn: told.peek().turn + 1 };
+}
+
+/** Decide what is selected, or the item that is shown. */
+export function decide(decision: Decision, ids: readonly number[] = chosen(), reason = ""): void {
+  if (readOnly.peek()) return tell(r.readOnly, true);
+  const items = ids.flatMap((id) => (decided.peek().has(id) ? [] : itemOf(id) ?? [])).filter((each) => each.status === "pending");
+  const [first] = items;
+  if (!first) return;
+  const made: Batch = { decision, reason, items, timer: undefined };
+  made.timer = setTimeout(() => void send(made), WAIT);
+  const next = after(items.map((each) => each.id));
+  batch(() => {
+    const gone = items.map((each) => each.id);
+    decided.value = new Set([...decided.peek(), ...gone]);
+    selected.value = without(selected.peek(), gone);
+    changed.value = new Map([...changed.peek()].filter(([id]) => !gone.includes(id)));
+    waiting.value = [...waiting.peek(), made];
+    if (gone.includes(current.peek())) go(next);
+    tell(`${r.decided(decision, first.title, items.length - 1)} ${r.left(waitingCount.peek())}`);
+  });
+  readAhead();
+}
+
+/** The row that is shown once some are gone: the next one that stays, or the one before. */
+function after(gone: readonly number[]): number {
+  const list = rows.peek();
+  const place = list.findIndex((each) => each.id === current.peek());
+  const stays = (each: Item) => !gone.includes(each.id);
+  return (list.slice(place + 1).find(stays) ?? list.slice(0, Math.max(0, place)).reverse().find(stays) ?? list.find(stays))?.id ?? 0;
+}
+
+/** Ask for the reason of a rejection. */
+export function askReason(ids: readonly number[] = chosen()): void {
+  if (readOnly.peek()) return tell(r.readOnly, true);
+  const open = ids.filter((id) => itemOf(id)?.status === "pending");
+  if (open.length) rejecting.value = open;
+}
+
+/** Take back the last decision that was not sent yet. */
+export function undo(): void {
+  const last = waiting.peek().at(-1);
+  if (!last) return tell(r.nothingToUndo);
+  clearTimeout(last.timer);
+  const ids = last.items.map((each) => each.id);
+  const [first] = last.items as [Item];
+  batch(() => {
+    waiting.value = waiting.peek().filter((each) => each !== last);
+    decided.value = without(decided.peek(), ids);
+    if (ids.length > 1) selected.value = new Set([...selected.peek(), ...ids]);
+    go(first.id);
+    tell(r.undone(first.title, ids.length - 1));
+  });
+}
+
+/** Send at once what waits: the page is left. */
+async function leave(): Promise<void> {
+  rejecting.value = null;
+  const alike = new Map<string, Batch>();
+  for (const each of waiting.peek()) {
+    clearTimeout(each.timer);
+    const key = `${each.decision} ${each.reason}`;
+    alike.set(key, { ...each, items: [...(alike.get(key)?.items ?? []), ...each.items] });
+  }
+  waiting.value = [];
+  await Promise.all([...alike.values()].map(send));
+}
+
+async function send(made: Batch): Promise<void> {
+  clearTimeout(made.timer);
+  batch(() => {
+    waiting.value = waiting.peek().filter((each) => each !== made);
+    sending.value++;
+  });
+  const parts = Array.from({ length: Math.ceil(made.items.length / MOST) }, (_, place) => made.items.slice(place * MOST, (place + 1) * MOST));
+  try {
+    for (const found of await Promise.all(parts.map((items) => sendPart(made, items)))) settle(found);
+  } finally {
+    sending.value--;
+  }
+  if (isOpen() && !rows.peek().length && !waiting.peek().length && !sending.peek() && user.peek()) void loadQueue();
+}
+
+interface Settled {
+  outcomes: Outcome[];
+  /** What waits no longer, what waits as before, and what waits with another version. */
+  gone: number[];
+  back: number[];
+  fresh: Schemas["ProjectDetail"][];
+}
+
+async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Promise<Settled> {
+  const settled: Settled = { outcomes: [], gone: [], back: [], fresh: [] };
+  const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...(reason && { reason }) };
+  try {
+    const answer = await post(body);
+    const first = await deciders(answer.items, decision);
+    answer.items.forEach((each, place) => judge(items[place] as Item, each, decision, first.get(each.id), settled));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    learn(error);
+    for (const each of items) note(settled, each, r.outcome.failed(error.detail));
+    settled.back = items.map((each) => each.id);
+  }
+  return settled;
+}
+
+function post(body: Schemas["DecisionsInput"]): Promise<Schemas["DecisionList"]> {
+  const answer = ask(api.POST("/api/admin/projects/decisions", { body, keepalive: true }));
+  posted.add(answer);
+  return answer.finally(() => posted.delete(answer));
+}
+
+/** What an answer about one item means. */
+function judge(item: Item, answer: Schemas["Decision"], decision: Decision, decider: Decider | undefined, settled: Settled): void {
+  const { id, status, project } = answer;
+  if (status === 412 && project?.status === "pending") {
+    settled.fresh.push(project);
+    return note(settled, item, r.outcome.changed);
+  }
+  settled.gone.push(id);
+  if (status === 404) return note(settled, item, r.outcome.gone);
+  const isOwn = decider?.actor?.id === user.peek()?.id;
+  if (status === 200 && (isOwn || !decider)) return note(settled, item, r.outcome.done(decision), true);
+  note(settled, item, decider ? r.outcome.first(decider.actor?.username ?? r.system, decider.action, ago(decider.at)) : r.outcome.firstUnknown);
+}
+
+function note(settled: Settled, { id, title }: Item, text: string, good = false): void {
+  settled.outcomes.push({ id, title, text, good });
+}
+
+/** Show the outcomes. What was not decided is back in the list, as it is now. */
+function settle({ outcomes: found, gone, back, fresh }: Settled): void {
+  batch(() => {
+    const returned = [...back, ...fresh.map((each) => each.id)];
+    outcomes.value = [...found, ...outcomes.peek()].slice(0, MOST_OUTCOMES);
+    for (const each of fresh) replace(each);
+    drop(gone);
+    decided.value = without(decided.peek(), returned);
+    if (isOpen() && !isNarrow() && !current.peek()) go(rows.peek()[0]?.id ?? 0);
+    const bad = found.filter((each) => !each.good);
+    if (bad.length === 1) tell(`${bad[0]?.title}: ${bad[0]?.text}.`, true);
+    else if (bad.length) tell(r.notDecided(bad.length), true);
+    else if (!waiting.peek().length && !told.peek().bad) tell("");
+  });
+}

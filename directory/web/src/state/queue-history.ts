@@ -1,0 +1,67 @@
+// The history of the item that is shown. It is read when a row is rested on, so that moving fast asks for nothing.
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { api, ask } from "../api/client.ts";
+import { current, item, keepAddress, readItem, replace } from "./queue.ts";
+import { type Entry, storyOf } from "./queue-story.ts";
+import { Resource } from "./resource.ts";
+import { onNewCaller } from "./session.ts";
+
+const PAUSE = 150; // milliseconds on a row before its history is read
+const PAGES = 3; // of a hundred entries each
+
+interface Told {
+  id: number;
+  entries: readonly Entry[];
+}
+export const history = new Resource<Told>();
+export const historyOpen = signal(false);
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** What the log tells of the item that is shown; null until it is read. */
+export const story = computed(() => {
+  const [shown, told] = [item.value, history.data.value];
+  return shown && told?.id === shown.id ? storyOf(told.entries, shown.id, shown.updated_at) : null;
+});
+
+onNewCaller(() => history.clear());
+// The version is part of what is shown: with another one the history has another entry.
+const shownVersion = computed(() => `${item.value?.id ?? 0} ${item.value?.version ?? 0}`);
+effect(() => {
+  const [id] = shownVersion.value.split(" ").map(Number);
+  untracked(() => rest(id ?? 0));
+});
+
+function rest(id: number): void {
+  clearTimeout(timer);
+  if (history.data.peek()?.id !== id) history.clear();
+  timer = setTimeout(() => {
+    if (id) void history.load(`history ${id}`, (signal) => read(id, signal));
+    if (id || !current.peek()) keepAddress();
+  }, PAUSE);
+}
+
+async function read(id: number, signal: AbortSignal): Promise<Told> {
+  const entries: Entry[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < PAGES && (page === 0 || cursor); page++) {
+    const params = { path: { project_id: id }, query: { limit: 100, ...(cursor && { cursor }) } };
+    const found = await askPage(params, signal);
+    entries.push(...found.items);
+    cursor = found.pagination.next_cursor;
+  }
+  return { id, entries };
+}
+
+function askPage(params: { path: { project_id: number }; query: { limit: number; cursor?: string } }, signal: AbortSignal) {
+  return ask(api.GET("/api/admin/projects/{project_id}/history", { params, signal }));
+}
+
+/** Show the item as it is now. Throws a Problem. */
+export async function showNew(): Promise<void> {
+  const id = current.peek();
+  replace(await readItem(id));
+}
+
+export function toggleHistory(): void {
+  historyOpen.value = !historyOpen.peek();
+}

@@ -1,0 +1,84 @@
+// Keys of the console. What is held down, or pressed with Ctrl, Alt or Meta, never decides.
+import { signal } from "@preact/signals";
+import { r } from "../console/review-text.ts";
+import { safeAddress } from "../parts/address.ts";
+import { askReason, decide, rejecting, undo } from "./queue-decisions.ts";
+import { historyOpen, toggleHistory } from "./queue-history.ts";
+import { choose, confirmReason } from "./queue-reason.ts";
+import { clearSelection, current, isOpen, item, move, selected, selectTo, toggle } from "./queue.ts";
+import { navigate } from "./router.ts";
+import { user } from "./session.ts";
+
+const SECOND_KEY = 1500; // milliseconds for the key after g
+const PLACES: Record<string, string> = { q: "/admin/queue", d: "/admin", u: "/admin/users" };
+
+export const help = signal(false); // whether the keys are explained
+let goUntil = -1; // until when a key is the second of "g …", by the events' own clock
+
+/** What each key does at the queue; those of MOVING also while they are held down. */
+const ACTS: Record<string, () => void> = {
+  j: () => move(1),
+  k: () => move(-1),
+  x: () => toggle(current.peek()),
+  a: () => decide("approve"),
+  r: () => askReason(),
+  u: undo,
+  o: openWebsite,
+  h: toggleHistory,
+  escape: clear,
+};
+const MOVING = ["j", "k"];
+
+export function startConsoleKeys(): void {
+  document.addEventListener("keydown", onKey);
+}
+
+export function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  if (event.repeat && event.key === "Enter" && (event.target as Element | null)?.closest?.("[data-decides]")) event.preventDefault();
+  if (rejecting.peek()) return onReasonKey(event);
+  if (takesText(event.target)) return;
+  const key = event.key.toLowerCase();
+  const act = actOf(key, event);
+  if (!act || (event.repeat && !MOVING.includes(key))) return;
+  event.preventDefault();
+  act();
+}
+
+function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {
+  if (event.key === "?") return () => (help.value = !help.peek());
+  const isSecond = event.timeStamp <= goUntil;
+  goUntil = -1;
+  const canAct = isOpen() && user.peek()?.is_admin;
+  if (event.shiftKey) return key === "x" && canAct ? () => selectTo(current.peek()) : undefined;
+  if (isSecond && PLACES[key]) return () => navigate(PLACES[key] as string);
+  if (key === "g") return () => (goUntil = event.timeStamp + SECOND_KEY);
+  return canAct ? ACTS[key] : undefined;
+}
+
+/** Keys while a reason is asked for: a digit takes one, Enter sends. In the text they are text. */
+function onReasonKey(event: KeyboardEvent): void {
+  if (event.repeat || event.shiftKey || (event.target as Element | null)?.closest?.("textarea, button")) return;
+  const place = Number(event.key) - 1;
+  if (event.key === "Enter") confirmReason();
+  else if (r.reasons[place]) choose(place);
+  else if (event.key === "Escape") rejecting.value = null;
+  else return;
+  event.preventDefault();
+}
+
+/** Whether keys are text where the focus is, or a dialog has it. A checkbox takes none. */
+function takesText(target: EventTarget | null): boolean {
+  const element = target as Element | null;
+  return element?.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable], dialog") != null;
+}
+
+function openWebsite(): void {
+  const href = safeAddress(item.peek()?.url ?? "");
+  if (href) globalThis.open(href, "_blank", "noopener,noreferrer");
+}
+
+function clear(): void {
+  if (selected.peek().size) clearSelection();
+  else historyOpen.value = false;
+}

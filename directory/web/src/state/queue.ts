@@ -1,0 +1,250 @@
+// The review queue: what waits, which item is shown, and which are selected.
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
+import { api, ask, type Schemas } from "../api/client.ts";
+import { Resource } from "./resource.ts";
+import { address, navigate } from "./router.ts";
+import { heeded, onceKnown, onNewCaller, user } from "./session.ts";
+
+export type Item = Schemas["QueueItem"];
+interface Queue {
+  items: readonly Item[];
+  total: number;
+  next: string | null;
+}
+
+const PATH = "/admin/queue";
+const PAGE = 50;
+const NEAR = 10; // rows before the end at which more are read
+const none: ReadonlySet<number> = new Set();
+
+export const queue = new Resource<Queue>(true);
+export const linked = new Resource<Item>(); // the item of the address, where it is not in the list
+export const current = signal(0); // the id of the item that is shown; 0 for none
+export const selected = signal(none);
+export const decided = signal(none); // items whose decision waits or is under way: they have left the list
+export const changed = signal<ReadonlyMap<number, Item>>(new Map()); // items that changed after the look, as they were seen
+export const busyMore = signal(false);
+let anchor = 0; // where a range begins
+let inside = false;
+let focused = 0; // the row that gets the focus when it is drawn next
+
+/** The rows of the list. */
+export const rows = computed(() => queue.data.value?.items.filter((each) => !decided.value.has(each.id)) ?? []);
+/** How many wait, as far as is known. */
+export const waitingCount = computed(() => {
+  const found = queue.data.value;
+  return found ? found.total - found.items.filter((each) => decided.value.has(each.id)).length : 0;
+});
+/** The item that is shown. */
+export const item = computed(() => {
+  const found = itemOf(current.value, rows.value, linked.data.value);
+  return found && !decided.value.has(found.id) ? found : null;
+});
+
+onNewCaller(forgetQueue);
+effect(() => {
+  if (!isQueue(address.value)) untracked(() => (inside = false));
+});
+
+/** Whether an address is one of the queue. */
+export function isQueue(url: URL): boolean {
+  return url.pathname === PATH || url.pathname.startsWith(`${PATH}/`);
+}
+
+/** Whether the queue is what is shown. */
+export function isOpen(): boolean {
+  return inside;
+}
+
+/** Whether an item is a page of its own, as on a phone. */
+export function isNarrow(): boolean {
+  return globalThis.matchMedia?.("(max-width: 820px)").matches ?? false;
+}
+
+function forgetQueue(): void {
+  batch(() => {
+    queue.clear();
+    linked.clear();
+    current.value = anchor = 0;
+    selected.value = decided.value = none;
+    changed.value = new Map();
+  });
+}
+
+/** Show the queue, or the item of an address. */
+export function enterQueue(id: number): void {
+  const isNew = !inside;
+  inside = true;
+  if (id || isNarrow()) show(id);
+  onceKnown(() => {
+    if (!user.peek()?.is_admin) return;
+    if (isNew || !queue.data.peek()) void loadQueue();
+    else arrived();
+  });
+}
+
+/** Read the queue from its beginning. */
+export async function loadQueue(): Promise<void> {
+  await queue.load("queue", async (signal) => {
+    const page = await read(null, signal);
+    return { ...page, items: page.items.map(asShown) };
+  });
+  if (queue.data.peek() && inside) arrived();
+}
+
+/** An item as it was shown to the reviewer: nothing changes under the eyes, so that no unseen version is decided. */
+function asShown(found: Item): Item {
+  return item.peek()?.id === found.id ? (item.peek() as Item) : found;
+}
+
+async function read(cursor: string | null, signal?: AbortSignal): Promise<Queue> {
+  const query = { status: "pending" as const, limit: PAGE, ...(cursor && { cursor }) };
+  const { items, pagination } = await heeded(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
+  return { items, total: pagination.total, next: pagination.next_cursor };
+}
+
+/** Add the next page to the list. Throws a Problem. */
+export async function showMore(): Promise<void> {
+  const shown = queue.data.peek();
+  if (!shown?.next || busyMore.peek()) return;
+  busyMore.value = true;
+  try {
+    const page = await read(shown.next);
+    const before = queue.data.peek() ?? shown;
+    const known = new Set(before.items.map((each) => each.id));
+    queue.set({ ...before, items: [...before.items, ...page.items.filter((each) => !known.has(each.id))], next: page.next });
+  } finally {
+    busyMore.value = false;
+  }
+  if (queue.data.peek() && inside) arrived();
+}
+
+/** Once the list is there: show the first item, or the one of the address, which may be on no page that was read. */
+function arrived(): void {
+  const id = current.peek();
+  if (id && !rows.peek().some((each) => each.id === id) && linked.data.peek()?.id !== id) {
+    void linked.load(`queue ${id}`, (signal) => readItem(id, signal));
+  }
+  if (!id && !isNarrow()) show(rows.peek()[0]?.id ?? 0);
+}
+
+/** One project as the queue would list it. Throws a Problem. */
+export async function readItem(id: number, signal?: AbortSignal): Promise<Item> {
+  const project = await ask(api.GET("/api/projects/{project_id}", { params: { path: { project_id: id } }, signal }));
+  const params = { path: { user_id: project.owner.id } };
+  const { stats } = await ask(api.GET("/api/admin/users/{user_id}", { params, signal }));
+  return { ...project, owner_stats: stats.projects, earlier: 0 };
+}
+
+/** The item of an id. */
+export function itemOf(id: number, listed: readonly Item[] = queue.data.peek()?.items ?? [], other = linked.data.peek()): Item | undefined {
+  return listed.find((each) => each.id === id) ?? (other?.id === id ? other : undefined);
+}
+
+/** Take the project as it is now in the place of the version that was shown, which is remembered beside it. */
+export function replace(project: Schemas["ProjectDetail"]): void {
+  const fresh = (each: Item): Item => (each.id === project.id ? { ...each, ...project, earlier: each.earlier, owner_stats: each.owner_stats } : each);
+  const seen = itemOf(project.id);
+  batch(() => {
+    if (seen && seen.version !== project.version) changed.value = new Map(changed.peek()).set(seen.id, changed.peek().get(seen.id) ?? seen);
+    const [found, other] = [queue.data.peek(), linked.data.peek()];
+    if (found) queue.set({ ...found, items: found.items.map(fresh) });
+    if (other) linked.set(fresh(other));
+  });
+}
+
+/** Drop items that wait no longer. */
+export function drop(ids: readonly number[]): void {
+  const found = queue.data.peek();
+  const left = found?.items.filter((each) => !ids.includes(each.id)) ?? [];
+  batch(() => {
+    if (found) queue.set({ ...found, items: left, total: Math.max(left.length, found.total - (found.items.length - left.length)) });
+    if (ids.includes(linked.data.peek()?.id ?? 0)) linked.clear();
+    decided.value = without(decided.peek(), ids);
+    selected.value = without(selected.peek(), ids);
+  });
+}
+
+/** Show an item, without a page load where the list stays beside it. */
+export function show(id: number): void {
+  if (id !== current.peek()) linked.clear();
+  current.value = id;
+}
+
+/** Go to an item; the focus goes to its row, or on a phone to its page. */
+export function go(id: number): void {
+  if (!isNarrow()) {
+    focused = id;
+    show(id);
+    arrived();
+  } else if (address.peek().pathname !== PATH) {
+    navigate(id ? `${PATH}/${id}` : PATH, { replace: true });
+  }
+}
+
+/** Whether the row of an item has yet to get the focus; asked once. */
+export function takesFocus(id: number): boolean {
+  const takes = focused === id;
+  if (takes) focused = 0;
+  return takes;
+}
+
+/** Keep the address of the item that is shown beside the list. */
+export function keepAddress(): void {
+  if (!inside || isNarrow()) return;
+  const url = new URL(current.peek() ? `${PATH}/${current.peek()}` : PATH, address.peek());
+  if (url.pathname === address.peek().pathname) return;
+  history.replaceState(history.state, "", url);
+  address.value = url;
+}
+
+/** Go some rows down, or up. */
+export function move(by: number): void {
+  const list = rows.peek();
+  const place = list.findIndex((each) => each.id === current.peek());
+  const next = list[place < 0 ? 0 : Math.min(list.length - 1, Math.max(0, place + by))];
+  if (next) go(next.id);
+  readAhead();
+}
+
+/** Read more rows where few are left. What fails is tried again by the button. */
+export function readAhead(): void {
+  const list = rows.peek();
+  const place = list.findIndex((each) => each.id === current.peek());
+  if (list.length - place <= NEAR && queue.data.peek()?.next) showMore().catch(() => undefined);
+}
+
+/** Select an item, or take it out of the selection. */
+export function toggle(id: number): void {
+  if (!rows.peek().some((each) => each.id === id)) return;
+  anchor = id;
+  selected.value = selected.peek().has(id) ? without(selected.peek(), [id]) : new Set([...selected.peek(), id]);
+}
+
+/** Select all rows from the one that was selected last to this one. */
+export function selectTo(id: number): void {
+  const ids = rows.peek().map((each) => each.id);
+  const [from, to] = [ids.indexOf(anchor), ids.indexOf(id)];
+  if (from < 0 || to < 0) return toggle(id);
+  selected.value = new Set([...selected.peek(), ...ids.slice(Math.min(from, to), Math.max(from, to) + 1)]);
+}
+
+export function selectAll(): void {
+  selected.value = new Set(rows.peek().map((each) => each.id));
+}
+
+export function clearSelection(): void {
+  selected.value = none;
+  anchor = 0;
+}
+
+/** What a decision is about: what is selected, in the order of the list, or else the item that is shown. */
+export function chosen(): number[] {
+  const ids = rows.peek().map((each) => each.id).filter((id) => selected.peek().has(id));
+  return ids.length ? ids : item.peek() ? [current.peek()] : [];
+}
+
+export function without(ids: ReadonlySet<number>, gone: readonly number[]): ReadonlySet<number> {
+  return new Set([...ids].filter((id) => !gone.includes(id)));
+}
+
