@@ -17,11 +17,11 @@ from sqlalchemy import Engine, text
 from directory.db.transactions import in_transaction
 from directory.extensions import db
 from directory.models import Status
-from directory.services.catalog import search, search_queries
+from directory.services.catalog import search, search_language, search_queries
 
 SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
 STORED = 1_000  # counts of a process; the least recently used ones go first
-FILTERS = {"status", "q", "category", "tag", "owner", "owner_id"}  # whose changes are removals
+FILTERS = ("status", "category", "tag", "owner", "owner_id")  # whose changes are removals
 
 Key = tuple[Any, ...]
 
@@ -39,9 +39,10 @@ class Matches:
     """How many projects match a search at least; `number` is counted, or None where an earlier count tells enough."""
 
     def __init__(self, names: tuple[str, ...], status: str | None, given: dict[str, Any], dialect: str) -> None:
-        self._key: Key | None = (status, *sorted(given.items()))
+        matching = given[search_language.name(search_language.TIERS[-1])]
+        self._key: Key | None = (matching, *map(given.get, FILTERS))
         self._removals = 0
-        if status != Status.LIVE or not set(names) <= FILTERS or in_transaction():
+        if status != Status.LIVE or not set(names) <= {"q", *FILTERS} or in_transaction():
             self._key = None  # a transaction may see what is not committed, or is no longer
         self.number: int | None = None
         if self._key is None or not self._are_still_many(self._key):
