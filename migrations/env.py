@@ -1,5 +1,9 @@
 """Runs migrations over the application's own engine, on SQLite and PostgreSQL alike."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from alembic import context
 from flask import current_app
 
@@ -7,6 +11,7 @@ from directory.cli.console import refusals
 from directory.db.engine import BUSY_TIMEOUT
 
 db = current_app.extensions["migrate"].db
+RUNNING = 0x70647331  # the key of the advisory lock that a run holds
 
 
 def include_name(name, kind, _parents):
@@ -28,11 +33,27 @@ def compare_type(_context, _inspected, _metadata, inspected_type, metadata_type)
     return None
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other run is under way on PostgreSQL: some migrations commit in parts, which must not be mixed.
+
+    The lock belongs to a transaction, so that it ends with its connection, behind a pooler too.
+    """
+    with db.engine.connect() as holder:
+        if holder.dialect.name == "postgresql":
+            holder = holder.execution_options(isolation_level="READ COMMITTED")
+            holder.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+            # A statement that waited would have a snapshot, and a build of an index waits for all snapshots to end.
+            while not holder.exec_driver_sql(f"SELECT pg_try_advisory_xact_lock({RUNNING})").scalar():
+                time.sleep(0.2)
+        yield
+
+
 @refusals()
 def run() -> None:
     """Migrate over one connection, each migration in a transaction of its own."""
     sqlite = db.engine.dialect.name == "sqlite"
-    with db.engine.connect() as connection:
+    with alone(), db.engine.connect() as connection:
         if sqlite:
             # A batch operation rebuilds a table; with foreign keys on, dropping the old one empties its children.
             # Inside a transaction the pragma does nothing, so it goes to the driver before there is one.

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from directory.cache.snapshots import VoteChange
 from directory.http.cache_tags import CacheTags
 
-MAX_PROJECTS = 2_000  # whose last vote is remembered; of the votes themselves at most twice as many are
+MAX_PROJECTS = 2_000  # whose last vote is remembered; at most twice as many votes are remembered themselves
 
 
 class ChangeFeed:
-    """Says whether anything that was seen after a snapshot affects an answer of that snapshot.
+    """Says whether anything that was seen after a snapshot affects a response of that snapshot.
 
     One thread adds, any thread asks. The number of a snapshot is given out when all its changes have been added here,
     so a thread that has a snapshot sees all of them.
@@ -35,7 +35,7 @@ class ChangeFeed:
             self._vote_changes = self._vote_changes[MAX_PROJECTS:]
 
     def is_unaffected(self, tags: CacheTags, since: int) -> bool:
-        """Whether an answer with these tags, valid at the snapshot `since`, is still valid."""
+        """Whether a response with these tags, valid at the snapshot `since`, is still valid."""
         # Both are read before `_last_unknown`: another thread may empty them meanwhile, and `add` sets that first.
         last_votes, vote_changes = self._last_votes, self._vote_changes
         if self._last_unknown > since:
@@ -44,10 +44,13 @@ class ChangeFeed:
             return False
         if tags.lowest is None or tags.highest is None:
             return True
-        return self._is_untouched(vote_changes, tags.lowest, tags.highest, since)
+        return self._no_vote_between(vote_changes, tags.lowest, tags.highest, since)
 
-    def _is_untouched(self, changes: list[tuple[int, int, int]], lowest: int, highest: int, since: int) -> bool:
-        """Whether no vote since then touched the range; `changes` only grows at its end, or is replaced."""
+    def _no_vote_between(self, changes: list[tuple[int, int, int]], lowest: int, highest: int, since: int) -> bool:
+        """Whether no vote since then moved a number into, out of or across the range.
+
+        `changes` only grows at its end, or is replaced.
+        """
         if since < self._complete_since:
             return False
         for number, low, high in reversed(changes):

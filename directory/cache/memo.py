@@ -1,8 +1,10 @@
 """A memo: values that are expensive to compute, stored until anything is written to the database."""
 
-from collections.abc import Callable, Hashable
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 
-from directory.cache.store import ResponseStore
+from directory.cache.store import SnapshotStore
 from directory.cache.validator import Snapshot, SnapshotValidator
 from directory.db import deadline
 
@@ -10,23 +12,24 @@ CAPACITY = 2**20  # bytes of values in the memory of a process
 
 
 class Memo:
-    """Of several callers that ask for the same value at once, one computes it and the others wait for that one."""
+    """One caller computes at a time; the others wait, also for other keys."""
 
     def __init__(self, validator: SnapshotValidator) -> None:
-        self._validator = validator
-        self.store: ResponseStore[bytes] = ResponseStore(CAPACITY)
+        self._validator, self._computing = validator, threading.Lock()
+        self.store: SnapshotStore[bytes] = SnapshotStore(CAPACITY)
 
     def get(self, key: Hashable, compute: Callable[[], bytes]) -> bytes:
         """The value stored under `key` if it is still valid, else a new one. Raises what `compute` raises."""
         snapshot = self._validator.snapshot()
-        return self._stored(key, snapshot) or self._computed(key, snapshot, compute)
+        value = self._stored(key, snapshot)
+        return self._compute(key, snapshot, compute) if value is None else value
 
     def _stored(self, key: Hashable, snapshot: Snapshot | None) -> bytes | None:
         return None if snapshot is None else self.store.get(key, snapshot)
 
-    def _computed(self, key: Hashable, snapshot: Snapshot | None, compute: Callable[[], bytes]) -> bytes:
-        """Compute the value, unless another caller did while this one waited. Half of the deadline is for waiting."""
-        with self.store.single_flight(deadline.remaining(deadline.SECONDS) / 2):
+    def _compute(self, key: Hashable, snapshot: Snapshot | None, compute: Callable[[], bytes]) -> bytes:
+        """Compute the value, unless another caller did while this one waited: for half of its deadline at most."""
+        with self.single_flight(deadline.remaining(deadline.SECONDS) / 2):
             if (value := self._stored(key, snapshot)) is not None:
                 return value
             begun = self._validator.snapshot()  # as late as that, so that it is valid for the callers that wait
@@ -34,3 +37,13 @@ class Memo:
             if begun is not None:
                 self.store.put(key, begun, value, len(value))
             return value
+
+    @contextmanager
+    def single_flight(self, seconds: float) -> Iterator[None]:
+        """Let one thread at a time compute a value. A thread that has waited for so many seconds goes ahead anyway."""
+        is_alone = self._computing.acquire(timeout=seconds)
+        try:
+            yield
+        finally:
+            if is_alone:
+                self._computing.release()

@@ -3,23 +3,23 @@
 One statement returns the snapshot, the member, and the votes for the projects shown. If the public response is valid at
 that snapshot, the personal one is the public one with these votes filled in. A single project is read by one statement
 together with the member and the vote. The application answers everything else: `readers` says for which callers, and
-`key` for which requests.
+`cacheable_request` for which requests.
 """
 
 import logging
 import time
-from collections import defaultdict, deque
-from contextlib import nullcontext
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flask import Flask
 
-from directory.cache.key import CacheableRequest
+from directory.cache.cacheable_request import CacheableRequest
 from directory.cache.response import CachedResponse
 from directory.cache.routes import MatchById
-from directory.cache.template import Template
+from directory.cache.tuning import FAILED_SECONDS, REFUSED_MAX, REFUSED_SECONDS
 from directory.cache.validator import Snapshot
+from directory.cache.vote_placeholders import VotePlaceholders
 from directory.db.statements import Row
 from directory.errors import DirectoryError
 from directory.http import authentication, endpoint
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from directory.cache.middleware import CacheMiddleware
 
 log = logging.getLogger(__name__)
-# Seconds for which the application answers: a caller whose last request it had to answer; all callers after a failure.
-REFUSED_SECONDS, FAILED_SECONDS = 1.0, 5.0
-REFUSED_MAX = 1_000  # callers that are remembered
 
 
 class PersonalRequest(NamedTuple):
@@ -49,7 +46,7 @@ class PersonalResponse(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class _Question:
+class _PendingRead:
     """A request whose member and votes are to be read. It is settled once, by the thread that holds the validator."""
 
     request: PersonalRequest
@@ -68,15 +65,15 @@ class PersonalReads:
     def __init__(self, flask: Flask, cache: "CacheMiddleware") -> None:
         self._flask, self._cache = flask, cache
         self._cookie: str = flask.config["COOKIE_NAME"]
-        self._is_sqlite: bool = flask.config["SQLALCHEMY_DATABASE_URI"].startswith("sqlite")
-        self._questions: deque[_Question] = deque()
+        self._is_sqlite: bool = cache.validator.dialect == "sqlite"
+        self._pending: deque[_PendingRead] = deque()
         self._refused: dict[Proof, float] = {}  # until when, by time.monotonic()
         self._failed_until = 0.0
 
     def recognise(self, public: CacheableRequest, environ: dict[str, Any]) -> PersonalRequest | None:
         """The request with the credential in a WSGI environment; None where the application is to answer."""
         proof = authentication.proof(environ, self._cookie)
-        return PersonalRequest(public, proof) if proof is not None and self._may_ask(proof) else None
+        return PersonalRequest(public, proof) if proof is not None and self._may_read(proof) else None
 
     def is_quick(self, request: PersonalRequest) -> bool:
         """Whether the event loop may answer: one statement does it."""
@@ -88,11 +85,11 @@ class PersonalReads:
             if (match := self._cache.routes.find_by_id(request.public)) is not None:
                 return self._singles([(request, match)], in_loop=False)[0]
             if (public := self._stored(request.public)) is not None:
-                found = self._page(request, public)
-                if found is not None or not self._may_ask(request.proof):
+                found = self._from_page(request, public)
+                if found is not None or not self._may_read(request.proof):
                     return found
             public = self._make(request.public)
-            return None if public is None else self._page(request, public)
+            return None if public is None else self._from_page(request, public)
         except DirectoryError:  # of an address that has no public response
             return None
         except Exception as error:  # which the application meets too, and answers
@@ -107,17 +104,17 @@ class PersonalReads:
         No statement begins after `give_up_at`, by time.monotonic(). Also the snapshot that the pages took, at which
         other responses may be validated.
         """
-        pages: list[_Question] = []
+        pages: list[_PendingRead] = []
         singles: list[tuple[PersonalRequest, MatchById]] = []
         found: dict[PersonalRequest, PersonalResponse | None] = {}
         try:
             for request in requests:
                 if (public := self._stored(request.public)) is not None:
-                    pages.append(_Question(request, _projects(public)))
+                    pages.append(_PendingRead(request, _projects(public)))
                 elif (match := self._cache.routes.find_by_id(request.public)) is not None:
                     singles.append((request, match))
-            self._ask(pages, in_loop=True)
-            found |= {question.request: self._filled(question) for question in pages}
+            self._read_together(pages, in_loop=True)
+            found |= {pending.request: self._filled(pending) for pending in pages}
             if time.monotonic() < give_up_at:
                 found |= zip((request for request, _ in singles), self._singles(singles, in_loop=True), strict=True)
         except Exception as error:
@@ -125,19 +122,19 @@ class PersonalReads:
         return [found.get(request) for request in requests], pages[0].snapshot if pages else None
 
     def _stored(self, request: CacheableRequest) -> CachedResponse | None:
-        """The public response that was valid at the latest snapshot, if it has a template."""
+        """The public response that was valid at the latest snapshot, if it has placeholders."""
         latest = self._cache.validator.latest
-        public = None if latest is None else self._cache.store.get(request.key, latest)
-        return None if public is None or public.template is None else public
+        public = None if latest is None else self._cache.store.peek(request.key, latest)
+        return None if public is None or public.placeholders is None else public
 
     def _make(self, request: CacheableRequest) -> CachedResponse | None:
-        """The public response, made anew; None where the application has to. Raises what the rule raises.
+        """The public response, made anew; None where the application has to. Raises what the view raises.
 
         It is made after the latest snapshot: a new one takes a round trip. On SQLite it takes none, and there any write
         since the latest one would make the response invalid.
         """
         validator, match = self._cache.validator, self._cache.routes.find(request)
-        if match is None or not Template.fits(match.view.operation):
+        if match is None or not VotePlaceholders.fits(match.view.operation):
             return None
         snapshot = (None if self._is_sqlite else validator.latest) or validator.snapshot()
         if snapshot is None:
@@ -145,78 +142,69 @@ class PersonalReads:
             return None
         return self._cache.make(request, snapshot, match)
 
-    def _may_ask(self, proof: Proof) -> bool:
+    def _may_read(self, proof: Proof) -> bool:
         """Whether the caller may be looked up here, or the application answers it for now."""
         now = time.monotonic()
         return now >= self._failed_until and now >= self._refused.get(proof, 0.0)
 
-    def _page(self, request: PersonalRequest, public: CachedResponse) -> PersonalResponse | None:
-        question = _Question(request, _projects(public))
-        self._ask([question], in_loop=False)
-        return self._filled(question)
+    def _from_page(self, request: PersonalRequest, public: CachedResponse) -> PersonalResponse | None:
+        pending = _PendingRead(request, _projects(public))
+        self._read_together([pending], in_loop=False)
+        return self._filled(pending)
 
-    def _ask(self, questions: list[_Question], *, in_loop: bool) -> None:
-        """Have the questions settled by one statement, together with those of other threads that wait."""
-        if not questions:
+    def _read_together(self, reads: list[_PendingRead], *, in_loop: bool) -> None:
+        """Have the reads done by one statement, together with those of other threads that wait."""
+        if not reads:
             return
-        self._questions.extend(questions)
+        self._pending.extend(reads)
         with self._flask.app_context(), self._cache.validator.reading_votes(in_loop=in_loop) as read:
-            is_open = time.monotonic() >= self._failed_until  # the read that this thread waited for may have failed
-            if read is not None and is_open and not all(question.is_settled for question in questions):
-                waiting = [question for question in self._waiting() if not question.is_settled]
+            may_read = time.monotonic() >= self._failed_until  # the read that this thread waited for may have failed
+            if read is not None and may_read and not all(pending.is_settled for pending in reads):
+                waiting = [pending for pending in self._waiting() if not pending.is_settled]
                 snapshot, rows = read([(*each.request.proof.digests, each.projects) for each in waiting])
                 if snapshot is None and not in_loop:  # a thread waits long enough to tell a fault from a short delay
                     self._fail()
-                for question, row in zip(waiting, rows or [None] * len(waiting), strict=True):
-                    question.settle(snapshot, row)
-        for question in questions:
-            question.is_settled = True  # where it was not read in time, no other thread needs to
+                for pending, row in zip(waiting, rows or [None] * len(waiting), strict=True):
+                    pending.settle(snapshot, row)
+        for pending in reads:
+            pending.is_settled = True  # where it was not read in time, no other thread needs to
 
-    def _waiting(self) -> list[_Question]:
-        return [self._questions.popleft() for _ in range(len(self._questions))]
+    def _waiting(self) -> list[_PendingRead]:
+        return [self._pending.popleft() for _ in range(len(self._pending))]
 
-    def _filled(self, question: _Question) -> PersonalResponse | None:
+    def _filled(self, pending: _PendingRead) -> PersonalResponse | None:
         """The public response with the member's votes, if it is valid at the snapshot at which those were read."""
-        request, snapshot, row = question.request, question.snapshot, question.row
+        request, snapshot, row = pending.request, pending.snapshot, pending.row
         if snapshot is None:
             return None
         public = self._cache.store.get(request.public.key, snapshot)
-        if public is None or public.template is None or _projects(public) != question.projects:
+        if public is None or public.placeholders is None or _projects(public) != pending.projects:
             return None
-        content = public.template.content(public.body)
+        content = public.placeholders.content(public.body)
         if row is None or row[0] in content.owners:
             self._refuse(request.proof)
             return None
-        body, etag = public.template.fill(public.body, public.etag, row[1])
-        headers = [*((name, value) for name, value in public.headers if name != "ETag"), ("ETag", etag)]
-        return self._private(public._replace(body=body, etag=etag, headers=headers), row[0])
+        return self._private(public, row[0], *public.placeholders.fill(public.body, public.etag, row[1]))
 
     def _singles(
         self, asked: list[tuple[PersonalRequest, MatchById]], *, in_loop: bool
     ) -> list[PersonalResponse | None]:
         """Responses of single objects, made by one statement for each route."""
         found: dict[PersonalRequest, PersonalResponse | None] = {}
-        by_view: defaultdict[Any, list[tuple[PersonalRequest, MatchById]]] = defaultdict(list)
-        for request, match in asked:
-            by_view[match.view].append((request, match))
-        for view, matches in by_view.items():
-            borrowed = self._cache.validator.borrow_connection() if in_loop else nullcontext(True)
-            with self._flask.app_context(), borrowed as is_connected:
-                if not is_connected:
-                    break
-                made = endpoint.read_many_as(view.operation, [(request.proof, match.id) for request, match in matches])
-            for (request, match), each in zip(matches, made, strict=True):
-                if each is None:
-                    self._refuse(request.proof)
-                    continue
-                user_id, rendered = each
-                if rendered is not None:
-                    found[request] = self._private(self._cache.response(rendered, request.public, match), user_id)
+        made = self._cache.read_by_id(
+            asked, endpoint.read_many_as, lambda request, id: (request.proof, id), in_loop=in_loop
+        )
+        for request, match, each in made:
+            user_id, rendered = each or (None, None)
+            if user_id is None:
+                self._refuse(request.proof)
+            elif rendered is not None:
+                public = self._cache.response(rendered, request.public, match)
+                found[request] = self._private(public, user_id, public.body, public.etag)
         return [found.get(request) for request, _ in asked]
 
-    def _private(self, response: CachedResponse, user_id: int) -> PersonalResponse:
-        shared = self._cache.shared_headers.private(response.shared_headers)
-        return PersonalResponse(response._replace(shared_headers=shared), user_id)
+    def _private(self, public: CachedResponse, user_id: int, body: bytes, etag: str) -> PersonalResponse:
+        return PersonalResponse(public.made_personal(body, etag), user_id)
 
     def _fail(self) -> None:
         """Let the application answer all callers for a while: the database does not answer here in time."""
@@ -231,4 +219,4 @@ class PersonalReads:
 
 def _projects(public: CachedResponse) -> str:
     """The ids of the projects of a public response, with commas in between."""
-    return "" if public.template is None else public.template.content(public.body).ids
+    return "" if public.placeholders is None else public.placeholders.content(public.body).ids

@@ -1,73 +1,104 @@
 """Public responses as the cache stores them."""
 
+import time
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import lru_cache
 
-from directory.cache.key import CacheableRequest
-from directory.cache.template import Template
+from flask import Flask
+
+from directory.cache.cacheable_request import CacheableRequest
+from directory.cache.vote_placeholders import VotePlaceholders
 from directory.http import hooks
+from directory.http.wsgi import header_lines
 
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
-VARY, _POLICY, _CACHING = "Vary", "Content-Security-Policy", "Cache-Control"
+VARY, POLICY, _CACHING = "Vary", "Content-Security-Policy", "Cache-Control"
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
 
 
-class CachedResponse(NamedTuple):
-    """A response. `shared_headers` is one tuple that all responses of a scheme refer to, to save memory.
+class SharedHeaders:
+    """Headers that many responses refer to, to save memory: as pairs, and as they are sent."""
 
-    Without a `template` it cannot be made personal.
-    """
+    __slots__ = ("lines", "pairs")
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self.pairs = tuple(pairs)
+        self.lines = header_lines(self.pairs)
+
+
+NONE = SharedHeaders(())
+
+
+@lru_cache
+def shared_headers(scheme: str, vary: str, caching: str = "", *, own_policy: bool = False) -> SharedHeaders:
+    """The headers of all responses over `scheme` with these values; one with a policy of its own gets no other."""
+    security = [each for each in hooks.security_headers(scheme) if not (own_policy and each[0] == POLICY)]
+    return SharedHeaders([each for each in ((VARY, vary), *security, (_CACHING, caching)) if each[1]])
+
+
+@lru_cache
+def private_headers(public: SharedHeaders) -> SharedHeaders:
+    """The same where the response is for one caller alone."""
+    return SharedHeaders([*(each for each in public.pairs if each[0] != _CACHING), (_CACHING, hooks.PRIVATE)])
+
+
+@dataclass(slots=True)
+class CachedResponse:
+    """A response. Without `placeholders` it cannot be made personal; with an empty ETag it is never a 304."""
 
     media_type: str
     headers: Headers
-    shared_headers: "Shared"
+    shared: SharedHeaders
     etag: str
     body: bytes
     route: str
-    template: Template | None = None
+    placeholders: VotePlaceholders | None = None
+    _lines: bytes = field(default=b"", compare=False)
 
     def render(self, request: CacheableRequest) -> tuple[int, Headers, bytes]:
         """The status, the headers without the shared ones, and the body for a request.
 
         A caller that has the response already gets 304, without the headers that describe the content.
         """
-        headers = [*self.headers, ("X-Request-ID", request.request_id)]
-        if request.matches(self.etag):
-            return 304, headers, b""
-        content = [("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
-        return 200, [*content, *headers], self.body
+        identity = ("X-Request-ID", request.request_id)
+        if self.etag and request.matches(self.etag):
+            return 304, [*self.headers, identity], b""
+        return 200, [*self._content(), identity], self.body
+
+    def encode(self, request: CacheableRequest) -> tuple[int, bytes, bytes]:
+        """The status, all header lines, and the body for a request, as the server sends them."""
+        if request.if_none_match is not None:
+            status, headers, body = self.render(request)
+            return status, header_lines(headers) + self.shared.lines, body
+        self._lines = self._lines or header_lines(self._content())
+        identity = request.request_id.encode("ascii")
+        return 200, b"%bX-Request-ID: %b\r\n%b" % (self._lines, identity, self.shared.lines), self.body
+
+    def made_personal(self, body: bytes, etag: str) -> "CachedResponse":
+        """The response for one caller alone, with another body."""
+        headers = [("ETag", etag) if each[0] == "ETag" else each for each in self.headers]
+        return CachedResponse(self.media_type, headers, private_headers(self.shared), etag, body, self.route)
+
+    def _content(self) -> Headers:
+        return [*self.headers, ("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
 
 
-Shared = tuple[tuple[str, str], ...]
+class Recorder:
+    """Logs and counts the requests that the application does not see."""
 
+    def __init__(self, app: Flask) -> None:
+        self._metrics = app.extensions.get("metrics")
 
-class SharedHeaders:
-    """The headers that responses share: of each kind one tuple, to which all of them refer."""
-
-    def __init__(self, vary: str) -> None:
-        self._vary = vary
-        self._public: dict[tuple[str, str | None, bool], Shared] = {}
-        self._private: dict[Shared, Shared] = {}
-
-    def public(self, scheme: str, own: dict[str, str]) -> Shared:
-        """Those of a public response over `scheme`, with the headers of its own.
-
-        A page has a policy of its own. What its Vary names comes first in the shared one.
-        """
-        kind = scheme, own.get(VARY), _POLICY in own
-        if kind not in self._public:
-            vary = ", ".join(filter(None, (own.get(VARY), self._vary)))
-            security = [each for each in hooks.security_headers(scheme) if each[0] != _POLICY or _POLICY not in own]
-            self._public[kind] = ((VARY, vary), *security, (_CACHING, hooks.PUBLIC))
-        return self._public[kind]
-
-    def private(self, public: Shared) -> Shared:
-        """The same where the response is for one caller alone."""
-        if public not in self._private:
-            self._private[public] = (*(each for each in public if each[0] != _CACHING), (_CACHING, hooks.PRIVATE))
-        return self._private[public]
+    def __call__(
+        self, response: CachedResponse, request: CacheableRequest, status: int, began: float, user_id: int | None = None
+    ) -> None:
+        """Log and count a request; `began` is of time.perf_counter()."""
+        hooks.log_request("GET", request.path, status, began, request_id=request.request_id, user_id=user_id)
+        if self._metrics is not None:
+            self._metrics.count("GET", response.route, status, time.perf_counter() - began)
 
 
 def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -> CachedResponse | None:
@@ -81,13 +112,4 @@ def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -
     if not named.get("cache-control", "").startswith("public"):
         return None
     own = [each for each in headers if each[0].lower() not in _PER_REQUEST]
-    return CachedResponse(named["content-type"], own, (), named["etag"], body, route)
-
-
-def read_body(parts: Iterable[bytes]) -> bytes:
-    """The whole body of a WSGI response, which is closed."""
-    try:
-        return b"".join(parts)
-    finally:
-        if close := getattr(parts, "close", None):
-            close()
+    return CachedResponse(named["content-type"], own, NONE, named["etag"], body, route)

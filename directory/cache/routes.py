@@ -1,4 +1,4 @@
-"""The routes whose answers the cache makes itself: it finds the operation for a path without a request of Flask's."""
+"""The routes whose responses the cache makes itself: it finds the operation for a path without a request of Flask's."""
 
 import re
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from flask import Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 
-from directory.cache.key import CacheableRequest
+from directory.cache.cacheable_request import CacheableRequest
 from directory.http.converters import ID
 
 ENDS_WITH_ID = re.compile(r"([^<]*)/<id:\w+>")
@@ -30,7 +30,7 @@ class MatchById(NamedTuple):
 
 
 class CacheableRoutes:
-    """The public routes whose answers are data, or a page, with an ETag."""
+    """The public routes whose responses are data, or a page, with an ETag."""
 
     def __init__(self, flask: Flask) -> None:
         self._urls = flask.url_map.bind("")

@@ -1,7 +1,7 @@
 """Reads the database's snapshot, over a connection of its own.
 
-PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so an
-answer that was made after one of them is valid at the other. Where they differ, the table `changes` says by what: its
+PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so a
+response that was made after one of them is valid at the other. Where they differ, the table `changes` says by what: its
 triggers record which projects' votes changed, and that anything else was written that the public sees. SQLite has
 `PRAGMA data_version`, which changes on a connection whenever another one commits, and says no more than that.
 """
@@ -12,11 +12,9 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import BigInteger, Engine, Integer, String, bindparam, column, null, select, text, union_all
 
+from directory.cache.tuning import LOOP_TIMEOUT, TIMEOUT
 from directory.db.statements import Prepared, Row, deallocate_all, use_connection
 from directory.services.catalog import readers
-
-TIMEOUT = 1.0  # seconds for a read; where the database takes longer, the application answers
-LOOP_TIMEOUT = 0.05  # seconds for a read by the event loop, which holds up all connections
 
 
 class VoteChange(NamedTuple):
@@ -116,7 +114,7 @@ def _with_votes() -> Prepared:
 
 
 class PostgresqlSnapshotReader:
-    """Reads the snapshot below the driver's cursors, because every answer from the cache waits for this query."""
+    """Reads the snapshot below the driver's cursors, because every response from the cache waits for this query."""
 
     NAME = b"directory_snapshot"
     MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed

@@ -1,9 +1,8 @@
-"""The memory of the cache: responses, each with the latest snapshot at which it is known to be valid."""
+"""The memory of the cache: values, each with the latest snapshot at which it is known to be valid."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -13,21 +12,30 @@ from directory.http.cache_tags import CacheTags
 T = TypeVar("T")
 
 
-class ResponseStore(Generic[T]):
-    """Holds responses up to `capacity` bytes, and drops the least recently used first."""
+class SnapshotStore(Generic[T]):
+    """Holds values, responses for one, up to `capacity` bytes, and drops the least recently used first."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._lock, self._flight = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         self._size = 0
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether there is a response under `key`, valid or not."""
+        """Whether there is a value under `key`, valid or not."""
         return key in self._entries
 
     def get(self, key: Hashable, snapshot: Snapshot) -> T | None:
-        """The response under `key`, if it is valid at this snapshot."""
+        """The value under `key`, if it is valid at this snapshot. This counts as its use."""
+        value = self.peek(key, snapshot)
+        if value is not None:
+            with self._lock:
+                if key in self._entries:  # else another thread has dropped it
+                    self._entries.move_to_end(key)
+        return value
+
+    def peek(self, key: Hashable, snapshot: Snapshot) -> T | None:
+        """The same, and no use of it."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -35,14 +43,11 @@ class ResponseStore(Generic[T]):
             if entry.tags is None or not snapshot.changes.is_unaffected(entry.tags, entry.valid_at):
                 return None
             entry.valid_at = snapshot.number
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-        return entry.response
+        return entry.value
 
-    def put(self, key: Hashable, snapshot: Snapshot, response: T, size: int, tags: CacheTags | None = None) -> None:
-        """Store a response whose making began after `snapshot`. Without tags any write at all makes it invalid."""
-        entry = _Entry(response, size, snapshot.number, tags)
+    def put(self, key: Hashable, snapshot: Snapshot, value: T, size: int, tags: CacheTags | None = None) -> None:
+        """Store a value whose making began after `snapshot`. Without tags any write at all makes it invalid."""
+        entry = _Entry(value, size, snapshot.number, tags)
         with self._lock:
             before = self._entries.pop(key, None)
             if before is not None and before.valid_at > entry.valid_at:
@@ -52,22 +57,12 @@ class ResponseStore(Generic[T]):
             while self._size > self._capacity:
                 self._size -= self._entries.popitem(last=False)[1].size
 
-    @contextmanager
-    def single_flight(self, seconds: float) -> Iterator[None]:
-        """Let one thread at a time make a response. A thread that has waited for so many seconds goes ahead anyway."""
-        is_alone = self._flight.acquire(timeout=seconds)
-        try:
-            yield
-        finally:
-            if is_alone:
-                self._flight.release()
-
 
 @dataclass(slots=True)
 class _Entry(Generic[T]):
-    """A response, and the number of the latest snapshot at which it is known to be valid."""
+    """A value, and the number of the latest snapshot at which it is known to be valid."""
 
-    response: T
+    value: T
     size: int
     valid_at: int
     tags: CacheTags | None

@@ -1,4 +1,4 @@
-"""The snapshot validator: one cheap read of the database's snapshot tells which cached answers are still valid."""
+"""The snapshot validator: one cheap read of the database's snapshot tells which cached responses are still valid."""
 
 import logging
 import threading
@@ -10,14 +10,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine
 
 from directory.cache.changes import ChangeFeed
-from directory.cache.snapshots import LOOP_TIMEOUT, TIMEOUT, SnapshotReader, open_reader
+from directory.cache.snapshots import SnapshotReader, open_reader
+from directory.cache.tuning import LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT, LOST_PAUSE, TIMEOUT
 from directory.db.statements import Row, use_connection
 
 log = logging.getLogger(__name__)
-
-# The event loop holds up all connections while it waits. These bound its waits for a database that is slow or mute.
-LOOP_LOCK_TIMEOUT = 0.02  # seconds that it waits for a read of the snapshot that a thread has begun
-LOOP_PAUSE = 1.0  # seconds for which it leaves the database alone after a read that failed
 
 
 class Snapshot(NamedTuple):
@@ -38,10 +35,10 @@ class SnapshotValidator:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self._engine, self.dialect = engine, engine.dialect.name
         self._lock = threading.Lock()
         self._reads_begun = 0
-        self._timeout = TIMEOUT  # of the last read, in seconds
+        self._read_in_loop = False  # whether the last read was the event loop's, which has less time
         self._number = 0
         self._changes = ChangeFeed()
         self._state: Any = None  # the database's own name for the last snapshot
@@ -51,21 +48,21 @@ class SnapshotValidator:
 
     def snapshot(self) -> Snapshot | None:
         """A snapshot taken after this call began; None where the database does not give one in time."""
-        return self._share_read(TIMEOUT, TIMEOUT)
+        return self._share_read(in_loop=False)
 
     def snapshot_for_loop(self) -> Snapshot | None:
         """The same for the event loop: None unless there is a connection already, and it answers at once."""
-        return self._share_read(LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT) if self._is_ready else None
+        return self._share_read(in_loop=True) if self._is_ready else None
 
-    def _share_read(self, lock_timeout: float, timeout: float) -> Snapshot | None:
+    def _share_read(self, *, in_loop: bool) -> Snapshot | None:
         before = self._reads_begun  # all of these reads began too early for this caller
-        if not self._lock.acquire(timeout=lock_timeout):
+        if not self._lock.acquire(timeout=LOOP_LOCK_TIMEOUT if in_loop else TIMEOUT):
             return None
         try:
-            has_failed = self._latest is None and timeout > self._timeout  # with less time than this caller has
-            if self._reads_begun == before or has_failed:
+            gave_up_soon = self._latest is None and self._read_in_loop and not in_loop
+            if self._reads_begun == before or gave_up_soon:
                 self._reads_begun += 1
-                self._latest, _ = self._read(timeout)
+                self._latest, _ = self._read_snapshot(in_loop)
             return self._latest
         finally:
             self._lock.release()
@@ -77,14 +74,14 @@ class SnapshotValidator:
         It returns None in place of the snapshot where the database does not give one in time. There is no function
         where another thread reads for too long; and for the event loop, without a connection.
         """
-        lock_timeout, timeout = (LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT) if in_loop else (TIMEOUT, TIMEOUT)
+        lock_timeout = LOOP_LOCK_TIMEOUT if in_loop else TIMEOUT
         if (in_loop and not self._is_ready) or not self._lock.acquire(timeout=lock_timeout):
             yield None
             return
 
         def read(asked: list[Row]) -> tuple[Snapshot | None, list[Row | None]]:
             self._reads_begun += 1
-            self._latest, rows = self._read(timeout, asked)
+            self._latest, rows = self._read_snapshot(in_loop, asked)
             return self._latest, rows
 
         try:
@@ -111,7 +108,7 @@ class SnapshotValidator:
             if getattr(error, "connection_invalidated", False):
                 self.close()
             raise
-        except BaseException:  # it may have interrupted a wait, so that the answer would be taken for the next one
+        except BaseException:  # it may have interrupted a wait, and the result would be taken for that of the next
             self.close()
             raise
         finally:
@@ -123,7 +120,7 @@ class SnapshotValidator:
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a connection. It may be lost without our knowing."""
+        """Whether there is a connection, which may be lost already."""
         return self._reader is not None
 
     @property
@@ -134,19 +131,19 @@ class SnapshotValidator:
     def close(self) -> None:
         """Close the connection. The next call of `snapshot` opens another."""
         reader, self._reader, self._state = self._reader, None, None
-        self._paused_until = time.monotonic() + LOOP_PAUSE
+        self._paused_until = time.monotonic() + LOST_PAUSE
         if reader is not None:
             reader.close()
 
-    def _read(self, timeout: float, asked: list[Row] | None = None) -> tuple[Snapshot | None, list[Row | None]]:
+    def _read_snapshot(self, in_loop: bool, asked: list[Row] | None = None) -> tuple[Snapshot | None, list[Row | None]]:
         """Read the snapshot, and the rows that are asked. After a new connection anything may have changed.
 
         Such a connection knows no earlier snapshot.
         """
-        self._timeout = timeout
-        if self._reader is None and timeout < TIMEOUT:  # the event loop has no time to open a connection
+        self._read_in_loop = in_loop
+        if self._reader is None and in_loop:  # which has no time to open a connection
             return None, []
-        rows: list[Row | None] = []
+        timeout, rows = LOOP_TIMEOUT if in_loop else TIMEOUT, list[Row | None]()
         try:
             if self._reader is None:
                 self._reader = open_reader(self._engine)

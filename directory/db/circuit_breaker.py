@@ -29,9 +29,8 @@ class CircuitBreaker:
         self._is_probing = self._is_open = False
         self._probed_at = 0.0
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the last probe got no answer. Reading this while the breaker is open starts the next probe."""
+    def check_open(self) -> bool:
+        """Whether the last probe got no answer. While the breaker is open, a check starts the next probe."""
         if self._is_open:
             self.probe()
         return self._is_open

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-SECONDS = 4.4  # for the waits of one request; its answer is promised within 5
+SECONDS = 4.4  # for the waits of one request; its response is promised within 5
 
 _expires_at: ContextVar[float] = ContextVar("directory.deadline", default=math.inf)
 

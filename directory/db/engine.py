@@ -1,4 +1,8 @@
-"""Engines for SQLite and PostgreSQL: their options, pragmas, settings, and the check of a pooled connection."""
+"""Engines for SQLite and PostgreSQL: their options, pragmas, settings, and the check of a pooled connection.
+
+For PostgreSQL it deletes PGTZ and PGDATESTYLE from the process's environment: libpq sends these after our settings,
+which they would override.
+"""
 
 import os
 import select
@@ -10,9 +14,9 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import InvalidatePoolError
 
-from directory.db import connection
+from directory.db import deadline_connection
 
-# The busy timeout and the deadline stay under the 5 s within which an answer is promised.
+# The busy timeout and the deadline stay under the 5 s within which a response is promised.
 SQLITE_BUSY_MILLISECONDS = 4_500
 BUSY_TIMEOUT = "busy_timeout"  # the execution option with the milliseconds for which a writer waits for the write lock
 POSTGRES_SETTINGS = {
@@ -24,14 +28,13 @@ POSTGRES_SETTINGS = {
     "jit": "off",  # compiling takes 20 ms; with a million projects the planner would compile a search that takes 1 ms
     "max_parallel_workers_per_gather": "0",  # to start them takes 5 ms, and no search needs them: see in_parallel
 }
-# libpq sends these environment variables after our settings, which they would override.
-OVERRIDING = ("PGTZ", "PGDATESTYLE")
+OVERRIDING = ("PGTZ", "PGDATESTYLE")  # environment variables that would override the settings
 
 
 def engine_options(url: str, *, threads: int) -> dict[str, Any]:
     """The engine's options for `url`; the pool has a connection for each of the process's `threads`."""
     if make_url(url).get_backend_name() == "sqlite":
-        return {"hide_parameters": True, "connect_args": {"timeout": SQLITE_BUSY_MILLISECONDS / 1000}}
+        return {"hide_parameters": True}
     return {
         "hide_parameters": True,  # the text of an error goes to the log, and parameters may be hashes of secrets
         # Reads need no commit: without BEGIN and ROLLBACK they cost one round trip instead of three.
@@ -43,7 +46,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
         # A rollback by the pool would be a round trip for nothing: each transaction ends before its connection returns.
         "pool_reset_on_return": None,
         "connect_args": {
-            "connect_timeout": connection.CONNECT_SECONDS,
+            "connect_timeout": deadline_connection.CONNECT_SECONDS,
             # Hot statements are prepared by name (statements.py). The driver would drop those too at any rollback.
             "prepare_threshold": None,
             "tcp_user_timeout": 10_000,
@@ -54,11 +57,14 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
 
 
 def configure(engine: Engine) -> None:
-    """Give a SQLite engine its pragmas and explicit transactions, a PostgreSQL engine its deadlines and checks."""
+    """Give a SQLite engine its pragmas and explicit transactions, a PostgreSQL engine its deadlines and checks.
+
+    For PostgreSQL it deletes the variables of OVERRIDING from the environment.
+    """
     if engine.dialect.name == "postgresql":
         for name in OVERRIDING:
             os.environ.pop(name, None)
-        connection.install(engine)
+        deadline_connection.install(engine)
         event.listen(engine, "checkout", _require_open)
         return
     event.listen(engine, "connect", _sqlite_connect)

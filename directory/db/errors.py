@@ -9,8 +9,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from directory.errors import DirectoryError, Unavailable
 from directory.extensions import db
 
-# Connection trouble, resources, operator intervention (a cancelled or shut down statement), read-only server, I/O.
-UNAVAILABLE_CLASSES = {"08", "53", "57", "58", "40"}
+# Classes of SQLSTATE: connection, rollback after a conflict, resources, operator intervention (as a cancelled statement
+# or a shutdown), system error.
+UNAVAILABLE_CLASSES = {"08", "40", "53", "57", "58"}
+# Lock not available, read-only transaction, idle-in-transaction timeout.
 UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
 # BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}

@@ -1,4 +1,4 @@
-"""What several requests want done, done at once where one thread serves them: one transaction, one flush of the log."""
+"""Group commit: the writes of several requests that one thread serves, in one transaction with one flush of the log."""
 
 import logging
 import time
@@ -20,9 +20,9 @@ Result = TypeVar("Result")
 
 
 class Batcher(Protocol):
-    """What serves several requests in one thread: the server's batch of votes."""
+    """Serves several requests in one thread: the server's batch of votes."""
 
-    def share(self, together: Callable[[list[Any]], None], item: Any) -> None:
+    def wait_for_group(self, together: Callable[[list[Any]], None], item: Any) -> None:
         """Wait until `together` has been called once, with this item and those of the other requests."""
 
     def run_in_thread(self, work: Callable[[], Any]) -> Any:
@@ -33,13 +33,12 @@ class Batcher(Protocol):
 batcher: ContextVar[Batcher | None] = ContextVar("directory.batcher", default=None)
 
 
-class Combined(Generic[Item, Result]):
+class GroupCommit(Generic[Item, Result]):
     """Work that is done `together` for some items, with a result for each, or `alone` for one.
 
-    Together it is done for all or none of them; but where the result of one is Unavailable, it was not done for that.
-    Nobody is refused for another's item, or waits for what another's waits for: work that failed together is done for
-    each alone, apart from the others. Where it may have been done for all that, only what is `repeatable` is done
-    again.
+    Together it is done for all items or for none; an item whose result is Unavailable is left out. No request fails or
+    waits because of another's item: work that failed together is done again for each item alone, in a thread of its
+    own. Where the database may have committed it, only `repeatable` items are done again.
     """
 
     def __init__(
@@ -56,15 +55,15 @@ class Combined(Generic[Item, Result]):
         if batch is None:
             return self._alone(item)
         mine = _Piece(item)
-        batch.share(self._settle, mine)
+        batch.wait_for_group(self._settle, mine)
         if mine.error is None:
             return mine.result  # type: ignore[no-any-return]
         if not (_is_undone(mine.error) or self._repeatable(item)):
             raise mine.error
-        return batch.run_in_thread(partial(self._by_itself, mine))  # type: ignore[no-any-return]
+        return batch.run_in_thread(partial(self._retry_alone, mine))  # type: ignore[no-any-return]
 
-    def _by_itself(self, piece: "_Piece") -> Result:
-        """Do it alone, unless its time is over by now: nobody waits for the answer any more."""
+    def _retry_alone(self, piece: "_Piece") -> Result:
+        """Do the work for one item. Raises Unavailable where its deadline has passed."""
         if time.monotonic() > piece.ends:
             raise Unavailable from piece.error
         return self._alone(piece.item)
@@ -86,14 +85,17 @@ class Combined(Generic[Item, Result]):
 
 
 def _is_undone(error: BaseException) -> bool:
-    """Whether nothing was done: nothing was sent, or the database said that it failed. If it fell silent who knows."""
+    """Whether nothing was done for certain: nothing was sent, or the database reported the failure.
+
+    After a lost connection the transaction may have been committed.
+    """
     if isinstance(error, DBAPIError):
         return not error.connection_invalidated
     return isinstance(error, PoolTimeout | Unavailable)
 
 
 class _Piece:
-    """One request's piece of work, and what has become of it."""
+    """One request's item and deadline, and the result or error."""
 
     __slots__ = ("ends", "error", "item", "result")
 

@@ -1,7 +1,7 @@
-"""A circuit breaker for locked rows: what needs a row that is known to be locked fails at once, and one caller tries.
+"""Remembers locked rows: callers that need a row that was found locked fail at once, and one caller at a time tries.
 
-Without it the callers that need one locked row occupy all threads of the process, and those that need other rows wait
-for a thread.
+Otherwise the callers that need one locked row would occupy all threads of the process, and those that need other rows
+would wait for a thread.
 """
 
 import time
@@ -11,8 +11,8 @@ from threading import Lock
 
 from directory.errors import Unavailable
 
-PAUSE = 1.0  # seconds for which a row that was found locked counts as locked; what Retry-After tells the callers
-WAITING = 2  # callers that may wait for locked rows at a time, of a process; each occupies a thread
+PAUSE = 1.0  # seconds for which a row that was found locked counts as locked; Retry-After of the refused requests
+WAITING = 2  # callers of a process that may wait for locked rows at a time; each occupies a thread
 REMEMBERED = 1_000  # rows that were found locked, before those of long ago are forgotten
 
 _LOCKED = "This is being changed right now. Try again in a second."
@@ -26,8 +26,8 @@ class LockedRows:
         self._found: dict[int, float] = {}  # when each was last found locked, or was last tried
         self._waited_for: set[int] = set()
 
-    def enter(self, row: int) -> None:
-        """Let a caller try; while the row is known to be locked one caller in each PAUSE. Raises Unavailable."""
+    def admit(self, row: int) -> None:
+        """Admit a caller: any while the row is free, one in each PAUSE while it is locked. Raises Unavailable."""
         if row not in self._found:
             return
         with self._lock:
@@ -39,7 +39,7 @@ class LockedRows:
             self._found[row] = time.monotonic()  # so that the next callers do not try as well
 
     def require_free(self, row: int, since: float) -> None:
-        """Raise Unavailable where the row was found locked after `since`, when this caller entered."""
+        """Raise Unavailable where the row was found locked after `since`, when this caller was admitted."""
         if self._found.get(row, since) > since:
             raise Unavailable(_LOCKED)
 
@@ -58,7 +58,7 @@ class LockedRows:
                 self._waited_for.discard(row)
                 self._note(row)
 
-    def freed(self, row: int) -> None:
+    def note_free(self, row: int) -> None:
         """Note that the row is not locked any more."""
         if row in self._found:
             with self._lock:

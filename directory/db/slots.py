@@ -25,9 +25,10 @@ current: ContextVar[Slots | None] = ContextVar("directory.slots", default=None)
 
 @contextmanager
 def given_back() -> Iterator[None]:
-    """Give the slot back for the block, which hashes or waits, and take one again. Hold no database connection then.
+    """Give the slot back for the block, while it hashes or waits for another server, and take one again afterwards.
 
-    Where the slot cannot be given back, the block keeps it.
+    The caller holds no database connection then, or another request could lack one. Where the slot cannot be given
+    back, the block keeps it.
     """
     slots = current.get()
     if slots is None or not slots.release():

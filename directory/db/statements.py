@@ -1,8 +1,8 @@
 """Prepared statements for the hot path: compiled once for a database, and run below SQLAlchemy and the driver's cursor.
 
 SQLAlchemy adds 150 to 230 µs to each statement and a driver's cursor 40 to 100 µs, while the server looks up a token
-in 20 µs. So the few statements behind a vote, a list, a project and a caller's credentials run this way, and no others:
-on PostgreSQL as prepared statements of libpq, on SQLite by the driver's cursor.
+in 20 µs. So the statements of public reads, votes and credentials run this way, and no others: on PostgreSQL as
+prepared statements of libpq, on SQLite by the driver's cursor.
 """
 
 import time
@@ -24,7 +24,7 @@ from directory.extensions import db
 
 Row = tuple[Any, ...]
 Statement = Select[Any] | CompoundSelect[Any] | TextClause
-# Keys of a pooled connection's `info`: what turns results into values, and the names of prepared statements by text.
+# Keys of a pooled connection's `info`: the object that turns results into values, and prepared statements by text.
 _LOADER, _NAMES = "directory.loader", "directory.names"
 MAX_PREPARED = 100  # on one connection: filters, orders and page sizes make thousands of statements, which take memory
 

@@ -55,7 +55,8 @@ def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
     """One write transaction of the current session: committed at the end, rolled back by any exception.
 
     Without `wait` it fails at once where it would have to wait for another writer: for writes that may be left out.
-    Raises ReadOnly, and Unavailable where another writer of this process takes too long.
+    With `single` PostgreSQL commits the one statement itself. Raises ReadOnly, and Unavailable where another writer of
+    this process takes too long.
     """
     require_writable()
     if db.session.registry.has():

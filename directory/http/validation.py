@@ -66,11 +66,15 @@ def _add(refused: Errors, found: Errors) -> None:
 
 
 def _flat(messages: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], str]]:
-    """Marshmallow's tree of messages as a list of places and details."""
+    """Marshmallow's tree of messages as a list of places and details.
+
+    Unknown names come last and sorted: marshmallow has them in the order of a set, which differs between processes.
+    """
     if isinstance(messages, dict):
+        unknown = [NOTHING.error_messages["unknown"]]
         return [
             found
-            for step, below in messages.items()
+            for step, below in sorted(messages.items(), key=lambda each: str(each[0]) if each[1] == unknown else "")
             for found in _flat(below, (*path, step) if step != "_schema" else path)
         ]
     return [(path, str(message)) for message in messages]

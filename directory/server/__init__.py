@@ -1,8 +1,8 @@
 """gunicorn's threaded worker, with simple requests read and answered in its event loop.
 
 It imports the cache, http, services and db; nothing but gunicorn's configuration imports it. Without it, by gunicorn's
-own worker, the service answers the same. It leans on gunicorn's inside, so it serves under the versions only that
-`make check-worker` has passed with.
+own worker, the service answers the same. It uses gunicorn's private interfaces, so it serves only under the versions
+with which `make check-worker` has passed.
 """
 
 import gunicorn
@@ -17,5 +17,5 @@ def is_tested() -> bool:
 
 
 def worker_class(wanted: str) -> str:
-    """The worker class for gunicorn, by SERVER_WORKER: its own where this gunicorn was not tested."""
+    """The worker class that SERVER_WORKER names; gunicorn's gthread where this version is not tested."""
     return WORKERS[wanted if is_tested() else "gthread"]

@@ -1,7 +1,7 @@
 """Accepts connections and shares them evenly among the server's processes.
 
-All processes wait at one socket, and the one that wakes first accepts. Of sixteen connections one process of two may so
-get fourteen, and a proxy keeps its connections: one core works and the other rests.
+All processes wait at one socket, and the one that wakes first accepts. So of sixteen connections one process of two may
+get fourteen, and a proxy keeps its connections open: one core works and the other rests.
 """
 
 import errno
@@ -24,15 +24,15 @@ _held = memoryview(mmap.mmap(-1, 4 * PLACES)).cast("I")
 
 
 def forget(age: int) -> None:
-    """Take in that the worker with this number, as gunicorn gave it, has ended: no other leaves connections to it."""
+    """Note that the worker with this number, which gunicorn gave it, has ended: no other leaves connections to it."""
     _held[age % PLACES] = 0
 
 
 class Acceptor:
-    """Accepts new connections, and leaves one for a moment to a process that has fewer.
+    """Accepts new connections, and yields for YIELD_SECONDS to a process that has fewer.
 
     Where no other process takes any it accepts twice as many each time: the others are busy, and many clients wait.
-    `count` tells how many connections the process has; `take` is given each new one.
+    `count` returns how many connections the process has; `take` is given each new one.
     """
 
     def __init__(
@@ -44,49 +44,49 @@ class Acceptor:
         self._accepts = False
         self._stops = False
         self._resume = 0.0  # when to accept again, by time.monotonic()
-        self._owed = 0  # connections to accept next, because it has yielded in vain
+        self._allowance = 0  # connections to accept next, because it has yielded in vain
 
     def adjust(self) -> None:
         """Start or stop accepting: by the number of connections, and by the process whose turn it is."""
-        self._tell()
+        self._publish_count()
         wanted = self._count() < self._most
-        waits = time.monotonic() < self._resume and (self._is_ahead() or not self._owed)
+        waits = time.monotonic() < self._resume and (self._is_ahead() or not self._allowance)
         if wanted != self._accepts and not (wanted and waits):
-            self._enable(wanted)
+            self._set_accepting(wanted)
 
     def timeout(self) -> float:
         """Seconds after which to `adjust` again."""
         if self._accepts or self._stops or self._count() >= self._most:
             return math.inf
-        return YIELD_LOOK_SECONDS if self._owed else max(0.0, self._resume - time.monotonic())
+        return YIELD_LOOK_SECONDS if self._allowance else max(0.0, self._resume - time.monotonic())
 
     def stop(self) -> None:
-        """Accept for the last time: the clients whom the kernel has admitted already. Then refuse new ones.
+        """Accept for the last time: the clients that the kernel has admitted already. Then refuse new ones.
 
-        A process that kept the socket open to its end would admit clients and cut them off. A proxy may repeat a
-        request that was refused at another host, and none that was cut off.
+        A process that held the socket open to its end would admit clients and cut them off. A proxy may repeat a
+        request at another host if it was refused, but not if it was cut off.
         """
-        self._enable(False)
+        self._set_accepting(False)
         self._stops = True
         while self._listeners:
             listener = self._listeners.pop()
             while self._accept_one(listener):
                 pass
             listener.close()
-        self._tell()
+        self._publish_count()
 
     def accept(self, listener: Any) -> None:
         """Accept what waits, or yield to another process."""
-        own = self._owed if time.monotonic() >= self._resume else 0
-        self._owed = 0
+        own = self._allowance if time.monotonic() >= self._resume else 0
+        self._allowance = 0
         for taken in range(ACCEPT_MAX + 1):
             if taken >= own and self._is_ahead():
-                self._owed = min(2 * own or 1, ACCEPT_MAX)
+                self._allowance = min(2 * own or 1, ACCEPT_MAX)
                 self._rest(YIELD_SECONDS)
                 break
             if not self._accept_one(listener) or self._count() >= self._most:
                 break
-        self._tell()
+        self._publish_count()
 
     def _accept_one(self, listener: Any) -> bool:
         """Accept one connection; whether there was any."""
@@ -104,9 +104,9 @@ class Acceptor:
     def _rest(self, seconds: float) -> None:
         """Accept nothing for so long."""
         self._resume = time.monotonic() + seconds
-        self._enable(False)
+        self._set_accepting(False)
 
-    def _enable(self, accepts: bool) -> None:
+    def _set_accepting(self, accepts: bool) -> None:
         if accepts == self._accepts or self._stops:
             return
         for listener in self._listeners:
@@ -117,7 +117,7 @@ class Acceptor:
                 self._poller.unregister(listener)
         self._accepts = accepts
 
-    def _tell(self) -> None:
+    def _publish_count(self) -> None:
         # Of a process that stops the others know nothing, or they would leave connections to it.
         _held[self._place] = 0 if self._stops else self._count() + 1
 

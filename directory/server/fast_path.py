@@ -1,227 +1,145 @@
-"""Responses as they are sent: made in the event loop where that takes no thread, or by the application in a thread.
+"""Responses that the event loop makes itself, because they take no thread.
 
-The loop answers an anonymous read from the response cache, or by one statement for all the single rows that a turn of
-the loop asks for, and a route whose answer is constant. The application answers everything else.
+These are the responses of constant routes, those of the response cache, and those that take one row: one statement
+reads all the rows that the requests of an iteration need. The application answers everything else, in a thread.
 """
 
 import logging
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from flask import Flask
-from gunicorn.http.wsgi import base_environ
 
-from directory.cache.key import CacheableRequest
+from directory.cache.cacheable_request import CacheableRequest
 from directory.cache.middleware import CacheMiddleware
-from directory.cache.personal import PersonalRequest, PersonalResponse
-from directory.cache.response import STATUSES, read_body
+from directory.cache.personal import PersonalRequest
+from directory.cache.response import STATUSES, CachedResponse, Recorder, shared_headers
+from directory.cache.tuning import LOOP_QUERY_SECONDS, MEMBERS_MAX, SLOW_PAUSE
 from directory.cache.validator import Snapshot
-from directory.http import authentication, endpoint, hooks
-from directory.server.connections import Connection
-from directory.server.request_reader import ParsedRequest
-from directory.server.tuning import LOOK_SECONDS, MEMBERS_MAX, REST_SECONDS, STALE_SECONDS
+from directory.http import endpoint
+from directory.server.application import ReceivedRequest, Response
 
 log = logging.getLogger(__name__)
-BODILESS = ("204", "304")  # the statuses whose answers end with their head, RFC 9112 section 6.3
-
-
-@dataclass(eq=False, slots=True)
-class Asked:
-    """A request that was read, over which connection, and when: by time.perf_counter().
-
-    `personal` is set where the cache may have a personal response to it.
-    """
-
-    connection: Connection
-    request: ParsedRequest
-    began: float
-    personal: PersonalRequest | None = None
-
-
-class Response(NamedTuple):
-    """The status, the header lines and the body of an answer; the server adds what belongs to the connection."""
-
-    status: bytes
-    headers: bytes
-    body: bytes
-
-
-class Application:
-    """The WSGI application, asked in a thread for requests that the server has read itself."""
-
-    def __init__(self, app: Callable[..., Iterable[bytes]], config: Any) -> None:
-        self._app = app
-        self._environ = {**base_environ(config), "wsgi.multithread": True}
-
-    def respond(self, asked: Asked, known: Any = None) -> Response:
-        """The answer. `known` are credentials that were looked up since the request came.
-
-        Raises what escapes the application, and ValueError for a header that could be taken for several.
-        """
-        given: list[Any] = []
-
-        def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
-            given[:] = status, headers
-
-        body = read_body(self._app(self._environ_of(asked, known), start))
-        status, headers = given
-        if not status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
-            headers = [*headers, ("Content-Length", str(len(body)))]
-        lines = _lines(headers)
-        if not lines.count(b"\r") == lines.count(b"\n") == len(headers):
-            raise ValueError("a header of the answer holds the end of a line")
-        return Response(status.encode(), lines, body)
-
-    def _environ_of(self, asked: Asked, known: Any) -> dict[str, Any]:
-        connection = asked.connection
-        (client, client_port, *_), (server, port, *_) = connection.client, connection.server
-        environ = {
-            **self._environ, **asked.request.environ(), "gunicorn.socket": connection.sock, "REMOTE_ADDR": client,
-            "REMOTE_PORT": str(client_port), "SERVER_NAME": server, "SERVER_PORT": str(port),
-        }  # fmt: skip
-        if known is not None and time.perf_counter() - asked.began < STALE_SECONDS:
-            environ[authentication.KNOWN] = known
-        return environ
+_STATUSES = {status: line.encode("ascii") for status, line in STATUSES.items()}
 
 
 class FastPath:
-    """What the event loop answers itself. `submit` has a thread do something."""
+    """Takes the requests of an iteration that the event loop may answer. `submit` has a thread do something."""
 
     def __init__(self, app: Flask, submit: Callable[[Callable[[], object]], object]) -> None:
-        self.constant = ConstantResponses(app)
-        cache = app.extensions.get("response_cache")
-        self._reads = None if cache is None else CachedReads(cache, submit)
-
-    def may_answer(self, asked: Asked) -> bool:
-        """Whether the loop may answer: an answer is cached (and may be stale), or takes one row."""
-        return self._reads is not None and self._reads.may_answer(asked)
-
-    def answer(self, asked: list[Asked]) -> list[Response | None]:
-        """The answers; None for each that a thread has to give."""
-        return [None] * len(asked) if self._reads is None else self._reads.answer(asked)
-
-
-class CachedReads:
-    """The response cache, asked by the loop: the one place of the server that knows it."""
-
-    def __init__(self, cache: CacheMiddleware, submit: Callable[[Callable[[], object]], object]) -> None:
-        self._cache, self._submit = cache, submit
-        self._rests_until = 0.0  # by time.monotonic()
+        self._submit, self._record, self._constants = submit, Recorder(app), _constant_responses(app)
+        self._cache: CacheMiddleware | None = app.extensions.get("response_cache")
+        self._anonymous: list[tuple[ReceivedRequest, CacheableRequest]] = []
+        self._members: list[tuple[ReceivedRequest, PersonalRequest]] = []
+        self._paused_until = 0.0  # by time.monotonic()
         self._connects = False
 
-    def may_answer(self, asked: Asked) -> bool:
-        """Whether an answer is cached, or takes one row."""
-        request, personal = asked.request, self._cache.personal
-        if request.read is not None:
-            return self._cache.is_quick(request.read)
-        if request.personal is None:
+    def constant(self, received: ReceivedRequest) -> Response | None:
+        """The response of a route whose responses are constant; None for any other."""
+        read = received.request.read
+        response = None if read is None else self._constants.get(read.key)
+        return None if read is None or response is None else self._encoded(received, read, response)
+
+    def take(self, received: ReceivedRequest) -> bool:
+        """Take a request that the loop may answer: one with a stored response, valid or not, or one that takes a row.
+
+        Returns whether it is one.
+        """
+        request, cache = received.request, self._cache
+        if cache is None:
             return False
-        asked.personal = personal.recognise(request.personal, request.credentials())
-        return asked.personal is not None and personal.is_quick(asked.personal)
+        if request.read is not None:
+            if is_quick := cache.is_quick(request.read):
+                self._anonymous.append((received, request.read))
+            return is_quick
+        if request.read_with_credentials is None:
+            return False
+        personal = cache.personal_reads.recognise(request.read_with_credentials, request.credentials())
+        if personal is None or not cache.personal_reads.is_quick(personal):
+            return False
+        self._members.append((received, personal))
+        return True
 
-    def answer(self, asked: list[Asked]) -> list[Response | None]:
-        """The answers that the cache has or one statement gives. All of them share two looks at the database."""
-        began = time.monotonic()
-        if began < self._rests_until:
-            return [None] * len(asked)
-        if not self._cache.validator.is_connected:
-            self._connect_later()
-            return [None] * len(asked)
-        members = [each for each in asked if each.personal is not None][:MEMBERS_MAX]
-        others = [each for each in asked if each.personal is None]
-        made, snapshot = self._cache.personal.find_many([_personal(each) for each in members], began + LOOK_SECONDS)
-        found = dict(zip(members, made, strict=True))
-        if others:
-            found |= zip(others, self._look([_read(each) for each in others], began, snapshot), strict=True)
-        return [self._response(found.get(each), each) for each in asked]
+    def respond(self) -> Iterator[tuple[ReceivedRequest, Response | None]]:
+        """The responses to the requests that were taken; None for each that a thread has to answer.
 
-    def _look(
-        self, reads: list[CacheableRequest], began: float, snapshot: Snapshot | None
-    ) -> list[PersonalResponse | None]:
-        """The anonymous answers, those of the store valid at the `snapshot`, which is read unless it has been."""
-        store = self._cache.store
-        if snapshot is None and any(read.key in store for read in reads):
-            snapshot = self._cache.validator.snapshot_for_loop()
-        answers = [None if snapshot is None else store.get(read.key, snapshot) for read in reads]
-        left = [place for place, answer in enumerate(answers) if answer is None]
-        is_late = time.monotonic() > began + LOOK_SECONDS
+        All of them share two reads of the database, and the snapshot that the members' read returns.
+        """
+        anonymous, members, snapshot = self._anonymous, self._members, None
+        if self._cache is None or not (anonymous or members):
+            return
+        self._anonymous, self._members = [], []
+        if not self._may_read(self._cache):
+            yield from ((received, None) for received, _ in (*anonymous, *members))
+            return
+        give_up_at = time.monotonic() + LOOP_QUERY_SECONDS
+        if members:
+            reads = [personal for _, personal in members[:MEMBERS_MAX]]
+            found, snapshot = self._cache.personal_reads.find_many(reads, give_up_at)
+            found += [None] * (len(members) - len(reads))
+            for (received, personal), each in zip(members, found, strict=True):
+                yield received, each and self._encoded(received, personal.public, *each)
+        if anonymous:
+            responses = self._find(self._cache, [read for _, read in anonymous], snapshot, give_up_at)
+            for (received, read), response in zip(anonymous, responses, strict=True):
+                yield received, None if response is None else self._encoded(received, read, response)
+
+    def _find(
+        self, cache: CacheMiddleware, reads: list[CacheableRequest], snapshot: Snapshot | None, give_up_at: float
+    ) -> list[CachedResponse | None]:
+        """The anonymous responses; those of the store valid at the `snapshot`, which is read unless it has been."""
+        if snapshot is None and any(read.key in cache.store for read in reads):
+            snapshot = cache.validator.snapshot_for_loop()
+        responses = [None if snapshot is None else cache.store.get(read.key, snapshot) for read in reads]
+        missing = [place for place, response in enumerate(responses) if response is None]
+        is_late = time.monotonic() > give_up_at
         if is_late and snapshot is None:
-            self._rests_until = time.monotonic() + REST_SECONDS
-        if left and not is_late:
+            self._paused_until = time.monotonic() + SLOW_PAUSE
+        if missing and not is_late:
             try:
-                made = self._cache.find_many([reads[place] for place in left])
+                made = cache.find_many([reads[place] for place in missing])
             except Exception as error:
                 log.info("not answered in the loop", extra={"reason": type(error).__name__})
-                made = [None] * len(left)
-            for place, answer in zip(left, made, strict=True):
-                answers[place] = answer
-        return [None if answer is None else PersonalResponse(answer, None) for answer in answers]
+            else:
+                for place, response in zip(missing, made, strict=True):
+                    responses[place] = response
+        return responses
 
-    def _response(self, found: PersonalResponse | None, asked: Asked) -> Response | None:
-        if found is None:
-            return None
-        (answer, user_id), read = found, asked.personal.public if asked.personal else _read(asked)
-        status, own, body = answer.render(read)
-        self._cache.record(answer, read, status, asked.began, user_id)
-        return Response(STATUSES[status].encode(), _lines(own) + _shared_lines(answer.shared_headers), body)
+    def _encoded(
+        self, received: ReceivedRequest, read: CacheableRequest, response: CachedResponse, user_id: int | None = None
+    ) -> Response:
+        status, lines, body = response.encode(read)
+        self._record(response, read, status, received.began, user_id)
+        return Response(_STATUSES[status], lines, body)
 
-    def _connect_later(self) -> None:
-        """Have a thread open the connection that the loop looks over."""
-        if not self._connects:
+    def _may_read(self, cache: CacheMiddleware) -> bool:
+        """Whether the loop may read the database now. A thread opens the connection for it where there is none."""
+        if time.monotonic() < self._paused_until:
+            return False
+        if not cache.validator.is_connected and not self._connects:
             self._connects = True
             self._submit(self._connect)
+        return cache.validator.is_connected
 
     def _connect(self) -> None:
         try:
-            self._cache.validator.snapshot()
+            if self._cache is not None:
+                self._cache.validator.snapshot()
         finally:
             self._connects = False
 
 
-class ConstantResponses:
-    """The answers of the routes that say of themselves that theirs is constant (`constant` of their operation)."""
-
-    def __init__(self, app: Flask) -> None:
-        self._metrics = app.extensions.get("metrics")
-        self._vary = [("Vary", "Origin")] if app.config["CORS_ORIGINS"] else []
-        self._made: dict[str, endpoint.Rendered] = {}
-        for rule in app.url_map.iter_rules():
-            view: Any = app.view_functions[rule.endpoint]
-            if getattr(getattr(view, "operation", None), "constant", False):
-                self._made[rule.rule] = endpoint.render(view.view(), view.operation)
-
-    def answer(self, asked: Asked) -> Response | None:
-        """The answer; None where it is not constant."""
-        read = asked.request.read
-        if read is None or read.query or (made := self._made.get(read.path)) is None:
-            return None
-        body = made.body
-        headers = [
-            *made.headers.items(), ("Content-Type", "application/json"), ("Content-Length", str(len(body))),
-            ("X-Request-ID", read.request_id), *self._vary, *hooks.security_headers(read.scheme),
-        ]  # fmt: skip
-        hooks.log_request("GET", read.path, 200, asked.began, request_id=read.request_id, user_id=None)
-        if self._metrics is not None:
-            self._metrics.count("GET", read.path, 200, time.perf_counter() - asked.began)
-        return Response(b"200 OK", _lines(headers), body)
-
-
-def _read(asked: Asked) -> CacheableRequest:
-    """The read that a request is, where `FastPath.may_answer` said so."""
-    return asked.request.read  # type: ignore[return-value]
-
-
-def _personal(asked: Asked) -> PersonalRequest:
-    """The personal request that `CachedReads.may_answer` recognised."""
-    return asked.personal  # type: ignore[return-value]
-
-
-def _lines(headers: Iterable[tuple[str, str]]) -> bytes:
-    """The headers as they are sent."""
-    return "".join([f"{name}: {value}\r\n" for name, value in headers]).encode("latin-1")
-
-
-_shared_lines = lru_cache(maxsize=8)(_lines)
+def _constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
+    """The responses of the routes that say of themselves that theirs is constant, by the keys of the requests."""
+    vary = "Origin" if app.config["CORS_ORIGINS"] else ""
+    made = {}
+    for rule in app.url_map.iter_rules():
+        view: Any = app.view_functions[rule.endpoint]
+        if getattr(getattr(view, "operation", None), "constant", False):
+            content = endpoint.render(view.view(), view.operation)
+            headers, media_type = [*content.headers.items()], content.media_type or ""
+            for scheme in ("http", "https"):
+                shared = shared_headers(scheme, vary)
+                made[scheme, rule.rule, ""] = CachedResponse(media_type, headers, shared, "", content.body, rule.rule)
+    return made

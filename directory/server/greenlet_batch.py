@@ -36,9 +36,9 @@ class GreenletBatch:
         self._ended: SimpleQueue[Any] = SimpleQueue()
 
     def run(self, works: Iterable[Callable[[], None]]) -> Iterator[bool]:
-        """Do pieces of work, none of which raises anything, each in a context of its own.
+        """Run each work until it ends or waits; each has a context of its own and raises nothing.
 
-        Yields before the thread waits, and at the end: whether all have ended but those that go on in other threads.
+        Yield before the thread blocks: True if the rest only waits for other threads. Yield True at the end.
         """
         for work in works:
             piece = greenlet(work)
@@ -56,7 +56,7 @@ class GreenletBatch:
                 each.piece.switch()
         yield True
 
-    def share(self, together: Callable[[list[Any]], None], item: Any) -> None:
+    def wait_for_group(self, together: Callable[[list[Any]], None], item: Any) -> None:
         """Wait until `together` has been called once, with this item and those of the others. It raises nothing."""
         self._shared[together].append(_Waiting(getcurrent(), item, copy_context()))
         self._leave()

@@ -31,10 +31,10 @@ class RequestBuffer:
         self._error: BaseException | None = None
         self._missing = 0
         self._chunks: ChunkScanner | None = None
-        self._cut_off = False
+        self._stops_early = False
 
     def add(self, data: bytes) -> None:
-        """Take in what was received."""
+        """Add what was received."""
         if self._parser is None:
             self._head += data
             if b"\n" in data or len(self._head) > HEAD_MAX // 2:  # else no line has ended, and none is too long
@@ -46,11 +46,11 @@ class RequestBuffer:
         self._measure(data)
 
     def end(self) -> None:
-        """Take in that the client sends no more: what is missing stays missing."""
+        """Note that the client sends no more: what is missing stays missing."""
         if self._parser is None:
             self._parse(ended=True)
-        elif not self.is_whole:
-            self._cut_off = True
+        elif not self.is_ready:
+            self._stops_early = True
 
     @property
     def has_head(self) -> bool:
@@ -58,19 +58,19 @@ class RequestBuffer:
         return self._parser is not None
 
     @property
-    def is_whole(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether a thread can serve it, or refuse it, without waiting for the client."""
         if self._parser is None:
             return self._error is not None
-        return self._cut_off or (self._missing <= 0 if self._chunks is None else self._chunks.ended)
+        return self._stops_early or (self._missing <= 0 if self._chunks is None else self._chunks.ended)
 
     @property
     def expects_continue(self) -> bool:
         """Whether the client waits for 100 Continue before it sends the body."""
-        return bool(self.has_head and not self.is_whole and self._parser.mesg._expected_100_continue)
+        return bool(self.has_head and not self.is_ready and self._parser.mesg._expected_100_continue)
 
     def note_continued(self) -> None:
-        """Take in that 100 Continue was sent, so that gunicorn does not send it again."""
+        """Note that 100 Continue was sent, so that gunicorn does not send it again."""
         self._parser.mesg._expected_100_continue = False
 
     def __next__(self) -> Any:
@@ -81,7 +81,7 @@ class RequestBuffer:
 
     def finish_body(self, deadline: float | None = None) -> bool:
         """Skip what the application left of the body; False where the next request cannot be found after it."""
-        return not self._cut_off and bool(self._parser.finish_body(deadline=deadline))
+        return not self._stops_early and bool(self._parser.finish_body(deadline=deadline))
 
     def take_rest(self) -> bytes:
         """What was received behind the request: the next one's beginning."""
@@ -109,17 +109,17 @@ class RequestBuffer:
         if isinstance(reader, ChunkedReader):
             self._chunks = ChunkScanner()
         else:
-            self._missing, self._cut_off = reader.length, reader.length > BODY_MAX
+            self._missing, self._stops_early = reader.length, reader.length > BODY_MAX
         self._measure(rest)
         if ended:
             self.end()
 
     def _measure(self, data: bytes) -> None:
-        """Count what is still missing. Of a body over the limit nothing more is waited for: it is refused unread."""
+        """Count what is still missing. A body over the limit is refused unread, so the rest of it is not waited for."""
         self._missing -= len(data)
         if self._chunks is not None:
             self._chunks.add(data)
-            self._cut_off = not self._chunks.ended and self._chunks.is_too_large
+            self._stops_early = not self._chunks.ended and self._chunks.is_too_large
 
 
 class ChunkScanner:
@@ -137,11 +137,11 @@ class ChunkScanner:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether the body is over the limit already."""
+        """Whether the body exceeds the limit already."""
         return self._content > BODY_MAX or self._received > CHUNKS_MAX * BODY_MAX
 
     def add(self, data: bytes) -> None:
-        """Take in what was received."""
+        """Add what was received."""
         self._received += len(data)
         self._rest += data
         while not self.ended and self._state():

@@ -10,7 +10,8 @@ from functools import lru_cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from directory.cache.key import UNCACHEABLE, CacheableRequest, has_one_form, is_etag_list
+from directory.cache.cacheable_request import UNCACHEABLE, CacheableRequest, has_one_form, is_etag_list
+from directory.http import cache_tags
 
 HEAD = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9/_.~-]*)(?:\?([!\"$-~]*))? HTTP/1\.1\r\n"
@@ -18,19 +19,19 @@ HEAD = re.compile(
 )
 LINE = re.compile(rb"([A-Za-z0-9-]+): ([ -~]*)\r\n")
 HOST = re.compile(rb"[A-Za-z0-9.-]+(?::[0-9]{1,5})?")
-LONGEST = 4000  # bytes of a head, which is less than any limit of gunicorn's
+HEAD_MAX_SIMPLE = 4000  # bytes of a head, which is less than any limit of gunicorn's
 # Headers that may change how a connection or a message is to be read.
 FRAMING = {
     b"transfer-encoding", b"te", b"trailer", b"expect", b"upgrade", b"http2-settings",
     b"proxy-connection", b"keep-alive",
 }  # fmt: skip
 _UNCACHEABLE = {*(name.lower().encode() for name in UNCACHEABLE), b"content-length"}
-CREDENTIALS = {b"authorization", b"cookie"}
+CREDENTIALS = {name.lower().encode("ascii") for name in cache_tags.CREDENTIALS}
 SCHEMES = {b"http": "http", b"https": "https"}
 
 
 class ParsedRequest(NamedTuple):
-    """A request without a body. `read` is set where it is an anonymous read, `personal` where it has credentials."""
+    """A request without a body. It may be a cacheable one: `read` without credentials, else `read_with_credentials`."""
 
     method: str
     target: str
@@ -38,7 +39,7 @@ class ParsedRequest(NamedTuple):
     query: str
     headers: list[tuple[bytes, bytes]]
     read: CacheableRequest | None
-    personal: CacheableRequest | None = None
+    read_with_credentials: CacheableRequest | None = None
 
     def environ(self) -> dict[str, Any]:
         """The request's part of a WSGI environment, as gunicorn would make it."""
@@ -59,7 +60,7 @@ def recognise(data: bytes, hops: int, identify: Callable[[str], str]) -> ParsedR
 
     `identify` makes the request's id from the one that the client sent, which may be empty.
     """
-    found = HEAD.fullmatch(data) if len(data) <= LONGEST else None
+    found = HEAD.fullmatch(data) if len(data) <= HEAD_MAX_SIMPLE else None
     if found is None:
         return None
     method, path, query, lines = found.groups()
@@ -71,15 +72,15 @@ def recognise(data: bytes, hops: int, identify: Callable[[str], str]) -> ParsedR
         return None
     shown, asked = path.decode("ascii"), (query or b"").decode("ascii")
     target = f"{shown}?{asked}" if query is not None else shown
-    read = personal = None
+    read = with_credentials = None
     if method == b"GET" and _UNCACHEABLE.isdisjoint(fields):
-        read = _read(shown, asked, fields, hops, identify)
+        read = _cacheable_request(shown, asked, fields, hops, identify)
         if not CREDENTIALS.isdisjoint(fields):
-            read, personal = None, read
-    return ParsedRequest(method.decode("ascii"), target, shown, asked, headers, read, personal)
+            read, with_credentials = None, read
+    return ParsedRequest(method.decode("ascii"), target, shown, asked, headers, read, with_credentials)
 
 
-def _read(
+def _cacheable_request(
     path: str, query: str, fields: dict[bytes, bytes], hops: int, identify: Callable[[str], str]
 ) -> CacheableRequest | None:
     scheme = _scheme(fields.get(b"x-forwarded-proto"), hops)

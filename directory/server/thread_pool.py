@@ -1,8 +1,9 @@
 """The threads that serve requests: as many work at a time as there are slots.
 
-A thread that hashes or waits for its turn to hash gives its slot back (`db/slots.py`), and another thread works in its
-place. When it returns it queues behind the work that waits; the thread that reaches it ends and leaves it the slot. So
-no more threads work, or hold a database connection, than there are slots, and requests that never wait pay nothing.
+A thread that hashes, or waits for its turn to hash, gives its slot back (`db/slots.py`), and another thread works in
+its place. When it returns it queues behind the work that waits; the thread that reaches it ends and leaves it the slot.
+So no more threads work, or hold a database connection, than there are slots, except a retired thread, which only
+finishes its responses. Requests that never wait pay nothing.
 """
 
 import threading
@@ -30,7 +31,7 @@ class ThreadPool:
         return True
 
     def acquire(self) -> None:
-        """Wait until one thread less works, in favour of the calling one."""
+        """Wait for a slot: for a thread to end in favour of the calling one, behind the work that waits."""
         turn = threading.Event()
         self._queue.put(turn)
         turn.wait()

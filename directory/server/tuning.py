@@ -1,29 +1,22 @@
 """The server's constants, each with what it bounds or what it was measured against."""
 
 # What a client may take of the server. Every time is in seconds.
-RECEIVE = 8192  # bytes read from a connection at once; of a client that is slow the loop reads as often as needed
+RECEIVE = 8192  # bytes read from a connection at once
 HEAD_MAX = 8192  # bytes of a head: what nginx takes of one header; gunicorn itself would take half a megabyte
 HEAD_SECONDS = 10.0  # for a head, from its first byte
 BODY_SECONDS = 20.0  # for a request in all, from its first byte
 CHUNKS_MAX = 4  # times the limit of a body, for a chunked body as it is sent: chunks of two bytes still fit
 FIRST_BYTE_SECONDS = 5.0  # for the first byte of a new connection
-SEND_SECONDS = 20.0  # for a client to take any more of its answer
-LINGER_SECONDS = 2.0  # for a client to read the end of its answer and to close
+SEND_SECONDS = 20.0  # for a client to take any more of its response
+LINGER_SECONDS = 2.0  # for a client to read the end of its response and to close
 LINGERING_MAX = 500  # connections that are being closed
-DRAIN_MAX = 65_536  # bytes read from a connection that is being closed: closed with bytes unread, it loses the answer
+DISCARD_MAX = 65_536  # bytes read from a connection that is being closed: with bytes unread it would be reset
 STOP_SECONDS = 2.0  # for which a stopping process keeps idle connections, on which a request may be on its way
-
-# What the event loop waits for. /healthz is answered between two such waits, within 100 ms.
-LOOK_SECONDS = 0.03  # of one look at the database after which a turn of the loop begins no other, of 50 ms at most
-MEMBERS_MAX = (
-    64  # signed-in reads of one turn: to fill in the votes takes 0.1 ms for each, 0.5 ms for the longest pages
-)
-REST_SECONDS = 0.1  # for which the loop looks no more where reading the snapshot took so long and failed
 
 # Batches of votes: measured with 16 connections and two processes over PostgreSQL with fsync, 100,000 projects. One
 # thread for a batch took 1.4 times the votes that a thread for each took (ADR 13).
 WINDOW_SECONDS = 0.1  # that a batch waits for the one before, at most
-PAUSE_SECONDS = 0.002  # more, for clients that were just answered to ask again; epoll counts in milliseconds
+PAUSE_SECONDS = 0.002  # that it then waits for the clients of that one to send again; epoll counts in milliseconds
 BATCH_MAX = 50  # votes: each waits until the last has begun, and takes some 30 kB meanwhile
 BEGIN_SECONDS = 0.1  # in which the votes of a batch begin; the others are answered alone
 LOOKUP_SECONDS = 0.5  # for the statement that looks up the callers of a batch

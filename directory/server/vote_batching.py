@@ -1,6 +1,6 @@
 """Serves votes that come at once by one thread: one lookup of their callers, one transaction (ADR 13).
 
-Which routes are batched they say of themselves (`batched` of their operation).
+A route says of itself that it is `batched`, in its operation.
 """
 
 import logging
@@ -15,7 +15,7 @@ from flask import Flask
 
 from directory.db import deadline
 from directory.http import authentication
-from directory.server.fast_path import Application, Asked, Response
+from directory.server.application import Application, Outcome, ReceivedRequest
 from directory.server.greenlet_batch import GreenletBatch
 from directory.server.request_reader import ParsedRequest
 from directory.server.thread_pool import ThreadPool
@@ -31,7 +31,6 @@ from directory.server.tuning import (
 from directory.services.accounts import sessions
 
 log = logging.getLogger(__name__)
-Outcome = Response | BaseException
 
 
 class BatchedRoutes:
@@ -54,39 +53,40 @@ class BatchedRoutes:
 
 
 class BatchingWindow:
-    """Which requests go together: those that come while the ones before are being served.
+    """Which requests are served together: those that come while the batch before is being served.
 
-    A request that finds no batch under way goes at once. Under load the requests of a batch share what costs each of
-    them most when alone: a thread that sleeps and wakes, a lookup, a transaction. Instants are of time.monotonic().
+    A request that finds no batch under way is served at once. The next batch starts when as many further requests have
+    come as were in this one, or after PAUSE_SECONDS. The requests of a batch share what costs each of them most when
+    alone: a thread that sleeps and wakes, a lookup, a transaction. Instants are of time.monotonic().
     """
 
     def __init__(self) -> None:
-        self._waiting: list[Asked] = []
-        self._underway: list[Asked] = []
+        self._waiting: list[ReceivedRequest] = []
+        self._underway: list[ReceivedRequest] = []
         self._opens_at = 0.0
-        self._enough = BATCH_MAX  # requests to go before that
+        self._enough = BATCH_MAX  # requests that start the next batch before that
         self._holds = False
 
-    def add(self, asked: Asked) -> None:
-        """One more has come."""
-        self._waiting.append(asked)
+    def add(self, received: ReceivedRequest) -> None:
+        """Add a request that has come."""
+        self._waiting.append(received)
 
     def timeout(self, now: float) -> float:
-        """Seconds until the next batch is to go; infinite where no request waits."""
+        """Seconds until the next batch starts; infinite where no request waits."""
         if not self._waiting:
             return math.inf
         return 0.0 if len(self._waiting) >= self._enough else max(0.0, self._opens_at - now)
 
-    def take(self, now: float, *, hold: bool) -> list[Asked]:
-        """The requests that are to be served now; none while they wait. They `hold` the next ones, or do not."""
+    def take(self, now: float, *, hold: bool) -> list[ReceivedRequest]:
+        """The requests to serve now, if any. With `hold` the next ones wait until these are served."""
         if self.timeout(now) > 0:
             return []
         self._underway, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
         self._holds, self._opens_at, self._enough = hold, now + WINDOW_SECONDS if hold else 0.0, sys.maxsize
         return self._underway
 
-    def end(self, batch: list[Asked], now: float) -> None:
-        """A batch has been served. When as many requests are there again as were in it, no other is waited for."""
+    def end(self, batch: list[ReceivedRequest], now: float) -> None:
+        """Note that a batch has been served."""
         if batch is self._underway:
             self._enough = min(BATCH_MAX, len(batch) + len(self._waiting))
             self._opens_at = now + PAUSE_SECONDS if self._holds and self._enough > 1 else 0.0
@@ -100,23 +100,23 @@ class Quickest:
         self.seconds, self._some = 0.0, some
         self._next, self._count = math.inf, 0
 
-    def take(self, seconds: float) -> None:
-        """Take in how long another took."""
+    def add(self, seconds: float) -> None:
+        """Add the duration of a lookup."""
         self._next, self._count = min(self._next, seconds), self._count + 1
         if self._count == self._some:
             self.seconds, self._next, self._count = self._next, math.inf, 0
 
 
 class VoteBatcher:
-    """Has batches served by threads of the pool, and the requests alone where they cannot be.
+    """Serves the requests of the window.
 
-    `defer` calls a function in the event loop; `deliver` is called there with a request and its answer, or the error
-    that came of it; `alone` is called with a request that is to be answered by a thread of its own.
+    `defer` has the loop do something, `deliver` is given each request with its outcome, and `alone` has a thread serve
+    a request by itself.
     """
 
     def __init__(
         self, app: Flask, application: Application, pool: ThreadPool, *, defer: Callable[..., None],
-        deliver: Callable[[Asked, Outcome], None], alone: Callable[[Asked], None],
+        deliver: Callable[[ReceivedRequest, Outcome], None], alone: Callable[[ReceivedRequest], None],
     ) -> None:  # fmt: skip
         self._app, self._application, self._pool = app, application, pool
         self._defer, self._deliver, self._alone = defer, deliver, alone
@@ -130,33 +130,48 @@ class VoteBatcher:
         return self._lookups.seconds < NEAR_SECONDS
 
     def start(self) -> None:
-        """Have the requests served that are to go now. Runs in the loop."""
+        """Have a thread serve the requests whose time has come. Runs in the loop."""
         batch = self.window.take(time.monotonic(), hold=self.is_near)
         if batch:
             self._pool.submit(partial(self._serve, batch))
 
-    def _serve(self, batch: list[Asked]) -> None:
-        """Answer them, in a thread."""
-        ended: list[tuple[Asked, Outcome]] = []
+    def _serve(self, batch: list[ReceivedRequest]) -> None:
+        """Serve the batch, in a thread."""
+        ended: list[tuple[ReceivedRequest, Outcome]] = []
         unanswered = dict.fromkeys(batch)
-        try:
+
+        def answer(received: ReceivedRequest, known: sessions.Known) -> None:
+            outcome = self._application.outcome(received, known)
+            del unanswered[received]
+            ended.append((received, outcome))
+
+        def works() -> Iterator[Callable[[], None]]:
+            """A thread of its own serves a request that would begin late, and each where the lookup failed."""
             known = self._look_up(batch)
-            if known is None:
-                self._leave_alone(batch, unanswered)
-                return
-            works = self._works(unanswered, ended, known)
-            for over in GreenletBatch(self._pool).run(works) if len(batch) > 1 else map(_do, works):
-                self._defer(self._end, batch, ended.copy(), over)
+            late = time.monotonic() + BEGIN_SECONDS
+            for received in batch:
+                if known is not None and time.monotonic() < late:
+                    yield partial(answer, received, known)
+                else:
+                    del unanswered[received]
+                    self._alone(received)
+
+        try:
+            is_done = False
+            for is_done in GreenletBatch(self._pool).run(works()) if len(batch) > 1 else map(_run, works()):
+                self._defer(self._end, batch, ended.copy(), is_done)
                 ended.clear()
+            if not is_done:  # the one request is left alone
+                self._defer(self._end, batch, [], True)
         except BaseException as error:  # a request without an outcome would wait for ever
             log.exception("a batch of requests was given up")
-            self._defer(self._end, batch, [*ended, *((asked, error) for asked in unanswered)], True)
+            self._defer(self._end, batch, [*ended, *((each, error) for each in unanswered)], True)
 
-    def _look_up(self, batch: list[Asked]) -> sessions.Known | None:
-        """The callers of all, by one statement for each kind; None where the database does not tell them soon."""
+    def _look_up(self, batch: list[ReceivedRequest]) -> sessions.Known | None:
+        """The callers of all, by one statement for each kind of credential; None where that fails or takes long."""
         cookie = self._app.config["COOKIE_NAME"]
         try:
-            found = (authentication.proof(asked.request.credentials(), cookie) for asked in batch)
+            found = (authentication.proof(each.request.credentials(), cookie) for each in batch)
             proofs = [proof for proof in found if proof is not None]
             began = time.perf_counter()
             with self._app.app_context(), deadline.within(LOOKUP_SECONDS):
@@ -165,49 +180,18 @@ class VoteBatcher:
             log.info("callers not looked up together", extra={"reason": type(error).__name__})
             return None
         if proofs:
-            self._defer(self._lookups.take, time.perf_counter() - began)
+            self._defer(self._lookups.add, time.perf_counter() - began)
         return known
 
-    def _leave_alone(self, batch: list[Asked], unanswered: dict[Asked, None]) -> None:
-        """Have each answered alone: without a lookup each may have to wait for its own."""
-        for asked in batch:
-            del unanswered[asked]
-            self._alone(asked)
-        self._defer(self._end, batch, [], True)
-
-    def _works(
-        self, unanswered: dict[Asked, None], ended: list[tuple[Asked, Outcome]], known: sessions.Known
-    ) -> Iterator[Callable[[], None]]:
-        """What answers each. A request that would begin late is answered alone."""
-        late = time.monotonic() + BEGIN_SECONDS
-        for asked in [*unanswered]:
-            if time.monotonic() < late:
-                yield partial(self._answer, asked, unanswered, ended, known)
-            else:
-                del unanswered[asked]
-                self._alone(asked)
-
-    def _answer(
-        self, asked: Asked, unanswered: dict[Asked, None], ended: list[tuple[Asked, Outcome]], known: sessions.Known
-    ) -> None:
-        outcome: Outcome
-        try:
-            with deadline.for_request(time.perf_counter() - asked.began):
-                outcome = self._application.respond(asked, known)
-        except BaseException as error:
-            outcome = error
-        del unanswered[asked]
-        ended.append((asked, outcome))
-
-    def _end(self, batch: list[Asked], ended: list[tuple[Asked, Outcome]], over: bool) -> None:
-        """Deliver answers, in the loop; `over` when the requests of the batch wait for nothing in common any more."""
-        for asked, outcome in ended:
-            self._deliver(asked, outcome)
-        if over:
+    def _end(self, batch: list[ReceivedRequest], ended: list[tuple[ReceivedRequest, Outcome]], is_done: bool) -> None:
+        """Deliver outcomes, in the loop; `is_done` when no request of the batch waits for another any more."""
+        for received, outcome in ended:
+            self._deliver(received, outcome)
+        if is_done:
             self.window.end(batch, time.monotonic())
 
 
-def _do(work: Callable[[], None]) -> bool:
-    """Do what no other request waits for."""
+def _run(work: Callable[[], None]) -> bool:
+    """Run the work of a batch of one, which waits for no other."""
     work()
     return True

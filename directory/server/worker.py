@@ -1,14 +1,12 @@
 """gunicorn's threaded worker with an event loop of its own, which waits for the clients and answers simple requests.
 
-A request is read whole by the loop before a thread sees it, and the loop sends the answer: a slow client costs a
+A request is read whole by the loop before a thread sees it, and the loop sends the response: a slow client costs a
 buffer. What each part does stands in its module; here they are put together.
 """
 
-import errno
 import os
 import selectors
 import time
-from collections.abc import Sequence
 from email.utils import formatdate
 from functools import lru_cache, partial
 from typing import Any
@@ -20,39 +18,47 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from directory.db import deadline
 from directory.http import hooks
+from directory.server.application import Application, Outcome, ReceivedRequest, Response
+from directory.server.collecting_connection import CollectingConnection
 from directory.server.connection_balancing import Acceptor
 from directory.server.connections import Connection, Connections
-from directory.server.exchange import Exchange
-from directory.server.fast_path import Application, Asked, FastPath, Response
+from directory.server.fast_path import FastPath
 from directory.server.request_buffer import RequestBuffer
 from directory.server.request_reader import recognise
 from directory.server.thread_pool import ThreadPool
 from directory.server.tuning import BODY_SECONDS, HEAD_SECONDS
-from directory.server.vote_batching import Outcome, VoteBatcher
+from directory.server.vote_batching import VoteBatcher
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """gunicorn's worker. Of its inside it uses the parser, `handle`, `handle_error`, and what its loop is ended by."""
+    """gunicorn's worker, with another loop.
+
+    Of gunicorn's private interfaces it uses: `poller`, `method_queue`, `sockets`, `wsgi`, `cfg`, `age`, `log`, `alive`,
+    `notify` and `is_parent_alive`; `worker_connections`, `nr`, `max_requests` and `max_keepalived`, by which it limits
+    connections and ends; `tpool` and `keepalived_conns`, which gunicorn's own methods use; `handle`, `handle_error` and
+    `write_error`, which serve and refuse a request; in `Application`, `base_environ`; and in `RequestBuffer` the
+    parser's `unreader`, `mesg` and `finish_body`, with the message's `_expected_100_continue` and body reader.
+    """
 
     alive: bool
 
     def run(self) -> None:
-        """Serve until the end. What only gunicorn can do, it does in its own way."""
-        if unable := self._unable():
-            self.log.info("gunicorn's own loop serves, because of %s", unable)
+        """Serve until the end; with settings this loop does not support, run gunicorn's loop."""
+        if setting := self._unsupported():
+            self.log.info("gunicorn's own loop serves, because of %s", setting)
             super().run()
             return
         self.prepare()
         self.poller.register(self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks)
         while self.alive and self.is_parent_alive():
             self.acceptor.adjust()
-            self.turn(1.0)
+            self.iterate(1.0)
         self._stop()
 
-    def _unable(self) -> str | None:
-        """The setting that this loop does not know; None where there is none."""
+    def _unsupported(self) -> str | None:
+        """The setting that this loop does not support; None where there is none."""
         found = {
             "TLS": self.cfg.is_ssl, "HTTP/2": self.cfg.http2_cleartext != "off",
             "protocol": self.cfg.protocol != "http", "keepalive = 0": not self.cfg.keepalive,
@@ -72,8 +78,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._application = Application(self.wsgi, self.cfg)
         self._fast: Any = None
         self._votes: Any = None
-        self._asked: list[Asked] = []
-        # A path or a scheme that gunicorn judges is not known to our reader.
+        # Where gunicorn makes the path or the scheme from more than the request, our reader does not know them.
         if isinstance(self.wsgi, Flask) and not (self.cfg.secure_scheme_headers or os.environ.get("SCRIPT_NAME")):
             self._hops: int = self.wsgi.config["TRUSTED_PROXIES"]
             self._fast = FastPath(self.wsgi, self.tpool.submit)
@@ -82,25 +87,18 @@ class Worker(ThreadWorker):  # type: ignore[misc]
                 alone=self._hand_over,
             )  # fmt: skip
 
-    def turn(self, seconds: float) -> None:
+    def iterate(self, seconds: float) -> None:
         """Wait for events, at most so long, and do what they bring."""
         self.notify()
-        looked = time.monotonic()
+        began = time.monotonic()
         votes = self._votes
-        timeout = min(seconds, self.acceptor.timeout(), votes.window.timeout(looked) if votes else seconds)
-        try:
-            events = self.poller.select(timeout)
-        except OSError as error:
-            if error.errno != errno.EINTR:
-                raise
-            events = []
-        for key, _ in events:
+        timeout = min(seconds, self.acceptor.timeout(), votes.window.timeout(began) if votes else seconds)
+        for key, _ in self.poller.select(timeout):
             key.data(key.fileobj)
-        if self._asked:
-            self._answer_in_loop()
         if votes:
+            self._respond_in_loop()
             votes.start()
-        self.connections.close_late(looked)
+        self.connections.close_expired(began)
 
     def _stop(self) -> None:
         """End: accept waiting clients, answer requests that have begun, refuse the rest."""
@@ -109,7 +107,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         ends = time.monotonic() + self.cfg.graceful_timeout
         self.connections.stop(time.monotonic())
         while not self.connections.are_closed and time.monotonic() < ends:
-            self.turn(0.1)
+            self.iterate(0.1)
         self.connections.close_all()
         self.poller.close()
         self.method_queue.close()
@@ -118,44 +116,40 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Take what came over a connection."""
         if connection.buffer is None:
             if not data:
-                self.connections.lose(connection)
+                self.connections.abort(connection)
                 return
             began = time.perf_counter()
-            if self._fast and isinstance(connection.server, tuple):  # a socket in the file system tells no addresses
+            if self._fast and isinstance(connection.server, tuple):  # a socket in the file system has no addresses
                 request = recognise(data, self._hops, hooks.request_id)
                 if request is not None:
-                    self._dispatch(Asked(connection, request, began))
+                    self._dispatch(ReceivedRequest(connection, request, began))
                     return
             connection.buffer = RequestBuffer(self.cfg, connection.client)
             connection.deadline = time.monotonic() + HEAD_SECONDS
         self._collect(connection, connection.buffer, data)
 
-    def _dispatch(self, asked: Asked) -> None:
+    def _dispatch(self, received: ReceivedRequest) -> None:
         """Have a request answered that was read: by the loop, in a batch, or alone."""
-        if (constant := self._fast.constant.answer(asked)) is not None:
-            self._send(asked.connection, constant)
-        elif self._fast.may_answer(asked):
-            self._asked.append(asked)
-        else:
-            self.connections.pause(asked.connection)
-            (self._votes.window.add if self._votes.routes.has(asked.request) else self._hand_over)(asked)
+        if (response := self._fast.constant(received)) is not None:
+            self._send(received.connection, response)
+        elif not self._fast.take(received):
+            self.connections.pause(received.connection)
+            (self._votes.window.add if self._votes.routes.has(received.request) else self._hand_over)(received)
 
     def _collect(self, connection: Connection, buffer: RequestBuffer, data: bytes) -> None:
-        """Add to a request, and hand it to a thread when it is whole."""
+        """Add to a request, and hand it to a thread when it is ready."""
         had_head = buffer.has_head
         if data:
             buffer.add(data)
         else:
             buffer.end()
-        if buffer.is_whole:
+        if buffer.is_ready:
             self.connections.pause(connection)
             serve = partial(self._serve, connection, buffer, time.monotonic())
             if buffer.has_head:
                 self.tpool.submit(serve)
             else:  # gunicorn refuses it, which takes no thread
                 serve()
-        elif not data:
-            self.connections.lose(connection)
         elif buffer.has_head and not had_head:
             connection.deadline += BODY_SECONDS - HEAD_SECONDS
             if buffer.expects_continue:
@@ -164,70 +158,68 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _give_up(self, connection: Connection) -> None:
         """Refuse a request that did not come in time."""
-        exchange = Exchange(connection, None)
         self.connections.pause(connection)
-        write_error(exchange, 408, "Request Timeout", "The request did not come in time.")
-        self.connections.send(connection, exchange.parts, keep=False)
+        collecting = CollectingConnection(connection)
+        write_error(collecting, 408, "Request Timeout", "The request did not come in time.")
+        self.connections.send(connection, collecting.response, keep=False)
 
-    def _answer_in_loop(self) -> None:
-        asked, self._asked = self._asked, []
-        for each, response in zip(asked, self._fast.answer(asked), strict=True):
+    def _respond_in_loop(self) -> None:
+        for received, response in self._fast.respond():
             if response is None:
-                self.connections.pause(each.connection)
-                self._hand_over(each)
+                self.connections.pause(received.connection)
+                self._hand_over(received)
             else:
-                self._send(each.connection, response)
+                self._send(received.connection, response)
 
-    def _hand_over(self, asked: Asked) -> None:
-        """Have a thread ask the application."""
-        self.tpool.submit(partial(self._ask, asked))
+    def _hand_over(self, received: ReceivedRequest) -> None:
+        """Have a thread call the application."""
+        self.tpool.submit(partial(self._call, received))
 
-    def _ask(self, asked: Asked) -> None:
-        """Ask the application, in a thread."""
-        outcome: Outcome
-        try:
-            with deadline.for_request(time.perf_counter() - asked.began):
-                outcome = self._application.respond(asked)
-        except BaseException as error:  # a thread that ended would be missing
-            outcome = error
-        self.method_queue.defer(self._deliver, asked, outcome)
+    def _call(self, received: ReceivedRequest) -> None:
+        """Call the application, in a thread."""
+        self.method_queue.defer(self._deliver, received, self._application.outcome(received))
 
-    def _serve(self, connection: Connection, buffer: RequestBuffer, whole: float) -> None:
+    def _serve(self, connection: Connection, buffer: RequestBuffer, ready_at: float) -> None:
         """Serve a request in gunicorn's way, in a thread."""
-        exchange, keep = Exchange(connection, buffer), False
+        collecting, keep = CollectingConnection(connection, buffer), False
         try:
-            with deadline.for_request(time.monotonic() - whole):
-                keep = bool(self.handle(exchange))
+            with deadline.for_request(time.monotonic() - ready_at):
+                keep = bool(self.handle(collecting))
         except BaseException:
             self.log.exception("a connection was given up")
-        self.method_queue.defer(self._served, connection, exchange.parts, keep, buffer.take_rest() if keep else b"")
+        self.method_queue.defer(
+            self._served, connection, collecting.response, keep, buffer.take_rest() if keep else b""
+        )
 
-    def _served(self, connection: Connection, parts: Sequence[bytes], keep: bool, rest: bytes) -> None:
+    def _served(self, connection: Connection, response: bytes, keep: bool, rest: bytes) -> None:
         connection.rest = rest
-        self.connections.send(connection, parts, keep=keep)
+        self.connections.send(connection, response, keep=keep)
 
-    def _deliver(self, asked: Asked, outcome: Outcome) -> None:
+    def _deliver(self, received: ReceivedRequest, outcome: Outcome) -> None:
         """Send what came of a request."""
         if isinstance(outcome, Response):
-            self._send(asked.connection, outcome)
+            self._send(received.connection, outcome)
             return
-        exchange = Exchange(asked.connection, None)
-        self.handle_error(None, exchange, asked.connection.client, outcome)
-        self.connections.send(asked.connection, exchange.parts, keep=False)
+        collecting = CollectingConnection(received.connection)
+        self.handle_error(None, collecting, received.connection.client, outcome)
+        self.connections.send(received.connection, collecting.response, keep=False)
 
     def _send(self, connection: Connection, response: Response) -> None:
-        """Send an answer. The connection is kept unless the process ends or has too many."""
+        """Send a response. The connection stays open unless the process ends or has too many."""
         self.nr += 1
         if self.nr >= self.max_requests and self.alive:
             self.log.info("Autorestarting worker after current request.")
             self.alive = False
         keep = self.alive and len(self.connections) < self.max_keepalived
-        head = b"HTTP/1.1 ", response.status, _greeting(int(time.time()), keep), response.headers, b"\r\n"
-        self.connections.send(connection, (*head, response.body), keep=keep)
+        status, headers, body = response
+        # One buffer: to copy it takes less than to have the system gather several.
+        head = _first_lines(status, int(time.time()), keep)
+        self.connections.send(connection, b"".join((head, headers, b"\r\n", body)), keep=keep)
 
 
-@lru_cache(maxsize=4)
-def _greeting(second: int, keep: bool) -> bytes:
-    """The headers that gunicorn begins with, in a second since the epoch."""
+@lru_cache(maxsize=16)
+def _first_lines(status: bytes, second: int, keep: bool) -> bytes:
+    """The status line and the headers that gunicorn begins with, in a second since the epoch."""
     date, connection = formatdate(second, usegmt=True), "keep-alive" if keep else "close"
-    return f"\r\nServer: {SERVER}\r\nDate: {date}\r\nConnection: {connection}\r\n".encode("ascii")
+    lines = f"\r\nServer: {SERVER}\r\nDate: {date}\r\nConnection: {connection}\r\n"
+    return b"HTTP/1.1 " + status + lines.encode("ascii")

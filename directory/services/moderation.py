@@ -14,7 +14,7 @@ from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, submissions
-from directory.services.accounts.identity import Caller
+from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import counters
 from directory.services.catalog.ranking import hot
 from directory.services.webhooks import outbox
@@ -43,8 +43,10 @@ def decide(
     unpublished project goes to the end of the queue and keeps its votes and its first publication. The reason goes into
     the audit log; the owner and the outside see it unless the project is approved. `versions` are those that the
     decision is about, None any; a decision that holds already needs none of them.
-    Raises NotFound, PreconditionFailed, InvalidTransition (the project is in another state).
+    Raises Unauthenticated, NotFound, PreconditionFailed, InvalidTransition (the project is in another state).
     """
+    if by is not None:
+        require_active(by)
     if versions is not None:
         _require_version(next(iter(_locked([project_id])), None), versions, decision)
     _carry_out(project_id, decision, by=by, notify=notify, reason=reason)
@@ -58,8 +60,9 @@ def decide_many(
     `wanted` has for each id the version that the decision is about, None for any. The result has for each id None where
     the decision holds now, else the code of the refusal: not_found, precondition_failed or invalid_transition.
     Projects are locked in the order of their ids, and then the counters that they share, so that two such batches
-    never wait for each other in a ring.
+    never wait for each other in a ring. Raises Unauthenticated.
     """
+    require_active(by)
     found = _locked(wanted)
     counters.lock([project.id for project in found], deleting=decision == "delete")
     refusals: dict[int, str | None] = dict.fromkeys(wanted, NotFound.code)
@@ -103,7 +106,7 @@ def _carry_out(
 ) -> None:
     if decision == "delete":
         assert by is not None  # noqa: S101 (the command line deletes nothing)
-        submissions.remove(project_id, by=by, notify=notify, reason=reason)
+        submissions.delete(project_id, by=by, notify=notify, reason=reason)
         return
     source, target = MOVES[decision]
     at = now()

@@ -11,7 +11,7 @@ from directory.errors import Duplicate, Invalid, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category, Project, Status, now
 from directory.services import audit
-from directory.services.accounts.identity import Caller
+from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import catalog, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.links import url_key
@@ -25,7 +25,11 @@ MATERIAL = {"url", "title"}  # what a reviewer approved above all
 
 
 def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
-    """Add a pending project of `by` from validated fields, and return its id. Raises Invalid, Duplicate."""
+    """Add a pending project of `by` from validated fields, and return its id.
+
+    Raises Unauthenticated, Invalid, Duplicate.
+    """
+    require_active(by)
     at = now()
     columns = _columns(fields)
     project = Project(
@@ -56,8 +60,9 @@ def edit(
     """Change validated fields of a project; a rejected one, or a live one changed materially, is reviewed again.
 
     `versions` are those that If-Match allows, None any. An edit that changes nothing leaves no trace.
-    Raises NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
+    Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
     """
+    require_active(by)
     project = _locked(project_id, by, versions)
     changed = {name: value for name, value in _columns(fields).items() if getattr(project, name) != value}
     if not changed:
@@ -78,7 +83,13 @@ def edit(
     audit.record_project("project.edited", project, by=by, at=at, changes=changes, **states)
 
 
-def remove(
+def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
+    """Delete a project. Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed."""
+    require_active(by)
+    delete(project_id, by=by, notify=notify, versions=versions)
+
+
+def delete(
     project_id: int,
     *,
     by: Caller,
@@ -88,7 +99,7 @@ def remove(
 ) -> None:
     """Delete a project with its votes; its audit entries stay, and the reason is in the one of its deletion.
 
-    Raises NotFound, NotOwner, PreconditionFailed.
+    The transaction holds the account of `by` active. Raises NotFound, NotOwner, PreconditionFailed.
     """
     project = _locked(project_id, by, versions)
     outbox.enqueue("project.deleted", project_id, by=by, endpoints=notify)

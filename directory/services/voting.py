@@ -1,7 +1,8 @@
 """The vote: one of a user for a project, toggled, set or cleared, and the counter that equals the rows.
 
 The project's row is locked first, then the vote changes, then the counter by just as much, in one transaction. Any
-other order was measured to lose votes, to toggle without effect or to deadlock with a deletion.
+other order was measured to lose votes, to toggle without effect or to deadlock with a deletion. Before it the voter's
+account is held active, so that no vote is counted after a suspension; that lock delays suspensions alone.
 
 On PostgreSQL the function `vote` does that in one round trip instead of six, which doubles the votes a process can
 take; on SQLite, where a statement costs no round trip, it is done from here under the write lock. The votes of several
@@ -20,13 +21,13 @@ from sqlalchemy import BigInteger, Engine, bindparam, delete, insert, select, te
 from sqlalchemy.exc import DBAPIError
 
 from directory.db.errors import state_of
-from directory.db.group_commit import Combined
+from directory.db.group_commit import GroupCommit
 from directory.db.locked_rows import LockedRows
 from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql, transaction, writing
-from directory.errors import NotFound, NotVotable, Unavailable
+from directory.errors import NotFound, NotVotable, Unauthenticated, Unavailable
 from directory.extensions import db
-from directory.models import Project, Status, Upvote, now
+from directory.models import AccountStatus, Project, Status, Upvote, User, now
 from directory.models.base import UtcDateTime
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
@@ -46,7 +47,8 @@ _VOTE = Prepared(text("SELECT * FROM vote(:project, :voter, :wish, :at)").bindpa
 _VOTE_SOON = Prepared(text("SELECT * FROM vote_soon(:project, :voter, :wish, :at)").bindparams(*_ONE))
 _VOTES = Prepared(text("SELECT * FROM votes(:projects, :voters, :wishes, :at)").bindparams(_AT))
 _VOTES_IF_FREE = Prepared(text("SELECT * FROM votes_if_free(:projects, :voters, :wishes, :at)").bindparams(_AT))
-_PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at).where(P.id == bindparam("project"))
+_VOTER = select(User.status).where(User.id == bindparam("voter")).scalar_subquery().label("voter_status")
+_PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at, _VOTER).where(P.id == bindparam("project"))
 _REMOVE = delete(upvotes).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _FIND = select(U.user_id).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _ADD = insert(upvotes)
@@ -64,33 +66,36 @@ class Ballot(NamedTuple):
 
 LOCK_NOT_AVAILABLE, UNDEFINED_FUNCTION = "55P03", "42883"
 Outcome = tuple[str, int, bool, int]  # the project's status, its owner, whether it has the vote now, and how many
+SUSPENDED: Outcome = (AccountStatus.SUSPENDED.value, 0, False, 0)  # where the voter is not active
 
 _locked_projects: WeakKeyDictionary[Engine, LockedRows] = WeakKeyDictionary()
 
 
 def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:
-    """Add the caller's vote, or take it back. Raises NotFound, NotVotable."""
+    """Add the caller's vote, or take it back. Raises Unauthenticated, NotFound, NotVotable."""
     return _vote(project_id, by, "toggle")
 
 
 def cast(project_id: int, *, by: Caller) -> dict[str, Any]:
-    """Have the caller's vote there, whether or not it was. Raises NotFound, NotVotable."""
+    """Have the caller's vote there, whether or not it was. Raises Unauthenticated, NotFound, NotVotable."""
     return _vote(project_id, by, "cast")
 
 
 def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
-    """Have no vote of the caller there, whether or not one was. Raises NotFound, NotVotable."""
+    """Have no vote of the caller there, whether or not one was. Raises Unauthenticated, NotFound, NotVotable."""
     return _vote(project_id, by, "withdraw")
 
 
 def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
     locked = _locked()
-    locked.enter(project_id)
+    locked.admit(project_id)
     outcome = _count(Ballot(project_id, by.id, wish, time.monotonic()))
-    locked.freed(project_id)
+    locked.note_free(project_id)
     if outcome is None:
         raise NotFound
     status, owner_id, upvoted, n = outcome
+    if status == AccountStatus.SUSPENDED:
+        raise Unauthenticated
     if status != Status.LIVE:
         raise NotVotable if by.is_admin or owner_id == by.id else NotFound
     return {"project_id": project_id, "upvoted": upvoted, "upvotes": n}
@@ -165,10 +170,14 @@ def _counted(votes: Prepared, ballots: list[Ballot]) -> list[Outcome | Unavailab
 
 def _on_sqlite(ballot: Ballot) -> Outcome | None:
     project_id, voter, wish, _ = ballot
-    project = db.session.execute(_PROJECT, {"project": project_id}).one_or_none()
-    if project is None or project.status != Status.LIVE:
-        return None if project is None else (project.status, project.owner_id, False, project.upvotes)
     key = {"voter": voter, "project": project_id}
+    project = db.session.execute(_PROJECT, key).one_or_none()
+    if project is None:
+        return None
+    if project.voter_status != AccountStatus.ACTIVE:
+        return SUSPENDED
+    if project.status != Status.LIVE:
+        return project.status, project.owner_id, False, project.upvotes
     there = db.session.execute(_FIND, key).one_or_none() is not None
     wanted = wish == "cast" or (wish == "toggle" and not there)
     n = project.upvotes + wanted - there
@@ -181,4 +190,4 @@ def _on_sqlite(ballot: Ballot) -> Outcome | None:
     return project.status, project.owner_id, wanted, n
 
 
-_count = Combined(_alone, _together, repeatable=lambda ballot: ballot.wish != "toggle")
+_count = GroupCommit(_alone, _together, repeatable=lambda ballot: ballot.wish != "toggle")

@@ -8,6 +8,8 @@ keeps from being vacuumed.
 import sqlalchemy as sa
 from alembic import op
 
+from directory.db.schema_changes import in_short_transaction
+
 revision = "0010"
 down_revision = "0009"
 branch_labels = None
@@ -16,7 +18,7 @@ depends_on = None
 # `changes` has a row for each project whose votes changed, or a row without a project where anything may have changed.
 # The latter makes every earlier row superfluous; one in a thousand also deletes them.
 NOTE_VOTES = """
-CREATE FUNCTION note_votes() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION note_votes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF random() >= 0.001 THEN
         INSERT INTO changes (project_id, low, high)
@@ -29,7 +31,7 @@ BEGIN
 END $$
 """
 NOTE_ANYTHING = """
-CREATE FUNCTION note_anything() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION note_anything() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF random() < 0.001 THEN
         DELETE FROM changes WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM changes c FOR UPDATE SKIP LOCKED));
@@ -71,14 +73,14 @@ RANKED_BY = {"projects_ranked_over": ("upvotes", "hot"), "projects_placed_over":
 # For a vote alone: it gives up soon, so that the caller finds out whether the project is locked. The body is that of
 # the function `vote`.
 VOTE_SOON = """
-CREATE FUNCTION vote_soon(wanted bigint, voter bigint, wish text, cast_at timestamptz)
+CREATE OR REPLACE FUNCTION vote_soon(wanted bigint, voter bigint, wish text, cast_at timestamptz)
 RETURNS TABLE (project_status text, project_owner bigint, now_upvoted boolean, now_upvotes bigint)
 LANGUAGE plpgsql VOLATILE SET lock_timeout = 200 AS $vote${}$vote$
 """
 # The votes of which neither the project nor the voter is locked by another transaction. For the others `project_status`
 # is null, and `now_upvoted` tells whether the project was free. Projects are locked first and in their order, as ever.
 VOTES_IF_FREE = """
-CREATE FUNCTION votes_if_free(wanted bigint[], voters bigint[], wishes text[], cast_at timestamptz)
+CREATE OR REPLACE FUNCTION votes_if_free(wanted bigint[], voters bigint[], wishes text[], cast_at timestamptz)
 RETURNS TABLE (place bigint, project_status text, project_owner bigint, now_upvoted boolean, now_upvotes bigint)
 LANGUAGE plpgsql VOLATILE SET lock_timeout = 50 AS $$
 DECLARE
@@ -132,18 +134,22 @@ RANKED_BEFORE_WHEN = "AFTER UPDATE OF status, category_id, upvotes, hot ON proje
 
 
 def upgrade() -> None:
+    if op.get_bind().dialect.name == "postgresql":
+        with op.get_context().autocommit_block():
+            in_short_transaction(op.get_bind(), replace_triggers)
+
+
+def replace_triggers() -> None:
+    """Have every change noted from now on."""
     bind = op.get_bind()
-    if bind.dialect.name != "postgresql":
-        return
     # The locks of all tables first, in one order, before anything waits for one of them with another in hand.
     op.execute(f"LOCK TABLE {', '.join(map(_table, NOTED.values()))} IN ACCESS EXCLUSIVE MODE")
-    op.execute("DROP FUNCTION note_change() CASCADE")
+    op.execute("DROP FUNCTION IF EXISTS note_change() CASCADE")
     op.execute(NOTE_VOTES)
     op.execute(NOTE_ANYTHING)
     for name, when in NOTED.items():
         note(name, when, "note_anything")
     note("standings_votes_noted", VOTES_NOTED, "note_votes")
-    op.execute("DROP TRIGGER projects_ranked_over ON projects")
     for name, columns in RANKED_BY.items():
         op.execute(RANKED.format(name=name, changes=", ".join(f"{column} = NEW.{column}" for column in columns)))
         note(name, f"AFTER UPDATE OF {', '.join(columns)} ON projects FOR EACH ROW", name)
@@ -154,7 +160,7 @@ def upgrade() -> None:
 
 def note(name: str, when: str, function: str) -> None:
     """Have a trigger call a function; also for what a replication writes."""
-    op.execute(f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {function}()")
+    op.execute(f"CREATE OR REPLACE TRIGGER {name} {when} EXECUTE FUNCTION {function}()")
     op.execute(f"ALTER TABLE {_table(when)} ENABLE ALWAYS TRIGGER {name}")
 
 

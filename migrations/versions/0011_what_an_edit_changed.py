@@ -7,6 +7,8 @@ columns are nullable and have no default, so that no row is written: the log's l
 import sqlalchemy as sa
 from alembic import op
 
+from directory.db.schema_changes import build_indexes, in_short_transaction
+
 revision = "0011"
 down_revision = "0010"
 branch_labels = None
@@ -16,26 +18,31 @@ INDEXES = {
     "ix_audit_entries_action_id": ("audit_entries", ("action", "id")),
     "ix_projects_url_key": ("projects", ("url_key",)),
 }
+COLUMNS = {"project_title": sa.String(length=100), "changes": sa.JSON()}
 
 
 def upgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
-        # First, because what is built here stays when a later step fails: it is replaced when the migration runs again.
         with op.get_context().autocommit_block():
-            op.execute("SET lock_timeout = 0")  # these wait for old transactions, and nothing waits for them
-            for name, (table, columns) in INDEXES.items():
-                op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-                op.execute(f"CREATE INDEX CONCURRENTLY {name} ON {table} ({', '.join(columns)})")
-            op.execute("RESET lock_timeout")
-        # Rows are covered since 0002.
-        op.execute(
-            "CREATE TRIGGER audit_entries_whole BEFORE TRUNCATE ON audit_entries EXECUTE FUNCTION audit_entries_kept()"
-        )
-    else:
-        for name, (table, columns) in INDEXES.items():
-            op.create_index(name, table, list(columns))
-    op.add_column("audit_entries", sa.Column("project_title", sa.String(length=100), nullable=True))
-    op.add_column("audit_entries", sa.Column("changes", sa.JSON(), nullable=True))
+            listed = {name: f"{table} ({', '.join(columns)})" for name, (table, columns) in INDEXES.items()}
+            build_indexes(op.get_bind(), listed)
+            in_short_transaction(op.get_bind(), change_log)
+        return
+    for name, (table, columns) in INDEXES.items():
+        op.create_index(name, table, list(columns))
+    for name, kind in COLUMNS.items():
+        op.add_column("audit_entries", sa.Column(name, kind, nullable=True))
+
+
+def change_log() -> None:
+    """Add the columns, and refuse to empty the log; changes of its rows are refused since 0002."""
+    op.execute("LOCK TABLE audit_entries IN ACCESS EXCLUSIVE MODE")
+    for name, kind in COLUMNS.items():
+        op.add_column("audit_entries", sa.Column(name, kind, nullable=True), if_not_exists=True)
+    op.execute(
+        "CREATE OR REPLACE TRIGGER audit_entries_whole BEFORE TRUNCATE ON audit_entries "
+        "EXECUTE FUNCTION audit_entries_kept()"
+    )
 
 
 def downgrade() -> None:

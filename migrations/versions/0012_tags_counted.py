@@ -1,7 +1,13 @@
-"""How many live projects carry each tag, counted by triggers."""
+"""How many live projects carry each tag, counted by triggers.
+
+On PostgreSQL others write meanwhile: the triggers are made first, and what there was before them is counted as of that
+moment and added.
+"""
 
 import sqlalchemy as sa
 from alembic import op
+
+from directory.db.schema_changes import add_constraint, fill_counters
 
 revision = "0012"
 down_revision = "0011"
@@ -32,7 +38,7 @@ SQLITE = {
 
 # Zero locks the counter of a tag, which is added where it is missing.
 COUNT_TAG = """
-CREATE FUNCTION count_tag(counted text, difference bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION count_tag(counted text, difference bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE tag_counts SET live_projects = live_projects + difference WHERE tag = counted;
     IF NOT FOUND THEN
@@ -46,7 +52,7 @@ END $$
 # A transaction that changes several projects locks all categories and then all tags before (directory.services.catalog.counters).
 # Insertions are counted by the statement, as those of the categories are.
 COUNT_ALL = """
-CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     counted record;
 BEGIN
@@ -71,35 +77,48 @@ POSTGRESQL = {
     ),
 }  # fmt: skip
 NOTED = "AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE ON tag_counts FOR EACH STATEMENT"
-FILL = """
-INSERT INTO tag_counts (tag, live_projects)
+CHECK = "live_projects >= 0"
+COUNTED = """
 SELECT t.tag, count(*) FROM project_tags t JOIN projects p ON p.id = t.project_id WHERE p.status = 'live' GROUP BY t.tag
+"""
+ADD = """
+INSERT INTO tag_counts AS c (tag, live_projects)
+SELECT * FROM unnest(CAST(:keys AS text[]), CAST(:sizes AS bigint[])) AS counted (tag, n)
+ON CONFLICT (tag) DO UPDATE SET live_projects = c.live_projects + excluded.live_projects
 """
 
 
 def upgrade() -> None:
+    if op.get_bind().dialect.name == "postgresql":
+        with op.get_context().autocommit_block():
+            fill_counters(op.get_bind(), count_from_now_on, f'{COUNTED} ORDER BY t.tag COLLATE "C"', ADD)
+            add_constraint(op.get_bind(), "tag_counts", "ck_tag_counts_live_projects", f"CHECK ({CHECK})")
+        return
+    create_table(sa.CheckConstraint(CHECK, name=op.f("ck_tag_counts_live_projects")))
+    op.execute(f"INSERT INTO tag_counts (tag, live_projects) {COUNTED}")
+    for name, when in SQLITE.items():
+        op.execute(f"CREATE TRIGGER {name} {when}")
+
+
+def create_table(*constraints: sa.Constraint) -> None:
     op.create_table(
         "tag_counts",
         sa.Column("tag", TAG, nullable=False),
         sa.Column("live_projects", BIG_ID, nullable=False),
-        sa.CheckConstraint("live_projects >= 0", name=op.f("ck_tag_counts_live_projects")),
+        *constraints,
         sa.PrimaryKeyConstraint("tag", name=op.f("pk_tag_counts")),
     )
     op.create_index(ORDER, "tag_counts", [sa.text("live_projects DESC"), "tag"])
-    if op.get_bind().dialect.name == "postgresql":
-        create_triggers()
-    else:
-        for name, when in SQLITE.items():
-            op.execute(f"CREATE TRIGGER {name} {when}")
-    op.execute(FILL)
 
 
-def create_triggers() -> None:
-    """Count from now on. The first trigger locks the projects against writers until the migration commits."""
+def count_from_now_on() -> None:
+    op.execute("LOCK TABLE projects IN SHARE ROW EXCLUSIVE MODE")
+    op.execute("DROP TABLE IF EXISTS tag_counts")
+    create_table()
     op.execute(COUNT_TAG)
     for name, (changes, when) in POSTGRESQL.items():
         op.execute(COUNT_ALL.format(name=name, changes=changes))
-        op.execute(f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}()")
+        op.execute(f"CREATE OR REPLACE TRIGGER {name} {when} EXECUTE FUNCTION {name}()")
     op.execute(f"CREATE TRIGGER tag_counts_noted {NOTED} EXECUTE FUNCTION note_anything()")
     op.execute("ALTER TABLE tag_counts ENABLE ALWAYS TRIGGER tag_counts_noted")
 

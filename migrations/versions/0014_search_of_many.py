@@ -7,6 +7,8 @@ second without a look at those whose description matches.
 import sqlalchemy as sa
 from alembic import op
 
+from directory.db.schema_changes import AT_ONCE, build_indexes, in_short_transaction
+
 revision = "0014"
 down_revision = "0013"
 branch_labels = None
@@ -69,14 +71,15 @@ BEGIN
 END $$
 """
 INDEXES = {
-    "sample": f"(document) WHERE {SAMPLE}",
-    "title": "(ts_filter(document, '{a}'))",
-    "brief": "(ts_filter(document, '{a,b}'))",
+    "ix_project_search_sample": f"project_search USING gin (document) WHERE {SAMPLE}",
+    "ix_project_search_title": "project_search USING gin (ts_filter(document, '{a}'))",
+    "ix_project_search_brief": "project_search USING gin (ts_filter(document, '{a,b}'))",
 }
+# The projects are locked before their entries, as by every edit and decision, so that none changes its state meanwhile.
 NOT_LIVE = sa.text(
-    "UPDATE project_search SET live = false WHERE project_id IN (SELECT e.project_id FROM project_search e "
-    "JOIN standings s ON s.project_id = e.project_id WHERE e.live AND s.status <> 'live' LIMIT 5000)"
+    "SELECT id FROM projects WHERE id > :after AND status <> 'live' ORDER BY id LIMIT :most FOR NO KEY UPDATE"
 )
+HIDE = sa.text("UPDATE project_search SET live = false WHERE project_id = ANY(:ids) AND live")
 BRIEF = (
     "CREATE VIRTUAL TABLE project_search_brief USING fts5(title, brief, "
     "tokenize=\"ascii tokenchars '+#.='\", detail='column')"
@@ -90,20 +93,32 @@ def upgrade() -> None:
             "INSERT INTO project_search_brief (rowid, title, brief) SELECT rowid, title, brief FROM project_search"
         )
         return
-    # What takes a lock that a search waits for takes no time, and the rest takes no such lock; so it is no transaction,
-    # and each part can be run again.
+    with op.get_context().autocommit_block():
+        bind = op.get_bind()
+        in_short_transaction(bind, follow_status)
+        after = 0
+        while found := in_short_transaction(bind, lambda after=after: hide_after(bind, after)):
+            after = found[-1]
+        build_indexes(bind, INDEXES)
+
+
+def follow_status() -> None:
+    """Have entries of the index say from now on whether their project is live, and add the functions that ask."""
+    op.execute("LOCK TABLE projects IN SHARE ROW EXCLUSIVE MODE")
+    op.execute("LOCK TABLE project_search IN ACCESS EXCLUSIVE MODE")
     op.execute("ALTER TABLE project_search ADD COLUMN IF NOT EXISTS live boolean NOT NULL DEFAULT true")
     for name, when in TRIGGERS.items():
         op.execute(FUNCTIONS[name])
         op.execute(f"CREATE OR REPLACE TRIGGER {name} {when} EXECUTE FUNCTION {name}()")
     op.execute(MATCHES)
     op.execute(LEADING)
-    with op.get_context().autocommit_block():
-        while op.get_bind().execute(NOT_LIVE).rowcount:
-            pass
-        for name, what in INDEXES.items():
-            op.execute(f"DROP INDEX IF EXISTS ix_project_search_{name}")
-            op.execute(f"CREATE INDEX CONCURRENTLY ix_project_search_{name} ON project_search USING gin {what}")
+
+
+def hide_after(bind: sa.Connection, after: int) -> list[int]:
+    """Say of some of the projects behind an id that they are not live; their ids."""
+    ids = list(bind.scalars(NOT_LIVE, {"after": after, "most": AT_ONCE}))
+    bind.execute(HIDE, {"ids": ids})
+    return ids
 
 
 def downgrade() -> None:
@@ -116,5 +131,5 @@ def downgrade() -> None:
     for name in FUNCTIONS:
         op.execute(f"DROP FUNCTION {name}() CASCADE")
     for name in INDEXES:
-        op.execute(f"DROP INDEX IF EXISTS ix_project_search_{name}")
+        op.execute(f"DROP INDEX IF EXISTS {name}")
     op.execute("ALTER TABLE project_search DROP COLUMN live")

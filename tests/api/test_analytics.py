@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from directory.api.admin import dashboard as routes
 from directory.cache.changes import ChangeFeed
-from directory.cache.store import ResponseStore
+from directory.cache.memo import Memo
 from directory.cache.validator import Snapshot
 from directory.db import deadline
 from directory.db.transactions import transaction
@@ -241,8 +241,8 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
     monkeypatch.setattr(validator, "snapshot", lambda: snapshot)
     monkeypatch.setattr(routes, "DASHBOARD_SECONDS", 1e12)  # for no minute to end meanwhile
     monkeypatch.setattr(deadline, "SECONDS", 60)  # for nobody to have waited long enough
-    kept: ResponseStore[bytes] = app.extensions["memo"].store
-    came, single_flight, make = [], kept.single_flight, analytics.dashboard
+    memo: Memo = app.extensions["memo"]
+    came, single_flight, make = [], memo.single_flight, analytics.dashboard
     summed: list[int] = []
 
     def slow(days: int) -> Any:
@@ -255,7 +255,7 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
         return single_flight(seconds)
 
     monkeypatch.setattr(analytics, "dashboard", slow)
-    monkeypatch.setattr(kept, "single_flight", come)
+    monkeypatch.setattr(memo, "single_flight", come)
     with ThreadPoolExecutor(6) as pool:
         told = list(pool.map(lambda _: dashboard(admin), range(6)))
     assert len(summed) == 1
@@ -267,7 +267,7 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
 
 @pytest.mark.response_cache
 def test_who_has_waited_for_others_long_enough_sums_up_beside_them(app: Flask, admin: Api) -> None:
-    with app.extensions["memo"].store.single_flight(0):
+    with app.extensions["memo"].single_flight(0):
         began = time.monotonic()
         assert dashboard(admin)["totals"]["users"]["total"] == 1
         assert time.monotonic() - began >= deadline.SECONDS / 3

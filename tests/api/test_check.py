@@ -111,6 +111,23 @@ def test_of_others_nothing_is_told_that_is_not_live(world: World, caller: Api) -
         assert asking.get("/api/projects/check?url=https://x.example&title=Quokka").json == before
 
 
+def test_projects_that_are_not_live_make_no_word_common(
+    world: World, caller: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(similar, "COMMON", 3)
+    similar._having.cache_clear()
+    watch, clock = world.project(title="Owl Watch", votes=1), world.project(title="Owl Clock")
+    assert check(caller, title="Owl Diary") == ([], [watch, clock])
+    for n in range(4):
+        world.project(title=f"Owl {n}", status=("pending", "rejected")[n % 2])
+    assert check(caller, title="Owl Diary") == ([], [watch, clock])
+    later = world.project(title="Quokka Notes")  # found behind those that are not live
+    for n in range(4):
+        world.project(title=f"Quokka {n}", status="pending")
+    assert check(caller, title="Quokka Diary") == ([], [later])
+    similar._having.cache_clear()
+
+
 def test_url_or_title_has_to_be_given_and_to_be_one(api: Api, caller: Api) -> None:
     assert api.get("/api/projects/check").status_code == 401
     for query, name in (

@@ -242,5 +242,6 @@ def test_an_edit_costs_few_statements(world: World, statements: Statements, migr
     caller.get("/api/projects")
     statements.clear()
     caller.put(f"/api/projects/{project}", {"tagline": "Other"})
-    # who calls, may they, the lock, the change, the index (two tables on SQLite), the log, the answer
-    assert len(statements) == (7 if migrated.backend == "postgresql" else 8)
+    # who calls, may they, their account and the project locked, the change, the index (two tables on SQLite), the log,
+    # the answer
+    assert len(statements) == (8 if migrated.backend == "postgresql" else 9)

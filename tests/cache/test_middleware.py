@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 
 from directory.cache.changes import ChangeFeed
-from directory.cache.store import ResponseStore
+from directory.cache.store import SnapshotStore
 from directory.cache.validator import Snapshot, SnapshotValidator
 from tests.conftest import Statements
 from tests.support.caching import cache_of, request_for
@@ -98,17 +98,17 @@ def test_what_another_thread_stores_after_a_caller_found_nothing_is_not_given_to
     voter = world.caller(world.user())
     api.get("/api/projects")  # so that there is a snapshot, from before the vote
 
-    class RacingStore(ResponseStore[Any]):
+    class RacingStore(SnapshotStore[Any]):
         """Another thread stores a response from before the vote, just after this one has looked for it."""
 
-        def get(self, key: Any, snapshot: Any) -> Any:
-            found = super().get(key, snapshot)
+        def peek(self, key: Any, snapshot: Any) -> Any:
+            found = super().peek(key, snapshot)
             self.put(key, snapshot, old, 1)
             return found
 
-    made = cache._make(request_for(path))
-    assert made is not None
-    old = made[0]
+    snapshot = cache.validator.snapshot()
+    assert snapshot is not None
+    old = cache.make(request_for(path), snapshot)
     voter.post(f"{path}/upvote")
     cache.store = RacingStore(1000)
     assert api.get(path).json["upvotes"] == 1
@@ -120,9 +120,9 @@ def test_the_size_of_a_stored_response_includes_its_address(app: Flask, world: W
     query = "q=" + "%F0%9F%A6%80" * 200
     assert api.get(f"/api/projects?{query}").status_code == 200
     [(key, entry)] = store._entries.items()
-    headers = sum(len(value) for _, value in entry.response.headers)
+    headers = sum(len(value) for _, value in entry.value.headers)
     assert headers > len(query)  # the links repeat it
-    assert store._size >= len(entry.response.body) + headers + len("".join(key))  # type: ignore[arg-type]
+    assert store._size >= len(entry.value.body) + headers + len("".join(key))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("settings", [{}, {"CORS_ORIGINS": "https://app.example"}])

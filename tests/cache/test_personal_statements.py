@@ -10,7 +10,7 @@ from flask import Flask
 from directory.api.schemas.projects import UserRef
 from directory.cache import personal
 from directory.cache import validator as validator_module
-from directory.cache.key import CacheableRequest
+from directory.cache.cacheable_request import CacheableRequest
 from directory.cache.routes import CacheableRoutes
 from directory.cache.validator import SnapshotValidator
 from directory.http import endpoint
@@ -45,19 +45,19 @@ def test_one_statement_answers_several_members(
         for address in (path, f"/api/projects/{directory.projects[number % 3]}"):
             public = CacheableRequest("http", address, "", f"{number}", None)
             environ = {f"HTTP_{key.upper()}": value for key, value in directory.callers[name].items()}
-            request = cache.personal.recognise(public, environ)
+            request = cache.personal_reads.recognise(public, environ)
             assert request is not None
             requests.append(request)
     statements.clear()
-    responses, snapshot = cache.personal.find_many(requests, math.inf)
+    responses, snapshot = cache.personal_reads.find_many(requests, math.inf)
     assert snapshot == cache.validator.latest
     assert len(statements) == (2 if database.backend == "postgresql" else 8)  # one for the pages, one for the projects
     for request, response in zip(requests, responses, strict=True):
         assert response is not None
         assert by_loop(fast, request.public.path, {}) is not None
-        assert response == cache.personal.find(request)
+        assert response == cache.personal_reads.find(request)
     statements.clear()
-    responses, _ = cache.personal.find_many(requests, 0.0)
+    responses, _ = cache.personal_reads.find_many(requests, 0.0)
     assert [each is not None for each in responses] == [True, False] * 4, "it is late for a second statement"
     assert len(statements) == (1 if database.backend == "postgresql" else 4)
 
@@ -97,7 +97,7 @@ def test_the_callers_that_are_remembered_are_bounded(app: Flask, world: World, m
     monkeypatch.setattr(personal, "REFUSED_MAX", 3)
     for number in range(9):
         by_wsgi(app, "/api/projects", {"Authorization": f"Bearer x{number}"})
-    assert 0 < len(cache_of(app).personal._refused) <= 3
+    assert 0 < len(cache_of(app).personal_reads._refused) <= 3
 
 
 def test_a_vote_between_the_page_and_its_personal_answer_leaves_it_to_the_application(
@@ -128,7 +128,7 @@ def test_after_a_failure_the_application_answers_alone_for_a_while(
 ) -> None:
     project, headers = world.project(), bearer(world, world.user())
     by_wsgi(app, "/api/auth/me", headers)
-    paths, reads, fast = ("/api/projects", f"/api/projects/{project}"), cache_of(app).personal, fast_path(app)
+    paths, reads, fast = ("/api/projects", f"/api/projects/{project}"), cache_of(app).personal_reads, fast_path(app)
     expected = [by_wsgi(uncached, path, headers) for path in paths]
     assert by_wsgi(app, paths[0], headers) == expected[0]
     with Personal() as counted:
@@ -136,7 +136,7 @@ def test_after_a_failure_the_application_answers_alone_for_a_while(
             patched.setattr(endpoint, "read_many_as", fail)
             assert by_loop(fast, paths[1], headers) is None
             assert by_wsgi(app, paths[1], headers) == expected[1]
-            patched.setattr(SnapshotValidator, "_read", lambda *_: (None, []))
+            patched.setattr(SnapshotValidator, "_read_snapshot", lambda *_: (None, []))
             assert by_loop(fast, paths[0], headers) is None
             assert reads._failed_until == 0.0  # the loop waits for so short that it tells nothing
             assert by_wsgi(app, paths[0], headers) == expected[0]
@@ -170,12 +170,12 @@ def test_threads_that_wait_share_one_statement(
         by_wsgi(app, "/api/auth/me", headers)
     expected = [by_wsgi(uncached, "/api/projects", headers) for headers in callers]
     by_wsgi(app, "/api/projects", callers[0])
-    personal, validator = cache_of(app).personal, validator_of(app)
+    personal, validator = cache_of(app).personal_reads, validator_of(app)
     with ThreadPoolExecutor(5) as pool:
         with validator._lock:
             statements.clear()
             answers = [pool.submit(by_wsgi, app, "/api/projects", headers) for headers in callers]
-            until(lambda: len(personal._questions) == 5)
+            until(lambda: len(personal._pending) == 5)
         assert [answer.result(30) for answer in answers] == expected
     assert len(statements) == (1 if database.backend == "postgresql" else 5)
 
@@ -193,11 +193,11 @@ def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
         assert by_loop(fast, "/api/projects", headers) is None
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 0
-    cache_of(app).personal._failed_until = 0.0
+    cache_of(app).personal_reads._failed_until = 0.0
     with Personal() as counted:
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 1
-    assert not cache_of(app).personal._questions
+    assert not cache_of(app).personal_reads._pending
 
 
 def test_a_route_that_reads_one_object_for_anybody_alone_leaves_members_to_the_application() -> None:

@@ -2,24 +2,25 @@
 
 from directory.cache.changes import ChangeFeed
 from directory.cache.snapshots import VoteChange
-from directory.cache.store import ResponseStore
+from directory.cache.store import SnapshotStore
 from directory.cache.validator import Snapshot
 from directory.http.cache_tags import CacheTags
 
 
 def test_the_least_recently_used_response_is_dropped_first() -> None:
-    store: ResponseStore[str] = ResponseStore(10)
+    store: SnapshotStore[str] = SnapshotStore(10)
     snapshot = Snapshot(1, ChangeFeed())
     assert store.get("a", snapshot) is None
     store.put("a", snapshot, "A", 4)
     store.put("b", snapshot, "B", 4, CacheTags((1,)))
     assert store.get("a", snapshot) == "A"
+    assert store.peek("b", snapshot) == "B", "which is no use of it"
     store.put("c", snapshot, "C", 4)
     assert [store.get(key, snapshot) for key in "abc"] == ["A", None, "C"]
 
 
 def test_a_response_without_tags_is_invalid_at_a_later_snapshot() -> None:
-    store: ResponseStore[str] = ResponseStore(10)
+    store: SnapshotStore[str] = SnapshotStore(10)
     changes = ChangeFeed()
     first, second = Snapshot(1, changes), Snapshot(2, changes)
     store.put("a", first, "A", 4)
@@ -29,7 +30,7 @@ def test_a_response_without_tags_is_invalid_at_a_later_snapshot() -> None:
 
 
 def test_a_response_with_tags_is_valid_until_a_vote_changes_it() -> None:
-    store: ResponseStore[str] = ResponseStore(10)
+    store: SnapshotStore[str] = SnapshotStore(10)
     changes = ChangeFeed()
     store.put("a", Snapshot(1, changes), "A", 4, CacheTags((7,)))
     changes.add(2, [VoteChange(8, 1, 2)])

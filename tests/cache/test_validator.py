@@ -10,7 +10,8 @@ from flask import Flask
 from sqlalchemy import text
 
 from directory.cache import validator as validator_module
-from directory.cache.snapshots import LOOP_TIMEOUT, TIMEOUT, open_reader
+from directory.cache.snapshots import open_reader
+from directory.cache.tuning import TIMEOUT
 from directory.cache.validator import SnapshotValidator
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -155,7 +156,7 @@ def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
 ) -> None:
     monkeypatch.setattr(validator_module, "TIMEOUT", 0.05)
     answered, snapshots = Event(), []
-    monkeypatch.setattr(validator, "_read", lambda _: ("snapshot", []) if answered.wait(20) else None)
+    monkeypatch.setattr(validator, "_read_snapshot", lambda _: ("snapshot", []) if answered.wait(20) else None)
     reading = Thread(target=lambda: snapshots.append(validator.snapshot()))
     reading.start()
     until(validator._lock.locked, 20)
@@ -178,7 +179,7 @@ def test_a_thread_shares_a_failed_read_only_if_that_had_as_much_time(
         def acquire(self, timeout: float) -> bool:
             validator._reader.close()  # type: ignore[union-attr]
             validator._reads_begun += 1
-            validator._latest, _ = validator._read(LOOP_TIMEOUT if in_loop else TIMEOUT)
+            validator._latest, _ = validator._read_snapshot(in_loop)
             return timeout == TIMEOUT
 
         def release(self) -> None:

@@ -87,7 +87,7 @@ def test_an_answer_from_the_cache_equals_one_that_is_made_anew(
     for _ in range(50):
         done.append(writer.write())
         for path in [*paths, f"/api/projects/{writer.random.choice(writer.projects)}"]:
-            with patch.object(cache, "_make", wraps=cache._make) as made:
+            with patch.object(cache, "make", wraps=cache.make) as made:
                 cached = api.get(path)
             from_store += not made.called and not path.endswith("atom")
             fresh = api.get(path, headers={"Cookie": "no=cache"})

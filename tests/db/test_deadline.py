@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.db import circuit_breaker, connection, deadline
+from directory.db import circuit_breaker, deadline, deadline_connection
 from directory.db.circuit_breaker import CircuitBreaker
 from directory.extensions import db
 from tests.conftest import Database, build
@@ -93,14 +93,14 @@ def test_the_deadline_holds_for_all_waits_of_a_request_together(
 def test_a_long_statement_runs_to_its_end_while_the_server_answers_probes(
     behind: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "SILENCE", 0.1)
+    monkeypatch.setattr(deadline_connection, "SILENCE", 0.1)
     with connected(behind) as reached, deadline.within(20):
         assert reached.scalar(text("SELECT 7 FROM pg_sleep(0.7)")) == 7
 
 
 @on_postgresql
 def test_commands_have_no_deadline(behind: Flask, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "SILENCE", 0.01)
+    monkeypatch.setattr(deadline_connection, "SILENCE", 0.01)
     monkeypatch.setattr(deadline, "SECONDS", 0.01)
     with connected(behind) as reached:
         proxy.set("mute")
@@ -117,7 +117,7 @@ def test_while_the_circuit_breaker_is_open_no_connection_is_made_or_given_out(
         breaker = reached.connection.dbapi_connection.breaker
     proxy.set("refuse")
     breaker.probe()
-    until(lambda: breaker.is_open, 20)
+    until(breaker.check_open, 20)
     with behind.app_context():
         for empty, raised in ((False, PoolTimeout), (True, OperationalError)):
             if empty:
@@ -125,7 +125,7 @@ def test_while_the_circuit_breaker_is_open_no_connection_is_made_or_given_out(
             with pytest.raises(raised, match="does not answer"):
                 db.engine.connect()
     proxy.set("pass")
-    until(lambda: not breaker.is_open, 20)
+    until(lambda: not breaker.check_open(), 20)
     with connected(behind) as reached:
         assert reached.scalar(text("SELECT 7")) == 7
 
@@ -137,7 +137,7 @@ def test_a_wait_that_is_given_up_soon_starts_no_probe(
     """The event loop waits for so short that a server that is merely slow is no reason for a probe."""
     probes: list[CircuitBreaker] = []
     monkeypatch.setattr(CircuitBreaker, "probe", lambda breaker: probes.append(breaker))
-    monkeypatch.setattr(connection, "SILENCE", 0.2)
+    monkeypatch.setattr(deadline_connection, "SILENCE", 0.2)
     for seconds in (0.05, 0.3):
         proxy.set("pass")
         with connected(behind) as reached:
@@ -147,12 +147,12 @@ def test_a_wait_that_is_given_up_soon_starts_no_probe(
             with pytest.raises(psycopg.OperationalError, match="did not answer in time"):
                 driver.result(seconds)
             reached.invalidate()
-        assert bool(probes) == (seconds > connection.SILENCE)
+        assert bool(probes) == (seconds > deadline_connection.SILENCE)
 
 
 @on_postgresql
 def test_an_error_tells_a_request_without_time_from_a_database_without_an_answer(behind: Flask) -> None:
-    with behind.app_context(), deadline.within(connection.CONNECT_SECONDS / 2):
+    with behind.app_context(), deadline.within(deadline_connection.CONNECT_SECONDS / 2):
         db.engine.dispose()
         with pytest.raises(OperationalError, match="no time left to connect"):
             db.engine.connect()
@@ -167,13 +167,13 @@ def test_one_probe_runs_at_a_time() -> None:
         raise psycopg.OperationalError
 
     breaker.probe()
-    assert not breaker.is_open  # there was no connection yet
+    assert not breaker.check_open()  # there was no connection yet
     breaker.connect = connect
     for _ in range(5):
         breaker.probe()
     until(lambda: asked, 20)
     answered.set()
-    until(lambda: breaker.is_open, 20)
+    until(breaker.check_open, 20)
     assert len(asked) <= 2
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import deadline
-from directory.db.group_commit import Combined
+from directory.db.group_commit import GroupCommit
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.server.thread_pool import ThreadPool
@@ -34,7 +34,7 @@ class Work:
         self.hinders: Callable[[int], object] = lambda _item: None
         self.repeatable: set[int] = set()
         self.left: list[float] = []
-        self.combined: Combined[int, int] = Combined(self._alone, self._together, self.repeatable.__contains__)
+        self.combined: GroupCommit[int, int] = GroupCommit(self._alone, self._together, self.repeatable.__contains__)
 
     def _alone(self, item: int) -> int:
         self.alone.append(item)

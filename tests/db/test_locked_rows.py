@@ -27,7 +27,7 @@ def find(rows: LockedRows, row: int) -> None:
 
 def is_refused(rows: LockedRows, row: int) -> bool:
     try:
-        rows.enter(row)
+        rows.admit(row)
     except Unavailable:
         return True
     return False
@@ -44,7 +44,7 @@ def test_after_a_pause_one_caller_tries(rows: LockedRows, clock: object) -> None
     assert is_refused(rows, 1)
     clock.return_value += PAUSE  # type: ignore[attr-defined]
     assert [is_refused(rows, 1) for _ in range(3)] == [False, True, True]
-    rows.freed(1)
+    rows.note_free(1)
     assert [is_refused(rows, 1) for _ in range(3)] == [False] * 3
 
 

@@ -314,13 +314,13 @@ def test_callers_and_projects_are_looked_up_by_their_keys_indexes_alone_and_toge
         noted = Plans()
         event.listen(db.engine, "before_cursor_execute", noted.note)
         for proofs in (sessions._TOKENS, sessions._COOKIES):
-            alone = [proofs.find(each) for each in hashes]
+            alone = [proofs.one(each) for each in hashes]
             assert None not in alone
-            assert proofs.all(hashes) == alone
+            assert proofs.all([(each,) for each in hashes]) == alone
         event.remove(db.engine, "before_cursor_execute", noted.note)
         live = list(db.session.scalars(select(Project.id).where(Project.status == "live").limit(3)))
         event.listen(db.engine, "before_cursor_execute", noted.note)
-        assert [row and row[0] for row in queries.live().all([*live, 10**9])] == [*live, None]
+        assert [row and row[0] for row in queries.live().all([(each,) for each in (*live, 10**9)])] == [*live, None]
         event.remove(db.engine, "before_cursor_execute", noted.note)
         for plan in noted.explained():
             for table in ("users", "tokens", "sessions", "projects"):

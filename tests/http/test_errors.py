@@ -150,6 +150,15 @@ def test_one_answer_reports_every_lone_surrogate_beside_the_other_errors(api):
     assert found == [("#/login", half), ("#/password", half), ("#/x", unknown), ("#/y", unknown), ("#/y/0", half)]
 
 
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_unknown_names_are_reported_last_and_in_their_order(api):
+    answer = api.post("/api/auth/login", dict.fromkeys(("f", "b", "login", "d", "a", "e", "c"), 1))
+    pointers = [error["pointer"] for error in answer.json["errors"]]
+    assert pointers == ["#/login", "#/password", "#/a", "#/b", "#/c", "#/d", "#/e", "#/f"]
+    answer = api.get("/api/projects?e=1&limit=x&c=1&d=1&a=1&b=1")
+    assert [error["parameter"] for error in answer.json["errors"]] == ["limit", "a", "b", "c", "d", "e"]
+
+
 @pytest.mark.parametrize("status", sorted({*default_exceptions} - {401, 403, 429}))
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_every_refusal_of_the_framework_answers_in_the_one_shape(raising, status):

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from gunicorn.config import Config
 
-from directory.server.fast_path import Application
-from tests.support.reading import asked, parsed
+from directory.server.application import Application
+from tests.support.reading import parsed, received
 
 
 class Body(list[bytes]):
@@ -28,7 +28,7 @@ def said(status: str, headers: list[tuple[str, str]], body: list[bytes]) -> tupl
         return given
 
     try:
-        return tuple(Application(app, Config()).respond(asked(parsed("/api/x"))))  # type: ignore[return-value]
+        return tuple(Application(app, Config()).respond(received(parsed("/api/x"))))  # type: ignore[return-value]
     finally:
         assert given.closed
 

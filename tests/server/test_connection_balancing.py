@@ -157,13 +157,13 @@ def test_a_process_that_yields_in_vain_accepts_twice_as_many_each_time_until_ano
     process.beside(79)
     assert turn(in_vain=False) == 61 - 48, "no more than the limit allows"
     process.beside(0)
-    process.count, process.acceptor._owed = 2, 16
+    process.count, process.acceptor._allowance = 2, 16
     assert turn(in_vain=False) == 0, "another has come: it is to have its share again"
     assert turn(in_vain=True) == 1
     process.beside(79)
     process.listener.waiting = 3
     assert turn(in_vain=False) == 3
-    assert not process.acceptor._owed
+    assert not process.acceptor._allowance
 
 
 def test_a_process_at_its_limit_of_connections_accepts_none_until_one_is_closed() -> None:

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import literal_column, select, text
+from sqlalchemy import BigInteger, literal_column, select, text
 from sqlalchemy.engine import make_url
 
-from directory.cache.store import ResponseStore
-from directory.db.lookup import LookUp
+from directory.cache.store import SnapshotStore
+from directory.db.batched_query import BatchedQuery
 from directory.db.statements import MAX_PREPARED, Prepared
 from directory.http import endpoint
-from directory.models import Project
 from directory.server import fast_path
 from directory.server.fast_path import FastPath
 from directory.services.catalog import queries
@@ -23,7 +22,7 @@ from tests.conftest import Database, build
 from tests.support.caching import cache_of
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
-from tests.support.reading import asked, by_application, in_loop, parsed
+from tests.support.reading import by_application, in_loop, is_taken, parsed, received, together_in_loop
 from tests.support.reading import fast_path as fast_path_of
 
 pytestmark = pytest.mark.response_cache
@@ -40,13 +39,13 @@ def test_a_constant_answer_is_the_applications_to_the_byte(
     make_app: Any, settings: dict[str, str], hops: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = make_app(**settings, LOG_LEVEL="INFO", TRUSTED_PROXIES=hops)
-    given = {"X_Request_ID": "mine", **({"X_Forwarded_Proto": "https"} if hops else {})}
+    given = {"X_Request_ID": "mine", "If_None_Match": "*", **({"X_Forwarded_Proto": "https"} if hops else {})}
     request = parsed("/healthz", **given)
     if hops:
         assert request.read is not None
         request = request._replace(read=request.read._replace(scheme="https"))
     path, logged = FastPath(app, lambda work: work()), []
-    for answer in (lambda: path.constant.answer(asked(request)), lambda: by_application(app, request)):
+    for answer in (lambda: path.constant(received(request)), lambda: by_application(app, request)):
         caplog.clear()
         logged.append((answer(), [(r.method, r.path, r.status) for r in caplog.records if r.message == "request"]))
     assert logged[0] == logged[1]
@@ -59,32 +58,32 @@ def test_a_constant_answer_is_the_applications_to_the_byte(
 @pytest.mark.parametrize("sent", [{"Cookie": "a=b"}, {"Authorization": "Bearer x"}, {"Origin": "https://a.example"}])
 def test_a_constant_route_is_the_applications_where_its_answer_may_differ(app: Flask, sent: dict[str, str]) -> None:
     path = FastPath(app, lambda work: work())
-    assert path.constant.answer(asked(parsed("/healthz", **sent))) is None
+    assert path.constant(received(parsed("/healthz", **sent))) is None
     for request in (parsed("/healthz?a=1"), parsed("/readyz"), parsed("/healthz", "POST")):
-        assert path.constant.answer(asked(request)) is None
+        assert path.constant(received(request)) is None
 
 
 def test_without_a_cache_the_loop_answers_what_is_constant_and_nothing_else(make_app: Any, world: World) -> None:
     project = world.project()
     app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_READ="9 per minute")
     path = FastPath(app, lambda work: work())
-    assert path.constant.answer(asked(parsed("/healthz"))) is not None
+    assert path.constant(received(parsed("/healthz"))) is not None
     request = parsed(f"/api/projects/{project}")
-    assert not path.may_answer(asked(request))
+    assert not is_taken(path, request)
     assert in_loop(path, request) is None
 
 
 def test_the_loop_may_answer_what_is_cached_and_what_takes_one_row(app: Flask, world: World, api: Api) -> None:
     project, path = world.project(), fast_path_of(app)
-    assert path.may_answer(asked(parsed(f"/api/projects/{project}")))
+    assert is_taken(path, parsed(f"/api/projects/{project}"))
     others = ["/api/projects", "/api/projects?page=1", "/api/categories"]
     unanswered = [f"/api/projects/{project}?a=1", "/api/projects/0", "/api/nothing"]
-    assert not any(path.may_answer(asked(parsed(each))) for each in [*others, *unanswered])
+    assert not any(is_taken(path, parsed(each)) for each in [*others, *unanswered])
     for each in [*others, *unanswered]:
         api.get(each)
-    assert all(path.may_answer(asked(parsed(each))) for each in others)
-    assert not any(path.may_answer(asked(parsed(each))) for each in unanswered)
-    assert not path.may_answer(asked(parsed("/api/projects", Cookie="a=b")))
+    assert all(is_taken(path, parsed(each)) for each in others)
+    assert not any(is_taken(path, parsed(each)) for each in unanswered)
+    assert not is_taken(path, parsed("/api/projects", Cookie="a=b"))
 
 
 def test_what_the_loop_answers_is_what_the_application_does(app: Flask, world: World, api: Api) -> None:
@@ -104,9 +103,11 @@ def test_a_failed_lookup_is_left_to_a_thread(app: Flask, world: World, monkeypat
     request = parsed(f"/api/projects/{world.project()}")
     path = fast_path_of(app)
     assert in_loop(path, request) is not None
-    cache_of(app).store = ResponseStore(1000)
+    cache_of(app).store = SnapshotStore(1000)
     with monkeypatch.context() as broken:
-        broken.setattr(queries, "live", lambda: LookUp(select(text("1 / nothing")), Project.id))
+        broken.setattr(
+            queries, "live", lambda: BatchedQuery({"id": BigInteger()}, lambda id: select(text("1 / nothing")))
+        )
         assert in_loop(path, request) is None
     assert in_loop(path, request) is not None  # the connection is as good as before
 
@@ -140,15 +141,14 @@ def test_a_slow_lookup_without_a_result_is_not_repeated_at_once(app: Flask, api:
 
     def slow() -> None:
         looks.append(1)
-        time.sleep(fast_path.LOOK_SECONDS * 1.5)
+        time.sleep(fast_path.LOOP_QUERY_SECONDS * 1.5)
 
     with monkeypatch.context() as patched:
         patched.setattr(cache_of(app).validator, "snapshot_for_loop", slow)
         for _ in range(3):
             assert in_loop(path, request) is None
     assert looks == [1]
-    monkeypatch.setattr(fast_path, "REST_SECONDS", 0.0)
-    path._reads._rests_until = 0.0  # type: ignore[union-attr]
+    path._paused_until = 0.0
     assert in_loop(path, request) is not None
 
 
@@ -170,7 +170,7 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
         assert response is not None
         return int(json.loads(response.body)["upvotes"])
 
-    monkeypatch.setattr(fast_path, "LOOK_SECONDS", 60)
+    monkeypatch.setattr(fast_path, "LOOP_QUERY_SECONDS", 60)
     with monkeypatch.context() as patched:
         patched.setattr(endpoint, "read_many", late)
         assert shown() == 0
@@ -187,7 +187,7 @@ def test_statements_that_the_pool_prepared_do_not_evict_those_of_the_snapshot(ap
     for _ in range(2):
         assert validator.snapshot() is not None
         assert in_loop(path, request) is not None
-        cache_of(app).store = ResponseStore(1000)
+        cache_of(app).store = SnapshotStore(1000)
     assert validator.snapshot() is not None
 
 
@@ -220,7 +220,7 @@ def test_the_loop_leaves_a_database_alone_that_does_not_answer(
     proxy.set(mode, pause)
     began = time.monotonic()
     for _ in range(3):
-        assert path.answer([asked(request) for request in requests]) == [None] * 5
+        assert together_in_loop(path, requests) == [None] * 5
     assert time.monotonic() - began < 1.0
     assert not validator.is_connected
     assert len(works) == 1, "a thread is to open another connection"

@@ -21,7 +21,7 @@ NAME: ContextVar[str] = ContextVar("NAME")
 def share(together: Callable[[list[Any]], None], item: Any) -> None:
     batch = group_commit.batcher.get()
     assert batch is not None
-    batch.share(together, item)
+    batch.wait_for_group(together, item)
 
 
 def run_in_thread(work: Callable[[], Any]) -> Any:

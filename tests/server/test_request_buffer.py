@@ -50,9 +50,9 @@ def each_byte(data: bytes) -> list[bytes]:
 def test_a_request_is_complete_with_its_last_byte_and_what_follows_is_the_next(sent: bytes, body: bytes) -> None:
     pieces = each_byte(sent)
     buffer = collected(*pieces[:-1])
-    assert not buffer.is_whole
+    assert not buffer.is_ready
     buffer.add(pieces[-1] + NEXT)
-    assert buffer.is_whole
+    assert buffer.is_ready
     assert next(buffer).body.read() == body
     assert buffer.finish_body()
     assert buffer.take_rest() == NEXT
@@ -81,7 +81,7 @@ def test_what_the_application_leaves_of_a_body_is_skipped() -> None:
 )
 def test_what_gunicorn_refuses_is_refused_as_soon_as_it_is_there(sent: bytes, error: type[Exception]) -> None:
     buffer = collected(sent)
-    assert buffer.is_whole
+    assert buffer.is_ready
     assert not buffer.has_head
     with pytest.raises(error):
         next(buffer)
@@ -98,21 +98,21 @@ def test_the_limit_of_a_head_does_not_depend_on_its_pieces(size: int) -> None:
 
 def test_an_oversized_body_is_not_waited_for_and_ends_the_connection() -> None:
     buffer = collected(LINE + b"Content-Length: %d\r\n\r\nabc" % (BODY_MAX + 1))
-    assert buffer.is_whole
+    assert buffer.is_ready
     assert next(buffer).body.read(2) == b"ab"
     assert not buffer.finish_body()
     chunk = b"%x\r\n%s\r\n" % (BODY_MAX // 4, b"x" * (BODY_MAX // 4))
     buffer = collected(CHUNKED, *[chunk] * 4)
-    assert not buffer.is_whole
+    assert not buffer.is_ready
     buffer.add(b"5\r\nabcde\r\n")
-    assert buffer.is_whole
+    assert buffer.is_ready
     assert len(next(buffer).body.read(BODY_MAX + 1)) == BODY_MAX + 1
     assert not buffer.finish_body()
 
 
 def test_a_body_in_tiny_chunks_is_bounded_as_it_is_sent() -> None:
     buffer = collected(CHUNKED)
-    while not buffer.is_whole:
+    while not buffer.is_ready:
         buffer.add(b"1;%s\r\nx\r\n" % (b"e" * 1000) * 50)
     assert CHUNKS_MAX * BODY_MAX < len(buffer.take_rest()) < (CHUNKS_MAX + 1) * BODY_MAX
 
@@ -123,7 +123,7 @@ def test_a_body_in_tiny_chunks_is_bounded_as_it_is_sent() -> None:
 )
 def test_a_broken_chunk_is_refused_by_gunicorn(chunks: bytes, error: type[Exception]) -> None:
     buffer = collected(CHUNKED + chunks)
-    assert buffer.is_whole
+    assert buffer.is_ready
     with pytest.raises(error):
         next(buffer).body.read()
     assert not buffer.finish_body()
@@ -136,9 +136,9 @@ def test_a_client_that_stops_in_a_head_has_asked_nothing_and_one_that_stops_in_a
         next(buffer)
     for sent in (LINE + b"Content-Length: 5\r\n\r\nab", CHUNKED + b"5\r\nab"):
         buffer = collected(sent)
-        assert not buffer.is_whole
+        assert not buffer.is_ready
         buffer.end()
-        assert buffer.is_whole
+        assert buffer.is_ready
         with suppress(NoMoreData):
             assert next(buffer).body.read() == b"ab"
         assert not buffer.finish_body()

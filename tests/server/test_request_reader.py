@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory.cache.key import UNCACHEABLE, CacheableRequest, has_credentials
+from directory.cache.cacheable_request import UNCACHEABLE, CacheableRequest, has_credentials
+from directory.server.application import Application, ReceivedRequest
 from directory.server.connections import Connection
-from directory.server.fast_path import Application, Asked
-from directory.server.request_reader import LONGEST, ParsedRequest, recognise
+from directory.server.request_reader import HEAD_MAX_SIMPLE, ParsedRequest, recognise
 
 LIST = b"GET /api/projects?page=2 HTTP/1.1\r\n"
 HOST = b"Host: x\r\n"
@@ -100,10 +100,10 @@ def test_a_recognised_request_means_the_same_to_gunicorn_and_werkzeug(
     assert {name: environ[name] for name in ours if name not in SERVERS} == {
         name: value for name, value in ours.items() if name not in SERVERS
     }
-    read = found.read or found.personal
+    read = found.read or found.read_with_credentials
     if read is None:
         return
-    assert (found.read is None) == has_credentials(environ) == (found.personal is not None)
+    assert (found.read is None) == has_credentials(environ) == (found.read_with_credentials is not None)
     environ = behind(hops, environ)
     assert read.key == (environ["wsgi.url_scheme"], environ["PATH_INFO"], environ["QUERY_STRING"])
     assert read.request_id == (environ.get("HTTP_X_REQUEST_ID") or "fresh")
@@ -122,7 +122,7 @@ def given_to_the_application(request: ParsedRequest) -> dict[str, Any]:
         return []
 
     sock: Any = None
-    Application(app, Config()).respond(Asked(Connection(sock, CLIENT, SERVER), request, time.perf_counter()))
+    Application(app, Config()).respond(ReceivedRequest(Connection(sock, CLIENT, SERVER), request, time.perf_counter()))
     return seen[0]
 
 
@@ -190,7 +190,7 @@ def test_what_clients_and_proxies_send_is_recognised() -> None:
         LIST + HOST + b" folded: x\r\n\r\n", LIST + HOST + b"A : x\r\n\r\n", LIST + HOST + b"A_B: x\r\n\r\n",
         LIST + HOST + b"A: \x00\r\n\r\n", LIST + HOST + b"A: \xc3\xa4\r\n\r\n", LIST + HOST + b"A: x\n\r\n",
         LIST + HOST + b"Connection: close\r\n\r\n", LIST + HOST + b"Connection: upgrade\r\n\r\n",
-        LIST + HOST + b"A: x\r\n" * 41 + b"\r\n", LIST + HOST + b"A: " + b"x" * LONGEST + b"\r\n\r\n",
+        LIST + HOST + b"A: x\r\n" * 41 + b"\r\n", LIST + HOST + b"A: " + b"x" * HEAD_MAX_SIMPLE + b"\r\n\r\n",
         b"get /api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/projects HTTP/1.0\r\nHost: x\r\n\r\n",
         b"HEAD /api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET //evil.example/api HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET http://x/api/projects HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/%70 HTTP/1.1\r\nHost: x\r\n\r\n",

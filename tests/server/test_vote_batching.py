@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from flask import Flask
 from gunicorn.config import Config
-from sqlalchemy import select, text
+from sqlalchemy import String, select, text
 
 from directory.db import group_commit
-from directory.db.lookup import LookUp
+from directory.db.batched_query import BatchedQuery
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import authentication
 from directory.http.metrics import VOTES
 from directory.models import Token
 from directory.server import vote_batching
-from directory.server.fast_path import Application, Asked, Response
+from directory.server.application import Application, ReceivedRequest, Response
 from directory.server.greenlet_batch import GreenletBatch
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import BatchedRoutes, Quickest, VoteBatcher
@@ -28,7 +28,7 @@ from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from tests.conftest import Database, Statements
 from tests.support.factories import World
-from tests.support.reading import asked, by_application, parsed
+from tests.support.reading import by_application, parsed, received
 from tests.support.waiting import until
 
 
@@ -37,9 +37,9 @@ class Batches:
 
     def __init__(self, app: Flask) -> None:
         self.deferred: list[Callable[[], None]] = []
-        self.answers: dict[Asked, Any] = {}
-        self.alone: list[Asked] = []
-        self.fails: dict[Asked, BaseException] = {}
+        self.answers: dict[ReceivedRequest, Any] = {}
+        self.alone: list[ReceivedRequest] = []
+        self.fails: dict[ReceivedRequest, BaseException] = {}
         application = Application(app, Config())
         self.respond = application.respond
         application.respond = self._respond  # type: ignore[method-assign]
@@ -48,12 +48,12 @@ class Batches:
             deliver=self.answers.__setitem__, alone=self.alone.append,
         )  # fmt: skip
 
-    def _respond(self, request: Asked, known: Any = None) -> Response:
+    def _respond(self, request: ReceivedRequest, known: Any = None) -> Response:
         if request in self.fails:
             raise self.fails[request]
         return self.respond(request, known)
 
-    def serve(self, *requests: Asked) -> list[int | str]:
+    def serve(self, *requests: ReceivedRequest) -> list[int | str]:
         """The statuses of the answers to requests that come at once, or what came of them."""
         for each in requests:
             self.batcher.window.add(each)
@@ -66,7 +66,7 @@ class Batches:
             self.deferred.pop(0)()
         return True
 
-    def told(self, request: Asked) -> int | str:
+    def told(self, request: ReceivedRequest) -> int | str:
         outcome = self.answers.get(request, "alone")
         return int(outcome.status[:3]) if isinstance(outcome, Response) else str(outcome)
 
@@ -85,9 +85,9 @@ def proofs_of(app: Flask, user: Caller) -> tuple[str, str]:
         return token, transaction(lambda: sessions.begin(user.id, user_agent="x"))
 
 
-def vote(world: World, project: int, **headers: str) -> Asked:
+def vote(world: World, project: int, **headers: str) -> ReceivedRequest:
     given = headers or {"Authorization": f"Bearer {world.caller(world.user()).token}"}
-    return asked(parsed(f"/api/projects/{project}/upvote", "POST", **given))
+    return received(parsed(f"/api/projects/{project}/upvote", "POST", **given))
 
 
 def test_votes_are_what_is_batched(app: Flask) -> None:
@@ -146,7 +146,7 @@ def test_without_a_lookup_each_gets_a_thread_of_its_own(
     project = world.project()
     votes = [vote(world, project) for _ in range(count)]
     with monkeypatch.context() as patched:
-        broken = LookUp(select(text("1 / nothing")), Token.id)
+        broken = BatchedQuery({"digest": String()}, lambda digest: select(text("1 / nothing")))
         patched.setattr(authentication, "proof", lambda *_: sessions.Proof(broken, "x"))
         assert batches.serve(*votes) == ["alone"] * count
     assert batches.alone == votes
@@ -162,7 +162,7 @@ def test_a_request_that_would_begin_late_gets_a_thread_of_its_own(
     votes = [vote(world, world.project()) for _ in range(3)]
     respond = batches.respond
 
-    def slow(request: Asked, known: Any) -> Response:
+    def slow(request: ReceivedRequest, known: Any) -> Response:
         time.sleep(0.1)
         return respond(request, known)
 
@@ -176,7 +176,7 @@ def test_if_the_thread_fails_every_open_request_gets_the_error(
     votes = [vote(world, world.project()) for _ in range(3)]
     respond = batches.respond
 
-    def waiting(request: Asked, known: Any) -> Response:
+    def waiting(request: ReceivedRequest, known: Any) -> Response:
         if request is not votes[0]:
             batch = group_commit.batcher.get()
             assert batch is not None
@@ -218,7 +218,7 @@ def test_the_callers_of_a_batch_are_looked_up_by_one_statement_for_each_kind(
         {"Authorization": "Bearer "}, {"Cookie": f"{name}="},
         {"Authorization": f"Bearer {other}", "Cookie": f"{name}={cookie}"},
     ]  # fmt: skip
-    requests = [asked(parsed("/api/auth/me", **each)) for each in given]
+    requests = [received(parsed("/api/auth/me", **each)) for each in given]
     statements.clear()
     known = batches.batcher._look_up(requests)
     assert len(statements) == (2 if database.backend == "postgresql" else 6)
@@ -236,7 +236,7 @@ def test_a_cookie_is_no_token_and_a_token_no_cookie(app: Flask, world: World, ba
         {"Authorization": f"Bearer {token}"}, {"Cookie": f"{name}={cookie}"},
         {"Authorization": f"Bearer {cookie}"}, {"Cookie": f"{name}={token}"},
     ]  # fmt: skip
-    requests = [asked(parsed("/api/auth/me", **each)) for each in given]
+    requests = [received(parsed("/api/auth/me", **each)) for each in given]
     known = batches.batcher._look_up(requests)
     assert [by_application(app, each.request, known).status[:3] for each in requests] == [
         b"200",
@@ -249,7 +249,7 @@ def test_a_cookie_is_no_token_and_a_token_no_cookie(app: Flask, world: World, ba
 def test_an_old_lookup_is_repeated(app: Flask, world: World, batches: Batches) -> None:
     token, _ = proofs_of(app, world.user())
     request = parsed("/api/auth/me", Authorization=f"Bearer {token}")
-    known = batches.batcher._look_up([asked(request)])
+    known = batches.batcher._look_up([received(request)])
     with app.app_context():
         transaction(lambda: db.session.query(Token).filter_by(token_hash=sessions.digest(token)).delete())
     answers = [by_application(app, request, known, waited=waited).status[:3] for waited in (0.0, 1.5)]
@@ -263,7 +263,7 @@ def test_the_quickest_of_some_lookups_tells_whether_the_database_is_near(
     assert batcher.is_near
     quickest = Quickest(3)
     for seconds, known in ((0.5, 0.0), (0.2, 0.0), (0.9, 0.2), (0.1, 0.2), (0.8, 0.2), (0.8, 0.1)):
-        quickest.take(seconds)
+        quickest.add(seconds)
         assert quickest.seconds == known
     batcher._lookups = Quickest(1)
     batcher._look_up([vote(world, world.project())])

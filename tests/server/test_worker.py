@@ -144,7 +144,7 @@ class Loop:
         told, give_up = b"", time.monotonic() + 30
         while b"\r\n\r\n" not in told:
             assert time.monotonic() < give_up
-            self.worker.turn(0.01)
+            self.worker.iterate(0.01)
             with suppress(BlockingIOError):
                 told += client.recv(9999)
         return client, told
@@ -209,11 +209,11 @@ def test_a_request_that_does_not_come_in_time_is_refused_with_408(make_loop: Cal
     loop.clients.append(client)
     client.sendall(HEALTH[:20])
     while not loop.worker.connections.open or not next(iter(loop.worker.connections.open)).buffer:
-        loop.worker.turn(0.01)
+        loop.worker.iterate(0.01)
     [connection] = loop.worker.connections.open
     assert 8 < connection.deadline - time.monotonic() <= 10
     connection.deadline = 0.0
-    loop.worker.turn(0.01)
+    loop.worker.iterate(0.01)
     assert client.recv(9999).startswith(b"HTTP/1.1 408 Request Timeout\r\nConnection: close")
 
 

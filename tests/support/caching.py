@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from directory.cache.key import CacheableRequest
+from directory.cache.cacheable_request import CacheableRequest
 from directory.cache.middleware import CacheMiddleware
 from directory.cache.validator import SnapshotValidator
 from directory.http.hooks import request_id

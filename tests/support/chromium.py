@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from flask import Flask
 from playwright.sync_api import Browser, sync_playwright
-from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.support.processes import ServerMissing
 from tests.support.servers import or_skip
@@ -36,10 +36,16 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+class Handler(WSGIRequestHandler):
+    timeout = 5  # seconds for a connection without a request
+
+
 @contextmanager
 def served(app: Flask) -> Iterator[str]:
     """The address at which the application answers for as long as the block runs."""
-    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server = make_server("127.0.0.1", 0, app, request_handler=Handler, threaded=True)
+    # Closing waits for the requests under way: one that goes on would hold the database that the next test resets.
+    server.daemon_threads = False  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"

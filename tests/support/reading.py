@@ -7,8 +7,9 @@ from flask import Flask
 from gunicorn.config import Config
 
 from directory.http import hooks
+from directory.server.application import Application, ReceivedRequest, Response
 from directory.server.connections import Connection
-from directory.server.fast_path import Application, Asked, FastPath, Response
+from directory.server.fast_path import FastPath
 from directory.server.request_reader import ParsedRequest, recognise
 
 CLIENT, SERVER = ("192.0.2.1", 5), ("localhost", 80)
@@ -23,10 +24,10 @@ def parsed(path: str, method: str = "GET", **headers: str) -> ParsedRequest:
     return request
 
 
-def asked(request: ParsedRequest, *, waited: float = 0.0) -> Asked:
+def received(request: ParsedRequest, *, waited: float = 0.0) -> ReceivedRequest:
     """The request as it has come over a connection, so many seconds ago."""
     sock: Any = None
-    return Asked(Connection(sock, CLIENT, SERVER), request, time.perf_counter() - waited)
+    return ReceivedRequest(Connection(sock, CLIENT, SERVER), request, time.perf_counter() - waited)
 
 
 def fast_path(app: Flask) -> FastPath:
@@ -36,13 +37,26 @@ def fast_path(app: Flask) -> FastPath:
 
 
 def in_loop(path: FastPath, request: ParsedRequest) -> Response | None:
-    """The loop's answer; None where it is a thread's."""
-    each = asked(request)
-    if request.personal is not None and not path.may_answer(each):
-        return None
-    return path.answer([each])[0]
+    """The loop's response; None where a thread has to answer."""
+    return together_in_loop(path, [request])[0]
+
+
+def together_in_loop(path: FastPath, requests: list[ParsedRequest]) -> list[Response | None]:
+    """The loop's responses to requests of one iteration; None for each that a thread has to answer."""
+    came = [received(request) for request in requests]
+    taken = {each for each in came if path.take(each)}
+    responses = dict(path.respond())
+    assert responses.keys() == taken
+    return [responses.get(each) for each in came]
+
+
+def is_taken(path: FastPath, request: ParsedRequest) -> bool:
+    """Whether the loop may answer a request, which it then does."""
+    taken = path.take(received(request))
+    assert len([*path.respond()]) == taken
+    return taken
 
 
 def by_application(app: Flask, request: ParsedRequest, known: Any = None, *, waited: float = 0.0) -> Response:
-    """The application's answer."""
-    return Application(app, Config()).respond(asked(request, waited=waited), known)
+    """The application's response."""
+    return Application(app, Config()).respond(received(request, waited=waited), known)

@@ -157,11 +157,11 @@ def test_a_user_is_suspended_taken_down_signed_out_and_restored(chromium, app, w
         expect(page.get_by_text("mallory is signed out everywhere.")).to_be_visible()
         assert other.call("GET", "/api/auth/me") == 401
         person.button("Suspend…").click()
-        dialog.get_by_label("Also take down 2 live projects and reject 1 pending one").check()
+        dialog.get_by_label("Also take down 2 live projects and reject 1 pending project").check()
         dialog.get_by_label("Reason").fill("Advertising.")
         dialog.get_by_role("button", name="Suspend", exact=True).click()
         expect(page.get_by_text("mallory is suspended. 2 projects taken down, 3 rejected.")).to_be_visible()
-        expect(page.locator(".figures .badge")).to_have_text("Suspended")
+        expect(page.locator(".about .badge")).to_have_text("Suspended")
         expect(page.locator(".timeline")).to_contain_text("grace suspended mallory.")
         expect(page.locator(".timeline")).to_contain_text("grace signed mallory out everywhere.")
         assert [world.stored(each)["status"] for each in projects] == ["rejected"] * 4

@@ -28,9 +28,14 @@ class UsersQuery(PageQuery):
 class UserChanges(Strict):
     """A new role or status, or both. `unpublish` and `reason` go with a suspension alone."""
 
+    # With "additionalProperties", for redocly takes the few properties of a rule for all that there may be.
     rules: ClassVar[dict[str, Any]] = {
         "dependentSchemas": {
-            name: {"required": ["status"], "properties": {"status": {"const": AccountStatus.SUSPENDED.value}}}
+            name: {
+                "required": ["status"],
+                "properties": {"status": {"const": AccountStatus.SUSPENDED.value}},
+                "additionalProperties": True,
+            }
             for name in WITH_SUSPENSION
         }
     }

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import or_, select, update
 
 from directory.db.errors import refusing
+from directory.db.transactions import on_postgresql
 from directory.errors import (
     AccountSuspended,
     AdminRequired,
@@ -171,6 +172,9 @@ def administer(
             why = reason if name == "status" else None
             changed = {"user_id": user_id, "from_state": before, "to_state": value, "reason": why}
             audit.record(f"user.{name}_changed", by=by, **changed)
+    if status == AccountStatus.SUSPENDED and on_postgresql():
+        # Waits for what the user does at this moment, which is held active until then (identity.require_active).
+        db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
     changing = update(User).where(User.id == user_id).values(values)
     db.session.execute(changing, execution_options=UNSYNCHRONISED)
     if status == AccountStatus.SUSPENDED:

@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 
-from directory.models import Role
+from sqlalchemy import bindparam, select
+
+from directory.errors import Unauthenticated
+from directory.extensions import db
+from directory.models import AccountStatus, Role, User
+
+# The weakest lock, which a foreign key takes as well: only a suspension waits for it (accounts.administer).
+_ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
+_ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +39,13 @@ class Caller:
     def get_id(self) -> str:
         """The user's id as text, as Flask-Login wants it."""
         return str(self.id)
+
+
+def require_active(by: Caller) -> None:
+    """Hold the caller's account active until the transaction ends. Raises Unauthenticated.
+
+    A request is authenticated before its transaction begins, and a suspension in between wins. A takedown locks the
+    account before its projects; so this lock comes before all others of a transaction.
+    """
+    if db.session.scalar(_ACTIVE, {"id": by.id}) is None:
+        raise Unauthenticated

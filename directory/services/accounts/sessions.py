@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, FromClause, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, FromClause, String, and_, bindparam, delete, func, or_, select, update
 
-from directory.db.lookup import LookUp
+from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
@@ -62,14 +62,20 @@ def instants() -> dict[str, datetime]:
     return {"idle_since": at - IDLE, "oldest": at - LIFETIME, "now": at, "touched": at - TOUCH_EVERY}
 
 
-_COOKIES = LookUp(_OF_COOKIES, _SESSION.token_hash, lambda: {"idle_since": now() - IDLE, "oldest": now() - LIFETIME})
-_TOKENS = LookUp(_OF_TOKENS, _TOKEN.token_hash, lambda: {"now": now()})
+_COOKIES = BatchedQuery(
+    {"digest": String()},
+    lambda digest: _OF_COOKIES.where(_SESSION.token_hash == digest),
+    lambda: {"idle_since": now() - IDLE, "oldest": now() - LIFETIME},
+)
+_TOKENS = BatchedQuery(
+    {"digest": String()}, lambda digest: _OF_TOKENS.where(_TOKEN.token_hash == digest), lambda: {"now": now()}
+)
 
 
 class Proof(NamedTuple):
     """What a caller is known by: a secret of that kind, by its digest."""
 
-    kind: LookUp
+    kind: BatchedQuery
     key: str
 
     @property
@@ -109,20 +115,20 @@ def of_token(secret: str) -> Proof:
 
 
 def look_up(proofs: list[Proof]) -> Known:
-    """Look several proofs up by one look for each kind."""
+    """Look several proofs up, by one statement for each kind."""
     found: dict[Proof, Row | None] = {}
     for kind in {proof.kind for proof in proofs}:
         of_kind = [proof for proof in proofs if proof.kind is kind]
-        found |= zip(of_kind, kind.all([proof.key for proof in of_kind]), strict=True)
+        found |= zip(of_kind, kind.all([(proof.key,) for proof in of_kind]), strict=True)
     return found
 
 
 def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
     """The caller whom a live session or token names, and whether its last use needs writing; None if there is none."""
-    row = known[proof] if proof in known else proof.kind.find(proof.key)
+    row = known[proof] if proof in known else proof.kind.one(proof.key)
     if row is None:
         return None
-    user_id, username, role, proof_id, used_at, _ = row
+    user_id, username, role, proof_id, used_at = row
     stale = used_at is None or used_at < now() - TOUCH_EVERY
     if proof.kind is _COOKIES:
         return Caller(user_id, username, role, session_id=proof_id), stale

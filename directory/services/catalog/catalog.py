@@ -25,7 +25,7 @@ from directory.services.catalog import (
     search_language,
     search_queries,
 )
-from directory.services.catalog.columns import ID, NAMES, QUEUE_POSITION, STATUS, TOTAL
+from directory.services.catalog.columns import ID, NAMES, OWNER, QUEUE_POSITION, STATUS, TOTAL
 from directory.services.catalog.paging import Slice, Window, cut
 
 
@@ -90,16 +90,18 @@ def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
 
 def public(project_ids: list[int]) -> list[dict[str, Any] | None]:
     """The projects by id as anybody may see them; None for each that is not live."""
-    return [None if row is None else _view(row, None) for row in queries.live().all(project_ids)]
+    return [None if row is None else _view(row, None) for row in queries.live().all([(each,) for each in project_ids])]
 
 
 def shown_to_members(asked: list[tuple[Proof, int]]) -> list[tuple[int, dict[str, Any] | None] | None]:
     """For each credential and project, by one statement: the member's id, and the project as that member sees it.
 
-    None where either takes more: see `readers`.
+    There is no project where the member sees none. It is None for a caller that `readers` leaves out.
     """
     rows = readers.projects().all([(*proof.digests, project_id) for proof, project_id in asked])
-    return [row and (row[0], None if row[1] is None else _view(row[1:], None)) for row in rows]
+    # A project's owner sees more of it.
+    found = [row if row is not None and row[0] != row[1 + OWNER] else None for row in rows]
+    return [row and (row[0], None if row[1] is None else _view(row[1:], None)) for row in found]
 
 
 def stored(project_id: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ COLUMNS = (
     users.c.username.label("owner_username"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
-ID, STATUS = NAMES.index("id"), NAMES.index("status")
+ID, STATUS, OWNER = NAMES.index("id"), NAMES.index("status"), NAMES.index("owner_id")
 TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
     select,
 )
 
-from directory.db.lookup import LookUp
+from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Prepared
 from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
 from directory.services.catalog import search
@@ -207,9 +207,10 @@ def one(audience: str) -> Prepared:
 
 
 @lru_cache
-def live() -> LookUp:
+def live() -> BatchedQuery:
     """Live projects by their ids."""
-    return LookUp(viewed(signed_in=False).where(P.status == literal_column("'live'")), P.id)
+    query = viewed(signed_in=False).where(P.status == literal_column("'live'"))
+    return BatchedQuery({"project_id": BigInteger()}, lambda project_id: query.where(P.id == project_id))
 
 
 @lru_cache

@@ -7,9 +7,9 @@ or whose last use is to be recorded. The rules for one caller answer those.
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, and_, cast, column, func, literal_column, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, and_, cast, column, func, literal_column, or_, select
 
-from directory.db.lookup import Each
+from directory.db.batched_query import BatchedQuery
 from directory.models import Project, Status, Upvote, User
 from directory.services.accounts import sessions
 from directory.services.catalog.columns import categories, users, viewed
@@ -22,7 +22,7 @@ Value = ColumnElement[Any]
 
 
 @lru_cache
-def votes(dialect: str) -> Each:
+def votes(dialect: str) -> BatchedQuery:
     """A member's id, and of some projects the ids of those that the member voted for.
 
     The values are the digests of session and token, and the ids of the projects. These ids and those of the row are
@@ -39,7 +39,7 @@ def votes(dialect: str) -> Each:
         voted_ids = voted.correlate_except(shown).scalar_subquery().label("voted")
         return select(reader.c.id, voted_ids).where(sessions.names_member(reader, session, token))
 
-    return Each({**CREDENTIALS, "projects": String()}, query, sessions.instants)
+    return BatchedQuery({**CREDENTIALS, "projects": String()}, query, sessions.instants)
 
 
 def _ids(joined: Value, dialect: str) -> Any:
@@ -53,21 +53,21 @@ def _ids(joined: Value, dialect: str) -> Any:
 
 
 @lru_cache
-def projects() -> Each:
-    """A member's id, and a live project of another owner with the columns that answers show; nulls where it is none.
+def projects() -> BatchedQuery:
+    """A member's id, and a project that is live or the member's own, with the columns that answers show; or nulls.
 
     The values are the digests of session and token, and the id of the project.
     """
 
     def query(session: Value, token: Value, project_id: Value) -> AnySelect:
         shown = viewed(signed_in=True, viewer=reader.c.id)
-        is_live = P.status == literal_column(f"'{Status.LIVE}'")
+        is_shown = or_(P.status == literal_column(f"'{Status.LIVE}'"), P.owner_id == reader.c.id)
         found = (
-            reader.outerjoin(Project.__table__, and_(P.id == project_id, is_live, P.owner_id != reader.c.id))
+            reader.outerjoin(Project.__table__, and_(P.id == project_id, is_shown))
             .outerjoin(categories, categories.c.id == P.category_id)
             .outerjoin(users, users.c.id == P.owner_id)
         )
         columns = select(reader.c.id.label("reader_id"), *shown.selected_columns)
         return columns.select_from(found).where(sessions.names_member(reader, session, token))
 
-    return Each({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.instants)
+    return BatchedQuery({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.instants)

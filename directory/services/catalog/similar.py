@@ -1,7 +1,7 @@
 """Whether a project is here already: projects of the same URL, and live ones with a similar title.
 
-A title's words are looked up in the search index. Of each no more than COMMON projects are read, however many there
-are: a word that so many have tells nothing, and only all words together, or the whole title, are looked for then.
+A title's words are looked up in the search index. Of each no more than COMMON live projects are read, however many
+there are: a word that so many have tells nothing, and only all words together, or the whole title, are looked for then.
 """
 
 from functools import cache
@@ -32,7 +32,7 @@ _COLUMNS = (*(P[name] for name in NAMES), P.owner_id)
 def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[dict[str, Any]]]:
     """The projects of the `same` URL, live or the caller's, and live `similar` ones by title; the caller's own first.
 
-    Nothing in the answer depends on what others have submitted that is not live, but for how common a word is.
+    Nothing in the answer depends on what others have submitted that is not live, nor does how common a word is.
     """
     same = [] if url is None else _same(url_key(url), by)
     similar = [] if title is None else _similar(title, by, {row[0] for row in same})
@@ -96,8 +96,12 @@ def _same_url() -> Prepared:
 
 
 _SOUGHT = {
-    "postgresql": "SELECT project_id AS id FROM project_search WHERE document @@ CAST(:term_{n} AS tsquery)",
-    "sqlite": "SELECT rowid AS id FROM project_search WHERE project_search MATCH :term_{n}",
+    "postgresql": "SELECT project_id AS id FROM project_search WHERE live AND document @@ CAST(:term_{n} AS tsquery)",
+    # "CROSS" has the words looked up first.
+    "sqlite": (
+        "SELECT project_id AS id FROM project_search CROSS JOIN standings ON project_id = project_search.rowid "
+        "WHERE project_search MATCH :term_{n} AND status = 'live'"
+    ),
 }
 
 

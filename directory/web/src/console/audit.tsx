@@ -1,6 +1,6 @@
 // The audit log, in sentences.
 import { api, ask } from "../api/client.ts";
-import { Time } from "../parts/time.tsx";
+import { dated } from "../parts/time.tsx";
 import type { Page } from "../state/router.ts";
 import { About, Sentence } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
@@ -20,8 +20,8 @@ const log = new Listing<Entry>(
   (wanted, signal) => ask(api.GET("/api/admin/audit", { params: { query: { limit: 50, ...wanted } as Asked }, signal })),
 );
 const columns: Column<Entry>[] = [
-  { name: w.when, text: (entry) => entry.at, cell: (entry) => <Time at={entry.at} /> },
-  { name: w.what, kind: "wrap", text: spoken, cell: (entry) => <><Sentence entry={entry} /><About entry={entry} /></> },
+  { name: w.when, kind: "when unlabelled", text: (entry) => entry.at, cell: (entry) => <time dateTime={entry.at}>{dated(entry.at)}</time> },
+  { name: w.what, kind: "wrap unlabelled", text: spoken, cell: (entry) => <><Sentence entry={entry} /><About entry={entry} /></> },
   { name: w.reason, kind: "file", text: (entry) => entry.reason },
   { name: w.about, kind: "file", text: (entry) => changesOf(entry).map(({ field, from, to }) => `${field}: ${w.changedFrom(from, to)}`).join("\n") },
   { name: w.action, kind: "file", text: (entry) => entry.action },

@@ -40,9 +40,10 @@ function Chart({ panel, figures: { series, previous } }: { panel: Panel; figures
   const { name, parts, imports } = panel;
   const totals = series.map((day) => sum(parts, day));
   const now = totals.reduce((one, other) => one + other, 0);
-  const ceiling = ceilingOf(totals);
+  const hasImports = imports && series.some((day) => day.imported);
+  const ceiling = ceilingOf(hasImports ? totals.map((total) => (4 * total) / 3) : totals); // so that imports show above the most
   const under = pointed.value?.panel === name ? series[pointed.value.day] : undefined;
-  const shown = imports ? [...parts, "imported" as const] : parts;
+  const shown = hasImports ? [...parts, "imported" as const] : parts;
   return (
     <figure class="chart">
       <figcaption>

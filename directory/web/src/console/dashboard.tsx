@@ -59,7 +59,7 @@ function Dashboard() {
       <Charts title={w.activity} panels={ACTIVITY} figures={shown} />
       <div class="tops"><TopProjects figures={shown} /><TopCategories figures={shown} /></div>
       <Reviewers figures={shown} />
-      <p class="small muted">{w.generated} <Time at={shown.generated_at} /></p>
+      <p class="small muted generated">{w.generated} <Time at={shown.generated_at} /></p>
     </div>
   );
 }

@@ -34,8 +34,8 @@ const list = new Listing<Delivery>(
 onNewCaller(() => endpoints.clear());
 
 const columns: Column<Delivery>[] = [
-  { name: w.number, kind: "number", text: (each) => each.id },
-  { name: w.event, text: (each) => each.event, cell: (each) => w.values[each.event] ?? each.event },
+  { name: w.number, kind: "minor", text: (each) => each.id },
+  { name: w.event, kind: "head", text: (each) => each.event, cell: (each) => w.values[each.event] ?? each.event },
   { name: w.endpoint, kind: "wrap", text: (each) => each.endpoint },
   {
     name: w.project, kind: "wrap", text: (each) => titleOf(each),
@@ -43,12 +43,12 @@ const columns: Column<Delivery>[] = [
   },
   { name: w.state, text: (each) => each.state, cell: (each) => <span class={`badge ${each.state}`}>{w.values[each.state]}</span> },
   { name: w.lastAnswer, text: (each) => answerOf(each.attempts.at(-1)) },
-  { name: w.attempts, kind: "number", text: (each) => each.attempts.length },
+  { name: w.attempts, kind: "number minor", text: (each) => each.attempts.length },
   { name: w.created, text: (each) => each.created_at, cell: (each) => <Time at={each.created_at} /> },
   { name: w.deliveredAt, kind: "file", text: (each) => each.delivered_at },
   { name: w.nextAttempt, kind: "file", text: (each) => each.next_attempt_at },
   { name: w.webhookId, kind: "file", text: (each) => each.webhook_id },
-  { name: w.actions, cell: (each) => <Actions delivery={each} /> },
+  { name: w.actions, kind: "unlabelled", cell: (each) => <Actions delivery={each} /> },
 ];
 
 export const deliveries: Page = { enter: (_match, query) => enter(query), view: DeliveriesPage, title: () => w.pages["/admin/deliveries"] };

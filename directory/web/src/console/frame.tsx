@@ -31,12 +31,13 @@ export function Frame({ title, kind = "", children }: FrameProps) {
 
 function ConsoleNav() {
   const { pathname } = address.value;
+  const number = pending.value;
   return (
     <div class="tabs console-nav">
-      <nav aria-label={w.nav}>
+      <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
         {Object.entries(w.pages).map(([path, name]) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
-          return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{path === "/admin/queue" && <Waiting />}</a>;
+          return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{path === "/admin/queue" && number ? <Waiting number={number} /> : null}</a>;
         })}
       </nav>
       <button type="button" class="button small ghost keys" onClick={() => (help.value = true)}>{w.keys} <kbd>?</kbd></button>
@@ -44,8 +45,13 @@ function ConsoleNav() {
   );
 }
 
+/** On a narrow page the navigation scrolls: to the page that is shown, whenever it is drawn anew. */
+function showPresent(nav: HTMLElement | null): void {
+  const link = nav?.querySelector<HTMLElement>("[aria-current]");
+  if (nav && link) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - 48;
+}
+
 /** How many submissions wait for review. */
-function Waiting() {
-  const number = pending.value;
-  return number ? <span class="count" aria-label={w.waitingHere(number)}>{t.number(number)}</span> : null;
+function Waiting({ number }: { number: number }) {
+  return <span class="count" role="img" aria-label={w.waitingHere(number)}>{t.number(number)}</span>;
 }

@@ -30,9 +30,9 @@ const list = new Listing<Project>(
 );
 const columns: Column<Project>[] = [
   { name: w.number, kind: "file", text: (each) => each.id },
-  { name: w.title, kind: "wrap", text: (each) => each.title, cell: (each) => <a href={pathOf(each)} dir="auto">{each.title}</a> },
+  { name: w.title, kind: "wrap head", text: (each) => each.title, cell: (each) => <a href={pathOf(each)} dir="auto">{each.title}</a> },
   { name: w.state, text: (each) => each.status, cell: (each) => <span class={`badge ${each.status}`}>{w.values[each.status]}</span> },
-  { name: w.category, kind: "wrap", text: (each) => each.category.name },
+  { name: w.category, kind: "wrap minor", text: (each) => each.category.name },
   { name: w.owner, kind: "wrap", text: (each) => each.owner.username, cell: (each) => <a href={`/admin/users/${each.owner.id}`}>{each.owner.username}</a> },
   { name: w.votes, kind: "number", text: (each) => each.upvotes, sort: { descending: "upvotes" } },
   {
@@ -42,7 +42,7 @@ const columns: Column<Project>[] = [
   { name: w.published, kind: "file", text: (each) => each.published_at },
   { name: w.website, kind: "file", text: (each) => each.url },
   { name: w.reason, kind: "file", text: (each) => each.rejection_reason ?? null },
-  { name: w.actions, cell: (each) => <Actions project={each} /> },
+  { name: w.actions, kind: "unlabelled", cell: (each) => <Actions project={each} /> },
 ];
 
 const selecting = {

@@ -6,7 +6,7 @@ import { say } from "../state/notice.ts";
 import { askReason, decide } from "../state/queue-decisions.ts";
 import {
   busyMore, changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
-  selected, selectTo, showMore, takesFocus, toggle, waitingCount,
+  selected, selectTo, showMore, takesFocus, toggle,
 } from "../state/queue.ts";
 import { address, type Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
@@ -16,6 +16,7 @@ import { ItemPane, once } from "./queue-item.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ReasonDialog } from "./queue-reject.tsx";
 import { r } from "./review-text.ts";
+import { w } from "./text.ts";
 import "../styles/console-queue.css";
 
 export const reviewQueue: Page = {
@@ -42,7 +43,6 @@ function Top() {
     <header class="q-top">
       <a class="button small q-back" href="/admin/queue">{r.toQueue}</a>
       <h1>{r.queue}</h1>
-      {queue.data.value && <span class="count">{r.waiting(waitingCount.value)}</span>}
       <span class="grow" />
       <button type="button" class="button small q-again" disabled={queue.busy.value} onClick={() => void loadQueue()}>{r.refresh}</button>
     </header>
@@ -89,7 +89,7 @@ function Loading() {
 }
 
 function Nothing() {
-  return <Empty title={r.empty} why={r.emptyWhy}><a class="button" href="/admin">{r.toConsole}</a></Empty>;
+  return <Empty title={r.empty} why={r.emptyWhy}><a class="button" href="/admin">{w.toDashboard}</a></Empty>;
 }
 
 /** What can be done with all that is selected. */

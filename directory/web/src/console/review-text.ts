@@ -10,12 +10,10 @@ const done: Record<string, string> = {
 
 export const r = {
   queue: "Review queue",
-  waiting: (number: number) => `${t.number(number)} waiting`,
   list: "Submissions that wait for review",
   empty: "Nothing waits for review",
   emptyWhy: "New submissions appear here. The oldest is always first.",
   refresh: "Look again",
-  toConsole: "To the console",
   toQueue: "Back to the queue",
   gone: "This submission is not here",
   goneWhy: "It may have been deleted.",

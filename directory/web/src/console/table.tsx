@@ -13,8 +13,9 @@ export interface Column<Row> extends Told<Row> {
   cell?: (row: Row) => ComponentChildren;
   /** The values of `sort` that order by it. */
   sort?: { ascending?: string; descending?: string };
-  /** `file`: in the file alone; `number`: set to the right; `wrap`: long words break. */
-  kind?: "file" | "number" | "wrap";
+  /** `file`: in the file alone. Others are classes: `number` is set to the right, `wrap` breaks long words; on a narrow
+   *  page `head` is the heading of its row, `unlabelled` stands without its name, and `minor` is left out. */
+  kind?: string;
 }
 
 interface TableProps<Row> {
@@ -59,7 +60,7 @@ function Content<Row>(props: TableProps<Row>) {
       {selecting && chosen.length > 0 && <Selected listing={listing} rows={chosen}>{selecting.actions(chosen)}</Selected>}
       {shown.items.length ? <Rows {...props} items={shown.items} />
         : listing.filtered || address.value.searchParams.has("cursor") ? <Empty title={w.nothing} why={w.nothingWhy}><ShowAll /></Empty>
-        : <Empty title={none.title} why={none.why} />}
+        : <Empty title={none.title} why={none.why}><a class="button" href="/admin">{w.toDashboard}</a></Empty>}
       <Pages shown={shown} />
     </>
   );

@@ -44,7 +44,7 @@ export const w = {
     "project.deleted": "Project deleted", "user.role_changed": "Role changed", "user.status_changed": "Suspended or restored",
     "user.signed_out": "Signed out everywhere", "webhook.test": "Test",
   } as Record<string, string>,
-  usual: "Usual",
+  usual: "Default",
   clear: "Clear",
   showAll: "Show all",
   nothing: "Nothing found",
@@ -58,6 +58,7 @@ export const w = {
   next: "Next page",
   refresh: "Refresh",
   actions: "Actions",
+  toDashboard: "To the dashboard",
   reason: "Reason",
 
   periods: "Period",
@@ -69,7 +70,7 @@ export const w = {
   members: "Members",
   decision: "Median time to decision",
   decisionNone: "No decision",
-  approvalRate: "Approved of decided",
+  approvalRate: "Approval rate",
   rate: (rate: number) => new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 }).format(rate),
   flow: "Submissions and decisions a day",
   activity: "Votes and sign-ups a day",
@@ -130,7 +131,7 @@ export const w = {
   username: "Username",
   email: "E-mail",
   role: "Role",
-  status: "Status",
+  status: "State",
   live: "Live",
   pending: "Pending",
   rejected: "Rejected",
@@ -154,7 +155,10 @@ export const w = {
   suspendOf: (name: string) => `Suspend ${name}`,
   suspendWhy: "The user is signed out everywhere, tokens stop working, and signing in is refused until the account is restored.",
   suspendDo: "Suspend",
-  unpublish: (live: number, pending: number) => `Also take down ${count(live, "live project")} and reject ${count(pending, "pending one")}`,
+  unpublish: (live: number, pending: number) => {
+    const parts = [live && `take down ${count(live, "live project")}`, pending && `reject ${count(pending, "pending project")}`];
+    return `Also ${parts.filter(Boolean).join(" and ")}`;
+  },
   reasonHint: "It stands in the log, and the user sees it at each project that is taken down.",
   suspended: (name: string, down?: { unpublished: number; rejected: number }) =>
     down ? `${name} is suspended. ${count(down.unpublished, "project")} taken down, ${n.format(down.rejected)} rejected.` : `${name} is suspended.`,

@@ -1,4 +1,5 @@
 // One user: what they have done, and what an administrator can do about it.
+import type { ComponentChildren } from "preact";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { Empty, Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { day, Time } from "../parts/time.tsx";
@@ -51,26 +52,21 @@ function Content({ found }: { found: User | undefined }) {
 
 function Facts({ user }: { user: User }) {
   const { projects, upvotes_given, upvotes_received, last_submission_at } = user.stats;
-  const facts: [string, any][] = [
+  const facts: [string, ComponentChildren][] = [
     [w.status, <span class={`badge ${user.status}`}>{w.values[user.status]}</span>],
     [w.role, w.values[user.role]],
     [w.email, user.email],
     [w.since, day(user.created_at)],
     [w.seen, user.last_seen_at ? <Time at={user.last_seen_at} /> : w.never],
     [w.submittedAt, last_submission_at ? <Time at={last_submission_at} /> : w.never],
-    [w.live, t.number(projects.live)],
-    [w.pending, t.number(projects.pending)],
-    [w.rejected, t.number(projects.rejected)],
-    [w.given, t.number(upvotes_given)],
-    [w.received, t.number(upvotes_received)],
+  ];
+  const numbers: [string, number][] = [
+    [w.live, projects.live], [w.pending, projects.pending], [w.rejected, projects.rejected], [w.given, upvotes_given], [w.received, upvotes_received],
   ];
   return (
     <>
-      <dl class="figures compact">{facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
-      <p class="acts">
-        <a href={`/admin/projects?owner=${user.username}`}>{w.theirProjects}</a>
-        {user.status === "active" && <a href={`/users/${user.username}`}>{w.publicPage}</a>}
-      </p>
+      <dl class="about">{facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
+      <dl class="figures">{numbers.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{t.number(value)}</dd></div>)}</dl>
     </>
   );
 }
@@ -89,6 +85,8 @@ function Actions({ user }: { user: User }) {
   return (
     <p class="actions">
       {asked.map(([name, ask]) => <button key={name} type="button" class="button" disabled={readOnly.value} onClick={() => question(ask())}>{name}</button>)}
+      <a href={`/admin/projects?owner=${username}`}>{w.theirProjects}</a>
+      {!isSuspended && <a href={`/users/${username}`}>{w.publicPage}</a>}
       {caller.value?.id === user.id && <span class="muted">{w.you}</span>}
     </p>
   );

@@ -1,6 +1,7 @@
 // Times in words, and exact on demand.
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" });
 const dates = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+const times = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_557_600], ["month", 2_629_800], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60],
@@ -18,6 +19,11 @@ export function ago(when: string, now = Date.now()): string {
 /** "Nov 23, 2026". */
 export function day(when: string): string {
   return dates.format(new Date(when));
+}
+
+/** "Nov 23, 2026, 10:04 AM". */
+export function dated(when: string): string {
+  return times.format(new Date(when));
 }
 
 export function Time({ at }: { at: string }) {

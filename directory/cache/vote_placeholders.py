@@ -1,7 +1,7 @@
-"""Templates: what of a public response differs for a signed-in member, and where it stands in the body.
+"""Vote placeholders: where a public response says null for the vote of a signed-in member, and how to fill that in.
 
-For a member who owns none of the projects shown it differs by `has_upvoted` alone, which is null in a public one. Its
-text cannot be part of a value, where the quotes around it would be escaped; so the bytes tell where it stands.
+For a member who owns none of the projects shown, the response differs by `has_upvoted` alone. Its text cannot be part
+of a value, where the quotes around it would be escaped; so the bytes tell where it stands.
 """
 
 import re
@@ -37,8 +37,8 @@ class Content(NamedTuple):
 
 
 @dataclass(slots=True)
-class Template:
-    """The template of one public response; it is made when the first member reads that.
+class VotePlaceholders:
+    """The placeholders of one public response; they are found when the first member reads it.
 
     `projects` returns the projects in the data of the response; without it all callers get the same body.
     """
@@ -49,11 +49,11 @@ class Template:
 
     @staticmethod
     def fits(spec: endpoint.Operation) -> bool:
-        """Whether the answers of an operation differ for a member by votes at most."""
+        """Whether the responses of an operation differ for a member by votes at most."""
         return not spec.personal or spec.projects_of is not None
 
     def content(self, body: bytes) -> Content:
-        """What differs. Raises ValueError where not every project has a vote to fill in."""
+        """The projects and the places. Raises ValueError where not every project has a vote to fill in."""
         if self._content is None:
             projects = [] if self.projects is None else self.projects(orjson.loads(body))
             owners = array("q", [project["owner"]["id"] for project in projects])

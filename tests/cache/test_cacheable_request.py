@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from directory.cache.key import UNCACHEABLE, CacheableRequest, has_credentials, read_from
+from directory.cache.cacheable_request import UNCACHEABLE, CacheableRequest, has_credentials, read_from
 
 
 def environ(**changes: str) -> dict[str, Any]:

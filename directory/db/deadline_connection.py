@@ -103,7 +103,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
     def _enforce(self, expires_at: float, is_cancelled: bool, *, is_silent: bool) -> bool:
         """Cancel the statement at the deadline, and give up where that fails. Returns whether it is cancelled."""
         now = time.monotonic()
-        if now > expires_at + GRACE or (is_silent and self.breaker.is_open):
+        if now > expires_at + GRACE or (is_silent and self.breaker.check_open()):
             self._give_up()
         if now > expires_at and not is_cancelled:
             self._cancel()
@@ -128,7 +128,7 @@ def install(engine: Engine) -> None:
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> DeadlineConnection:
-        if breaker.is_open:
+        if breaker.check_open():
             raise psycopg.OperationalError("the database does not answer")
         if deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
             raise psycopg.OperationalError("the request has no time left to connect to the database")
@@ -139,5 +139,5 @@ def install(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkout")
     def checkout(*_: Any) -> None:
-        if breaker.is_open:
+        if breaker.check_open():
             raise PoolTimeout("the database does not answer")

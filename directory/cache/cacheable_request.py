@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from directory.http.cache_tags import CREDENTIALS
 from directory.http.hooks import request_id
 
-# Request headers that may change an answer, beside the credentials. With any of them the application answers.
+# Request headers that may change a response, beside the credentials. With any of them the application answers.
 UNCACHEABLE = ("Origin", "If-Match", "Range")
 _CREDENTIALS, _UNCACHEABLE = (
     tuple(f"HTTP_{name.upper().replace('-', '_')}" for name in names) for names in (CREDENTIALS, UNCACHEABLE)
@@ -34,11 +34,11 @@ class CacheableRequest(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The key of its answer."""
+        """The key of its response."""
         return self.scheme, self.path, self.query
 
     def matches(self, etag: str) -> bool:
-        """Whether the caller has the answer with this ETag: weak comparison, RFC 9110 section 13.1.2."""
+        """Whether the caller has the response with this ETag: weak comparison, RFC 9110 section 13.1.2."""
         if self.if_none_match is None:
             return False
         return self.if_none_match == "*" or etag in _OPAQUE_TAG.findall(self.if_none_match)

@@ -1,0 +1,16 @@
+"""The cache's time bounds, in seconds, and numbers of callers: each with what it bounds or was measured against."""
+
+TIMEOUT = 1.0  # for a thread's read of the snapshot; where the database takes longer, the application answers
+
+# The event loop holds up all connections while it waits. It answers /healthz between two such waits, within 100 ms.
+LOOP_TIMEOUT = 0.05  # for the statements of one wait
+LOOP_LOCK_TIMEOUT = 0.02  # for a read that a thread has begun
+LOOP_QUERY_SECONDS = 0.03  # of an iteration, after which it begins no other statement
+LOST_PAUSE = 1.0  # for which it leaves the database alone after it lost the connection
+SLOW_PAUSE = 0.1  # for which it does so where the read of a snapshot took that long and failed
+# Signed-in reads of one iteration: to fill in the votes takes 0.1 ms for each, and 0.5 ms for the longest pages.
+MEMBERS_MAX = 64
+
+# The application answers a caller that it had to answer before, and after a failure all callers, for so long.
+REFUSED_SECONDS, FAILED_SECONDS = 1.0, 5.0
+REFUSED_MAX = 1_000  # callers that are remembered

@@ -1,0 +1,58 @@
+"""Run a query that returns at most one row for several sets of values, by one statement."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import ARRAY, Select, String, bindparam, cast, column, func, literal_column, select, true
+from sqlalchemy.types import TypeEngine
+
+from directory.db.statements import Prepared, Row
+from directory.db.transactions import on_postgresql
+
+
+class BatchedQuery:
+    """A query that returns at most one row, run for several sets of values by one statement: by one round trip.
+
+    `types` are the types of the values by name, and `query` makes the query of their columns. `parameters` returns the
+    values of its other parameters, and is called for each run.
+    """
+
+    def __init__(
+        self,
+        types: dict[str, TypeEngine[Any]],
+        query: Callable[..., Select[Any]],
+        parameters: Callable[[], dict[str, Any]] = dict,
+    ) -> None:
+        self._names, self._parameters = tuple(types), parameters
+        self._one = Prepared(query(**{name: bindparam(name, type_=kind) for name, kind in types.items()}))
+        arrays = (cast(bindparam(name, type_=String()), ARRAY(kind)) for name, kind in types.items())
+        columns = (column(name, kind) for name, kind in types.items())
+        given = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name="given").render_derived()
+        # One lookup for each set of values: PostgreSQL planned a join with all at once as a scan of the whole table.
+        each = query(**{name: given.c[name] for name in types}).limit(literal_column("1")).lateral("each")
+        # On PostgreSQL: the rows that were found, each behind its place among the sets of values, counted from 1.
+        self.several: Select[Any] = select(given.c.place, *each.c).select_from(given.join(each, true()))
+        self._several = Prepared(self.several)
+
+    def one(self, *values: Any) -> Row | None:
+        """The row for one set of values, which stand in the order of `types`; None where there is none."""
+        return self._one.first(self._named(values))
+
+    def all(self, given: list[Row]) -> list[Row | None]:
+        """The row for each set of values."""
+        if len(given) == 1 or not on_postgresql():  # one costs the server less so; SQLite has no lateral joins
+            return [self.one(*values) for values in given]
+        return self.placed(self._several.all(self.named(given)), len(given))
+
+    def named(self, given: list[Row]) -> dict[str, Any]:
+        """The parameters of `several`."""
+        return self._named([*map(list, zip(*given, strict=True))])
+
+    @staticmethod
+    def placed(rows: list[Row], count: int) -> list[Row | None]:
+        """The rows of `several` in the order of the values, without their places."""
+        found = {row[0]: row[1:] for row in rows}
+        return [found.get(place) for place in range(1, count + 1)]
+
+    def _named(self, values: Any) -> dict[str, Any]:
+        return {**self._parameters(), **dict(zip(self._names, values, strict=True))}

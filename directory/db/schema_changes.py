@@ -1,0 +1,93 @@
+"""Steps by which a migration changes PostgreSQL while others read and write.
+
+They are for autocommit blocks. What a step has done stays when a later one fails, and the migration then runs again
+from its beginning, so each step has to be repeatable.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from directory.db.errors import state_of
+
+T = TypeVar("T")
+LOCK_MILLISECONDS = 50  # that a step waits for a lock: others wait behind it for as long
+PAUSE = 0.2  # seconds before a step that did not get its locks is tried again
+TRIES = 1_500  # of a step, within some six minutes
+CONFLICTS = {"55P03", "40P01"}  # lock not available, deadlock
+AT_ONCE = 1_000  # rows that one transaction writes
+
+
+def in_short_transaction(bind: Connection, work: Callable[[], T]) -> T:
+    """Run `work` in a transaction that waits for each lock for LOCK_MILLISECONDS, and try again where it gets none.
+
+    Raises DBAPIError where that fails TRIES times, or for another reason.
+    """
+    for attempt in range(1, TRIES + 1):
+        bind.exec_driver_sql("BEGIN")
+        try:
+            bind.exec_driver_sql(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
+            done = work()
+            bind.exec_driver_sql("COMMIT")
+        except BaseException as error:
+            with suppress(SQLAlchemyError):  # the connection may be lost
+                bind.exec_driver_sql("ROLLBACK")
+            if attempt == TRIES or state_of(error) not in CONFLICTS:
+                raise
+            time.sleep(PAUSE)
+        else:
+            return done
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+def fill_counters(bind: Connection, begin: Callable[[], Any], base: str, merge: str) -> None:
+    """Fill a table of counters, of which triggers count what changes meanwhile.
+
+    `begin` locks the tables that are counted against writers, and makes the table of counters, empty, and its triggers.
+    `base` selects keys and numbers, in the order in which the triggers lock keys; it is read as of the moment when
+    the triggers begin to count, while others write. `merge` adds `sizes` to the counters of `keys`, two arrays. Until
+    all is added, counters may be negative.
+    """
+    with bind.engine.connect() as connection:
+        before = connection.execution_options(isolation_level="REPEATABLE READ")
+
+        def start() -> None:
+            begin()
+            snapshot = bind.exec_driver_sql("SELECT pg_export_snapshot()").scalar()
+            before.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+
+        in_short_transaction(bind, start)
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            before.exec_driver_sql(f"SET LOCAL {limit} = 0")
+        with before.exec_driver_sql(base, execution_options={"stream_results": True}) as counted:
+            for rows in counted.partitions(AT_ONCE):
+                keys, sizes = map(list, zip(*rows, strict=True))
+                add = text(merge).bindparams(keys=keys, sizes=sizes)
+                in_short_transaction(bind, lambda add=add: bind.execute(add))  # type: ignore[misc]
+
+
+def add_constraint(bind: Connection, table: str, name: str, rule: str) -> None:
+    """Add a constraint that holds from now on, and then check the rows that are there, while others write."""
+    change = f"ALTER TABLE {table} ADD CONSTRAINT {name} {rule} NOT VALID"
+    in_short_transaction(bind, lambda: bind.exec_driver_sql(change))
+    bind.exec_driver_sql(f"ALTER TABLE {table} VALIDATE CONSTRAINT {name}")
+
+
+def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
+    """Build indexes, each given by its name as what follows ON, while others write.
+
+    One that was begun before is replaced: it may be invalid. A build waits for old transactions, and nothing waits
+    behind it.
+    """
+    bind.exec_driver_sql("SET lock_timeout = 0")
+    try:
+        for name, what in indexes.items():
+            bind.exec_driver_sql(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+            bind.exec_driver_sql(f"CREATE INDEX CONCURRENTLY {name} ON {what}")
+    finally:
+        with suppress(SQLAlchemyError):
+            bind.exec_driver_sql("RESET lock_timeout")

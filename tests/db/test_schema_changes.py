@@ -1,0 +1,216 @@
+"""Migrations of PostgreSQL while others read and write, and migrations that were interrupted."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import flask_migrate
+import pytest
+from flask import Flask
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from directory.db import schema_changes
+from directory.extensions import db
+from directory.services import health
+from directory.services.data import recount, recount_tags, recount_users
+from tests.conftest import ENVIRONMENT, Database
+from tests.support.factories import World
+from tests.support.migrating import Run
+from tests.support.waiting import until
+
+on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+# By SQL, for the rules write to tables and columns of later migrations.
+COPIED = (
+    "owner_id, category_id, title, slug, tagline, description, url, status, hot, version, created_at, updated_at, "
+    "submitted_at, published_at"
+)
+COPY = "INSERT INTO projects ({0}, url_key, tags, upvotes) SELECT {0}, '{1}', '[\"{1}\", \"a\"]', 0 FROM projects {2}"
+# What needs no transaction around it: it reads, or its lock keeps no one from reading and writing rows.
+HARMLESS = (
+    "SELECT", "SET", "RESET", "SHOW", "BEGIN", "COMMIT", "ROLLBACK", "DROP INDEX CONCURRENTLY",
+    "CREATE INDEX CONCURRENTLY", "ANALYZE", "UPDATE alembic_version", "CREATE OR REPLACE FUNCTION",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _at_head_afterwards(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(schema_changes, "PAUSE", 0.01)
+    yield
+    with app.app_context():
+        db.session.remove()
+        flask_migrate.upgrade()
+
+
+def furnished(world: World) -> tuple[int, int, int]:
+    """Projects of several users, states and tags, and tokens that were used; two of the projects, and a voter."""
+    for n in range(5):
+        user = world.user()
+        world.project(user, tags=["a", f"t{n}"])
+        world.project(user, "pending", tags=["a"])
+        world.caller(user).get("/api/auth/me")
+    return world.project(tags=["b"]), world.project(), world.user().id
+
+
+def expect_all_right(app: Flask) -> None:
+    with app.app_context():
+        found = recount.look(lambda number: number > 0).faults
+        assert [fault for fault in found if fault.kind != "search"] == []  # copies by SQL have no entry
+        assert recount.look_at_categories() + recount_users.look() + recount_tags.look() == []
+        unseen = "SELECT count(*) FROM users u JOIN tokens t ON t.user_id = u.id WHERE u.last_seen_at < t.last_used_at"
+        assert db.session.scalar(text(unseen)) == 0
+        seen = "SELECT count(*) FROM users WHERE last_seen_at > '2000-01-01'"
+        assert db.session.scalar(text(seen)) == 5
+        flask_migrate.check()
+
+
+@on_postgresql
+def test_others_read_and_write_between_all_steps_and_are_counted(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema_changes, "AT_ONCE", 2)
+    voted, model, fan = furnished(world)
+
+    def visit(statement: str, number: int) -> None:
+        assert statement.startswith(HARMLESS) or " VALIDATE CONSTRAINT " in statement, statement
+        if statement in {"COMMIT", "ROLLBACK"}:
+            return
+        with db.engine.connect() as other:
+            other.exec_driver_sql("SET lock_timeout = 100")
+            for table in ("users", "projects", "audit_entries", "project_search", "deliveries"):
+                other.exec_driver_sql(f"SELECT count(*) FROM {table}")
+            other.exec_driver_sql(f"SELECT vote({voted}, {fan}, 'toggle', now())")
+            other.exec_driver_sql(COPY.format(COPIED, f"n{number}", f"WHERE id = {model}"))
+            other.exec_driver_sql('UPDATE projects SET tags = \'["c", "b"]\' WHERE tags = \'["a"]\'')
+            other.exec_driver_sql(f"DELETE FROM projects WHERE url_key = 'n{number - 3}'")
+            other.exec_driver_sql("UPDATE users SET email = email || 'x'")
+            other.exec_driver_sql("INSERT INTO audit_entries (action, at) VALUES ('project.edited', now())")
+            other.exec_driver_sql("UPDATE project_search SET document = document")
+            other.exec_driver_sql("RESET lock_timeout")
+
+    run = Run(visit)
+    with app.app_context():
+        flask_migrate.downgrade(revision="0009")
+        with run.listening():
+            flask_migrate.upgrade()
+        wrong = (
+            "SELECT count(*) FROM project_search e JOIN projects p ON p.id = project_id WHERE live <> (status = 'live')"
+        )
+        assert db.session.scalar(text(wrong)) == 0
+    assert run.number > 50
+    assert max(run.written) == 2
+    expect_all_right(app)
+
+
+class InterruptedRun(Exception):
+    pass
+
+
+def test_a_migration_that_was_interrupted_anywhere_is_finished_by_the_next_run(
+    app: Flask, world: World, database: Database
+) -> None:
+    _, model, _ = furnished(world)
+    revision, at, runs = "", 0, 0
+    step = 1 if database.backend == "postgresql" else 4  # on SQLite each migration is one transaction
+
+    def interrupt(_statement: str, number: int) -> None:
+        if number == at:
+            raise InterruptedRun
+
+    with app.app_context():
+        flask_migrate.downgrade(revision="0010")
+        while True:
+            before, runs = revision, runs + 1
+            with db.engine.begin() as connection:
+                revision = connection.scalar(text("SELECT version_num FROM alembic_version"))
+                connection.exec_driver_sql(COPY.format(COPIED, f"r{runs}", f"WHERE id = {model}"))
+                connection.exec_driver_sql(f"DELETE FROM projects WHERE url_key = 'r{runs - 2}'")
+            at = at + step if revision == before else 1
+            try:
+                with Run(interrupt).listening():
+                    flask_migrate.upgrade()
+                break
+            except InterruptedRun:
+                db.engine.dispose()  # a process that is killed keeps no connection
+    assert runs > 10
+    expect_all_right(app)
+
+
+@on_postgresql
+@pytest.mark.parametrize("revision", ["0010", "0012", "0013", "0014"])
+def test_nothing_waits_behind_a_migration_that_waits_for_an_old_transaction(
+    app: Flask, world: World, revision: str
+) -> None:
+    voted, _, fan = furnished(world)
+    run = Run(lambda _statement, _number: None)
+
+    def upgrade() -> None:
+        with app.app_context():
+            flask_migrate.upgrade(revision=revision)
+
+    with app.app_context():
+        flask_migrate.downgrade(revision=f"{int(revision) - 1:04}")
+        with ThreadPoolExecutor(1) as pool, db.engine.connect() as old, db.engine.connect() as other, run.listening():
+            run.is_busy = True  # these are not of the migration
+            old.exec_driver_sql("BEGIN")
+            old.exec_driver_sql(f"UPDATE projects SET tagline = 'x' WHERE id <> {voted}")
+            old.exec_driver_sql("UPDATE users SET password_hash = 'x'")
+            run.is_busy = False
+            upgraded = pool.submit(upgrade)
+            until(lambda: run.tried_again > 2 or upgraded.done())
+            run.is_busy = True
+            other.exec_driver_sql(f"SELECT vote({voted}, {fan}, 'cast', now())")
+            assert other.exec_driver_sql(f"SELECT upvotes FROM projects WHERE id = {voted}").scalar() == 1
+            assert not upgraded.done()
+            old.exec_driver_sql("COMMIT")
+            upgraded.result()
+
+
+@on_postgresql
+def test_a_step_gives_up_in_the_end_and_at_once_where_it_cannot_succeed(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema_changes, "TRIES", 3)
+    tried: list[str] = []
+
+    def work(statement: str) -> Callable[[], Any]:
+        return lambda: (tried.append(statement), bind.exec_driver_sql(statement))
+
+    with app.app_context(), db.engine.connect() as bind, db.engine.connect() as old:
+        old.exec_driver_sql("BEGIN")
+        old.exec_driver_sql("LOCK TABLE projects")
+        for statement, state, times in (
+            ("LOCK TABLE projects", "55P03", 3), ("SELECT 1 / 0", "22012", 1),
+        ):  # fmt: skip
+            with pytest.raises(DBAPIError) as raised:
+                schema_changes.in_short_transaction(bind, work(statement))
+            assert raised.value.orig.sqlstate == state  # type: ignore[union-attr]
+            assert tried == [statement] * times
+            tried.clear()
+        old.exec_driver_sql("ROLLBACK")
+        assert schema_changes.in_short_transaction(bind, lambda: 7) == 7
+
+
+@on_postgresql
+def test_of_two_runs_at_once_the_second_waits_for_the_first(app: Flask, database: Database) -> None:
+    """A process of its own, for Alembic runs once at a time in one."""
+    asking = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_try_advisory_xact_lock%'"
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"]
+    environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": database.url}
+    second: list[subprocess.Popen[bytes]] = []
+
+    def start_another(statement: str, _number: int) -> None:
+        if " VALIDATE CONSTRAINT " in statement and not second:
+            second.append(subprocess.Popen(command, cwd=health.MIGRATIONS.parent, env=environment))
+            with db.engine.connect() as connection:
+                until(lambda: connection.scalar(text(asking)) == 2)
+            assert second[0].poll() is None
+
+    with app.app_context():
+        flask_migrate.downgrade(revision="0011")
+        with Run(start_another).listening():
+            flask_migrate.upgrade()
+    assert second[0].wait(30) == 0

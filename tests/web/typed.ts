@@ -1,0 +1,171 @@
+// Calls every operation of the API by a client that is typed by its document; run by test_typed_client.py.
+import createClient, { type Middleware } from "openapi-fetch";
+import type { components, paths } from "./schema.d.ts";
+
+declare const Deno: { args: string[] };
+type Project = components["schemas"]["ProjectDetail"];
+type Answer<T> = { data?: T; error?: unknown; response: Response };
+
+const [site = "", adminToken = "", adaToken = "", bobToken = ""] = Deno.args;
+const called = new Set<string>();
+const noting: Middleware = {
+  onRequest({ request, schemaPath }) {
+    called.add(`${request.method} ${schemaPath}`);
+    return undefined;
+  },
+};
+
+function client(token: string) {
+  const made = createClient<paths>({ baseUrl: site, headers: token ? { Authorization: `Bearer ${token}` } : {} });
+  made.use(noting);
+  return made;
+}
+
+/** The data of an answer that has to be a good one. */
+async function good<T>(call: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await call;
+  if (!response.ok) throw new Error(`${response.status} of ${response.url}: ${JSON.stringify(error)}`);
+  return data as T;
+}
+
+function expect(what: string, ...pairs: [unknown, unknown][]): void {
+  for (const [found, wanted] of pairs) {
+    const [one, other] = [JSON.stringify(found), JSON.stringify(wanted)];
+    if (one !== other) throw new Error(`${what}: ${one} and not ${other}`);
+  }
+}
+
+const anyone = client(""), admin = client(adminToken), ada = client(adaToken), bob = client(bobToken);
+
+function submit(by: typeof ada, title: string): Promise<Project> {
+  const body = { title, tagline: "In short", url: `https://${title}.example`, category: "tools", tags: ["lamp"] };
+  return good(by.POST("/api/projects", { body }));
+}
+
+async function submissions(): Promise<number[]> {
+  await good(admin.POST("/api/admin/categories", { body: { slug: "tools", name: "Tools" } }));
+  await good(admin.PUT("/api/admin/categories/{slug}", { params: { path: { slug: "tools" } }, body: { description: "" } }));
+  await good(admin.POST("/api/admin/categories", { body: { slug: "empty", name: "Empty" } }));
+  await good(admin.DELETE("/api/admin/categories/{slug}", { params: { path: { slug: "empty" } } }));
+  expect("categories", [(await good(anyone.GET("/api/categories"))).items.map((each) => each.slug), ["tools"]]);
+  const ids: number[] = [];
+  for (const title of ["first", "second", "third", "fourth"]) ids.push((await submit(ada, title)).id);
+  const mine = await good(ada.GET("/api/projects", { params: { query: { owner: "me" } } }));
+  expect("own list", [mine.items.map((each) => each.queue_position), [4, 3, 2, 1]]);
+  expect("total", [mine.pagination.total_capped, false]);
+  return ids;
+}
+
+async function review([first = 0, second = 0, third = 0, fourth = 0]: number[]): Promise<void> {
+  const queue = await good(admin.GET("/api/admin/projects", { params: { query: { status: "pending" } } }));
+  const [item] = queue.items;
+  expect("queue", [item?.owner_stats, { live: 0, pending: 4, rejected: 0 }], [item?.earlier, 0], [item?.version, 1]);
+  const edited = await good(ada.PUT("/api/projects/{project_id}", { params: { path: { project_id: second } }, body: { tagline: "New" } }));
+  expect("edit", [edited.version, 2]);
+  const items = [{ id: first, version: 1 }, { id: second, version: 1 }, { id: third, version: 1 }];
+  const decided = await good(admin.POST("/api/admin/projects/decisions", { body: { decision: "approve", items } }));
+  expect("decisions", [decided.items.map((each) => each.status), [200, 412, 200]]);
+  expect("what it is now", [decided.items[1]?.project?.tagline, "New"]);
+  const of = (project_id: number, version: string) => ({ params: { path: { project_id }, header: { "If-Match": version } } });
+  await good(admin.PUT("/api/admin/projects/{project_id}/approve", { ...of(second, '"2"'), body: {} }));
+  await good(admin.PUT("/api/admin/projects/{project_id}/unpublish", { ...of(second, '"3"'), body: { reason: "Wait" } }));
+  const refused = await good(admin.PUT("/api/admin/projects/{project_id}/reject", { ...of(second, '"4"'), body: { reason: "No" } }));
+  expect("reason", [refused.rejection_reason, "No"]);
+  for (const decision of ["unpublish", "reject", "delete"] as const) {
+    const { items } = await good(admin.POST("/api/admin/projects/decisions", { body: { decision, items: [{ id: third }] } }));
+    expect(decision, [items[0]?.status, 200]);
+  }
+  await good(ada.DELETE("/api/projects/{project_id}", { params: { path: { project_id: fourth } } }));
+}
+
+async function logs([first = 0, second = 0]: number[]): Promise<void> {
+  const log = await good(admin.GET("/api/admin/audit", { params: { query: { action: "project.edited", project_id: second } } }));
+  expect("log", [log.items[0]?.changes, { tagline: { from: "In short", to: "New" } }], [log.items[0]?.project?.title, "second"]);
+  const history = await good(admin.GET("/api/admin/projects/{project_id}/history", { params: { path: { project_id: first } } }));
+  expect("history", [history.items.map((each) => each.action), ["project.approved", "project.submitted"]]);
+  const timeline = await good(ada.GET("/api/projects/{project_id}/timeline", { params: { path: { project_id: second } } }));
+  expect("timeline", [timeline.items.map((each) => each.event), ["submitted", "edited", "approved", "unpublished", "rejected"]]);
+  expect("told reason", [timeline.items[4]?.reason, "No"]);
+  const { reviewers, previous } = await good(admin.GET("/api/admin/analytics", { params: { query: { days: 7 } } }));
+  expect("dashboard", [reviewers[0]?.username, "root"], [previous.imported, 0]);
+}
+
+async function votes([first = 0]: number[]): Promise<void> {
+  const params = { params: { path: { project_id: first } } };
+  expect("toggle", [(await good(bob.POST("/api/projects/{project_id}/upvote", params))).upvoted, true]);
+  expect("clear", [(await good(bob.DELETE("/api/projects/{project_id}/upvote", params))).upvotes, 0]);
+  expect("set", [(await good(bob.PUT("/api/projects/{project_id}/upvote", params))).upvotes, 1]);
+  const upvoted = await good(bob.GET("/api/projects", { params: { query: { upvoted: "me" } } }));
+  expect("upvoted", [upvoted.items.map((each) => each.id), [first]], [upvoted.items[0]?.has_upvoted, true]);
+  expect("one", [(await good(anyone.GET("/api/projects/{project_id}", params))).upvotes, 1]);
+  const counts = await good(ada.GET("/api/projects/counts", { params: { query: { owner: "me" } } }));
+  expect("counts", [counts, { live: 1, pending: 0, rejected: 1 }]);
+  const known = await good(bob.GET("/api/projects/check", { params: { query: { url: "http://first.example/", title: "First lamp" } } }));
+  expect("check", [known.same.map((each) => each.id), [first]], [known.similar, []]);
+  const tags = await good(anyone.GET("/api/tags", { params: { query: { prefix: "la", limit: 1 } } }));
+  expect("tags", [tags.items, [{ tag: "lamp", live_projects: 1 }]]);
+  const profile = await good(anyone.GET("/api/users/{username}", { params: { path: { username: "ada" } } }));
+  expect("profile", [profile.live_projects, 1], [profile.upvotes_received, 1]);
+}
+
+async function webhooks(): Promise<void> {
+  const [endpoint] = (await good(admin.GET("/api/admin/webhooks/endpoints"))).items;
+  expect("endpoint", [endpoint?.name, "ops"], [endpoint?.host, "127.0.0.1:9"], [endpoint?.deliveries.pending, 5]);
+  const params = { params: { path: { endpoint: "ops" } } };
+  const sent = await good(admin.POST("/api/admin/webhooks/endpoints/{endpoint}/test", params));
+  expect("test", [sent.event, "webhook.test"], [sent.project_id, null], [sent.payload.type, "webhook.test"]);
+  const query = { endpoint: "ops", event: "webhook.test", state: "pending" } as const;
+  const { items } = await good(admin.GET("/api/admin/webhooks/deliveries", { params: { query } }));
+  expect("deliveries", [items.map((each) => each.id), [sent.id]], [Array.isArray(items[0]?.attempts), true]);
+  await good(admin.POST("/api/admin/webhooks/deliveries/{delivery_id}/redeliver", { params: { path: { delivery_id: sent.id } } }));
+}
+
+async function accounts(): Promise<void> {
+  const password = "correct horse battery";
+  expect("anonymous", [(await good(anyone.GET("/api/session"))).user, null]);
+  expect("session", [(await good(ada.GET("/api/session"))).user?.username, "ada"]);
+  const eve = await good(anyone.POST("/api/auth/register", { body: { username: "eve", email: "eve@example.org", password } }));
+  await good(anyone.POST("/api/auth/login", { body: { login: "eve", password } }));
+  const token = await good(bob.POST("/api/auth/tokens", { body: { name: "one" } }));
+  expect("tokens", [(await good(bob.GET("/api/auth/tokens"))).items[0]?.id, token.id]);
+  await good(bob.DELETE("/api/auth/tokens/{token_id}", { params: { path: { token_id: token.id } } }));
+  await good(bob.POST("/api/auth/login", { body: { login: "bob", password } }));
+  const [session] = (await good(bob.GET("/api/auth/sessions"))).items;
+  await good(bob.DELETE("/api/auth/sessions/{session_id}", { params: { path: { session_id: session?.id ?? 0 } } }));
+  await good(bob.DELETE("/api/auth/sessions"));
+  await good(bob.PUT("/api/auth/me", { body: { email: "new@example.org" } }));
+  expect("account", [(await good(bob.GET("/api/auth/me"))).email, "new@example.org"]);
+  await submit(bob, "spam");
+  const users = await good(admin.GET("/api/admin/users", { params: { query: { sort: "submissions", limit: 1 } } }));
+  expect("users", [users.items[0]?.username, "ada"], [typeof users.items[0]?.last_seen_at, "string"]);
+  const shown = await good(admin.GET("/api/admin/users/{user_id}", { params: { path: { user_id: eve.id } } }));
+  expect("user", [shown.audit, []], [shown.stats.projects.total, 0]);
+  await good(admin.DELETE("/api/admin/users/{user_id}/sessions", { params: { path: { user_id: eve.id } } }));
+  await good(bob.POST("/api/auth/logout"));
+}
+
+async function takedown(): Promise<void> {
+  const { items } = await good(admin.GET("/api/admin/users", { params: { query: { q: "bob" } } }));
+  const body = { status: "suspended", unpublish: true, reason: "Spam" } as const;
+  const params = { params: { path: { user_id: items[0]?.id ?? 0 } } };
+  const suspended = await good(admin.PUT("/api/admin/users/{user_id}", { ...params, body }));
+  expect("takedown", [suspended.taken_down, { unpublished: 0, rejected: 1 }]);
+  const { response } = await bob.GET("/api/auth/me");
+  expect("suspended", [response.status, 401]);
+}
+
+async function around(): Promise<void> {
+  expect("health", [(await good(anyone.GET("/healthz"))).status, "ok"]);
+  expect("ready", [(await good(anyone.GET("/readyz"))).checks.database.ok, true]);
+  await good(anyone.GET("/api/openapi.json"));
+}
+
+const ids = await submissions();
+await review(ids);
+await logs(ids);
+await votes(ids);
+await webhooks();
+await accounts();
+await takedown();
+await around();
+console.log(JSON.stringify([...called]));
