@@ -7,7 +7,20 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, logs
-from directory.api import admin, auth, categories, pages, projects, session, system, tags, users, web, web_build
+from directory.api import (
+    admin,
+    auth,
+    categories,
+    leaving,
+    pages,
+    projects,
+    session,
+    system,
+    tags,
+    users,
+    web,
+    web_build,
+)
 from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
@@ -38,7 +51,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     app.extensions["web_build"] = web_build.load()
-    for routes in (projects, categories, tags, users, session, auth, admin, system, pages):
+    for routes in (projects, categories, tags, users, session, auth, leaving, admin, system, pages):
         app.register_blueprint(routes.bp)
     if config["WEB_ENABLED"]:
         app.register_blueprint(web.bp)

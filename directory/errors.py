@@ -21,7 +21,9 @@ DirectoryError
 │   ├── Duplicate           duplicate               carries errors, and existing for a project of one's own
 │   ├── LastAdmin           last_admin
 │   ├── CategoryInUse       category_in_use
-│   └── TooManyProjects     too_many_projects
+│   ├── AccountDeleted      account_deleted
+│   ├── TooManyProjects     too_many_projects
+│   └── TooManyVotes        too_many_votes
 ├── PreconditionFailed      precondition_failed     If-Match named another version
 ├── RateLimited             rate_limited            carries retry_after
 ├── Unavailable             unavailable             the database does not answer within its bounds
@@ -211,10 +213,23 @@ class CategoryInUse(Conflict):
     default = "Projects use this category."
 
 
+class AccountDeleted(Conflict):
+    """The account is deleted: its role, status, address and password stay as they are."""
+
+    code = "account_deleted"
+    default = "This account is deleted. It cannot be changed or opened again."
+
+
 class TooManyProjects(Conflict):
-    """A user has more projects than one request takes down; the message says what to do instead."""
+    """A user has more projects than one request takes down or deletes; the message says what to do instead."""
 
     code = "too_many_projects"
+
+
+class TooManyVotes(Conflict):
+    """A user has more votes than one request takes back; the message says what to do instead."""
+
+    code = "too_many_votes"
 
 
 class PreconditionFailed(DirectoryError):

@@ -1,13 +1,11 @@
 """Registering, signing in and out, one's account, sessions and tokens. Passwords are hashed outside transactions."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
-from threading import BoundedSemaphore
 from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
+from directory.api.password_checks import confirm_password, few_at_once
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -18,60 +16,34 @@ from directory.api.schemas.accounts import (
     TokenList,
     UserOutput,
 )
-from directory.db import deadline
-from directory.db.slots import given_back
 from directory.db.transactions import transaction
 from directory.errors import (
+    AccountDeleted,
     AccountSuspended,
     Duplicate,
     InvalidCredentials,
     NotFound,
     RegistrationClosed,
-    Unavailable,
 )
 from directory.http import rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
 from directory.http.validation import Errors
-from directory.services.accounts import accounts, sessions
-from directory.services.accounts.passwords import AT_ONCE
+from directory.services.accounts import accounts, reserved, sessions
+from directory.services.accounts.identity import Caller
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
-
-# Twice as many as can hash: that keeps these busy. What the others do before, all at once, would hold up every read.
-DOOR = 2 * AT_ONCE
-_door = BoundedSemaphore(DOOR)
-
-
-def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let few callers at once into a view that hashes a password; the others wait without a slot.
-
-    It stands within `operation`, which counts the request first: a caller over the limit waits for none of this.
-    Raises Unavailable where the wait takes all of a request's time.
-    """
-
-    @wraps(view)
-    def run(**arguments: Any) -> Any:
-        if not _door.acquire(blocking=False) and not _let_in():
-            raise Unavailable
-        try:
-            return view(**arguments)
-        finally:
-            _door.release()
-
-    return run
-
-
-def _let_in() -> bool:
-    accounts.release()  # the caller's session may have been looked up; its connection goes to others during the wait
-    with given_back():
-        return _door.acquire(timeout=deadline.remaining(deadline.SECONDS))
 
 
 def _weak_password(body: dict[str, Any]) -> Errors:
     """What the rules refuse of the new password, as far as the username and address beside it are valid."""
     return accounts.password_refusals(body.get("password"), username=body.get("username"), email=body.get("email"))
+
+
+def _refused_registration(body: dict[str, Any]) -> Errors:
+    """What the rules refuse of a registration, as far as its fields are valid."""
+    return [*reserved.refusals(body.get("username")), *_weak_password(body)]
 
 
 def _bad_changes(body: dict[str, Any]) -> Errors:
@@ -94,7 +66,7 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
 @bp.post("/register")
 @public
 @operation(
-    body=RegisterInput(), body_required=True, check=_weak_password, answer=UserOutput(), status=201, tier="auth",
+    body=RegisterInput(), body_required=True, check=_refused_registration, answer=UserOutput(), status=201, tier="auth",
     transactional=False, headers=("Set-Cookie",),
     raises=(RegistrationClosed, Duplicate),
 )  # fmt: skip
@@ -142,12 +114,21 @@ def login(body: dict[str, Any]) -> Any:
 @operation(status=204, optional_headers=("Set-Cookie",))
 def logout() -> Any:
     """Sign out: the session ends on the server, wherever its cookie was copied."""
-    session_id = caller().session_id
+    by = caller()
+    if by.session_id is not None:
+        with suppress(NotFound):  # another click, or another of one's browsers, was faster
+            sessions.end(by.session_id, by=by)
+    return signed_out(by)
+
+
+def signed_out(by: Caller) -> Response:
+    """The empty answer to a caller whose session has ended: a browser forgets its cookie.
+
+    A token proves itself alone. The cookie beside it may be another user's, and stays.
+    """
     response = Response(status=204)
     del response.headers["Content-Type"]
-    if session_id is not None:  # a token proves itself alone: the cookie beside it is another's, and stays
-        with suppress(NotFound):  # another click, or another of one's browsers, was faster
-            sessions.end(session_id, by=caller())
+    if by.session_id is not None:
         take_cookie(response)
     return response
 
@@ -164,23 +145,22 @@ def show() -> Any:
 @login_required
 @operation(
     body=AccountChanges(), body_required=True, check=_bad_changes, answer=UserOutput(), transactional=False,
-    raises=(Duplicate,),
+    raises=(Duplicate, AccountDeleted),
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
     """Change one's e-mail address or password.
 
-    A new password needs the present one, and ends all one's other sessions. The present password is looked at when
-    nothing else is wrong, and counts as a login does.
+    A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
+    one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
     """
-    user = accounts.get(caller().id)
-    known, new_hash = user.password_hash, None
+    changes: dict[str, Any] = {"email": body.get("email"), "known_hash": "", "new_hash": None}
     if "password" in body:
-        rate_limits.spend_on_current_password(user.username, user.id)
+        user = confirm_password(body["current_password"])
         email = body.get("email", user.email)
-        accounts.release()
-        accounts.require_password(known, body["current_password"])
         new_hash = accounts.prepare_password(body["password"], username=user.username, email=email)
-    return transaction(lambda: accounts.change(caller(), email=body.get("email"), known_hash=known, new_hash=new_hash))
+        revoke_tokens = body.get("revoke_tokens", False)
+        changes |= {"known_hash": user.password_hash, "new_hash": new_hash, "revoke_tokens": revoke_tokens}
+    return transaction(lambda: accounts.change(caller(), **changes))
 
 
 @bp.get("/sessions")

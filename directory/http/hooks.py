@@ -118,7 +118,8 @@ def _finish(response: Response) -> Response:
 
 
 def _caching(response: Response, default: str) -> None:
-    if response.status_code >= 400 or request.path.startswith(NO_STORE):
+    own = response.headers.get("Cache-Control", "")
+    if response.status_code >= 400 or (request.path.startswith(NO_STORE) and "no-store" not in own):
         response.headers["Cache-Control"] = "no-store"
-    elif "Cache-Control" not in response.headers:
+    elif not own:
         response.headers.add("Cache-Control", default)

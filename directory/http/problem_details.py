@@ -101,9 +101,19 @@ KINDS = {
     "too_many_projects": Kind(
         409,
         "Too many projects",
-        "The user has more projects than one request takes down; nothing was changed. Suspend the user without "
-        "unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request "
-        "again for those that are left.",
+        "The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do "
+        "so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the "
+        "request again for those that are left. To delete one's own account, delete some pending or rejected projects "
+        "first.",
+    ),
+    "too_many_votes": Kind(
+        409,
+        "Too many votes",
+        "The user has more votes than one request takes back; nothing was changed. To delete one's own account, take "
+        "some votes back first.",
+    ),
+    "account_deleted": Kind(
+        409, "Account deleted", "The user has deleted the account. It can neither be changed nor opened again."
     ),
     "precondition_failed": Kind(
         412, "Changed meanwhile", "If-Match named a version of the project that is no longer the current one."

@@ -8,9 +8,11 @@ from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, Role
 
 
 class User(db.Model):  # type: ignore[name-defined,misc]
-    """An account. Rows are never deleted: projects, votes and the audit log keep pointing at them.
+    """An account. Its row is never deleted, because live projects and the audit log refer to it.
 
-    `last_seen_at` is NEVER until the first sign-in. Triggers keep `user_counts` and `user_submissions`.
+    A deleted account has `deleted_at` and is suspended. Its `username` and `email` are both `deleted-[id]`, which is no
+    address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. Triggers maintain
+    `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"
@@ -33,6 +35,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     status: Mapped[str] = mapped_column(String(16), default=AccountStatus.ACTIVE)
     created_at: Mapped[Instant] = mapped_column(default=now)
     last_seen_at: Mapped[Instant] = mapped_column(default=NEVER)
+    deleted_at: Mapped[Instant | None]
 
     @property
     def is_admin(self) -> bool:

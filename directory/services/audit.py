@@ -23,6 +23,7 @@ ACTIONS = (
     "user.role_changed",
     "user.status_changed",
     "user.signed_out",
+    "user.deleted",
 )
 NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
 OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
@@ -101,6 +102,16 @@ def timeline(project_id: int, window: Window) -> Slice:
     query = query.where(AuditEntry.action.in_(EVENTS))
     found = _fetch(query, "project_id", project_id, OLDEST, window)
     found.items = [_event(row) for row in found.items]
+    return found
+
+
+def timelines(project_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """The whole timeline of each of the projects, by its id."""
+    columns = (AuditEntry.project_id, AuditEntry.at, AuditEntry.action, AuditEntry.reason)
+    query = select(*columns).where(AuditEntry.project_id.in_(project_ids), AuditEntry.action.in_(EVENTS))
+    found: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in project_ids}
+    for row in db.session.execute(query.order_by(AuditEntry.project_id, AuditEntry.id)):
+        found[row.project_id].append(_event(row))
     return found
 
 

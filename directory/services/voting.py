@@ -52,6 +52,14 @@ _PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at, _VOTER).where(P.
 _REMOVE = delete(upvotes).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _FIND = select(U.user_id).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _ADD = insert(upvotes)
+_OF_VOTER = U.user_id == bindparam("voter")
+_VOTED_FOR = select(P.id, P.upvotes, P.listed_at).join_from(upvotes, projects, P.id == U.project_id).where(_OF_VOTER)
+# The rank is that of services.catalog.ranking; one vote less than before makes up for the one that it adds.
+_COUNT_DOWN = text(
+    "UPDATE projects p SET upvotes = p.upvotes - 1, "
+    "hot = log(p.upvotes::float8) + extract(epoch FROM p.listed_at)::float8 / 604800::float8 "
+    "FROM upvotes v WHERE v.user_id = :voter AND p.id = v.project_id"
+)
 _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bindparam("n"), hot=bindparam("rank"))
 
 
@@ -84,6 +92,20 @@ def cast(project_id: int, *, by: Caller) -> dict[str, Any]:
 def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
     """Have no vote of the caller there, whether or not one was. Raises Unauthenticated, NotFound, NotVotable."""
     return _vote(project_id, by, "withdraw")
+
+
+def withdraw_all(voter_id: int) -> None:
+    """Take back all votes of a user in the current transaction, which has locked the account and then the projects.
+
+    The counters follow by one statement on PostgreSQL; on SQLite one for each project costs no round trip.
+    """
+    voter = {"voter": voter_id}
+    if on_postgresql():
+        db.session.execute(_COUNT_DOWN, voter)
+    elif voted := db.session.execute(_VOTED_FOR, voter).all():
+        counts = [{"project": p.id, "n": p.upvotes - 1, "rank": hot(p.upvotes - 1, p.listed_at)} for p in voted]
+        db.session.connection().execute(_COUNT, counts)
+    db.session.execute(delete(upvotes).where(_OF_VOTER), voter)
 
 
 def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:

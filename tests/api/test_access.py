@@ -61,6 +61,8 @@ TABLE = {
     "POST /api/auth/logout": states("401 204 204 204 401 204"),
     "GET /api/auth/me": MEMBER,
     "PUT /api/auth/me": MEMBER,
+    "DELETE /api/auth/me": states("401 422 422 422 401 422"),  # with a wrong password, or the callers were gone
+    "GET /api/auth/me/export": MEMBER,
     "GET /api/auth/sessions": MEMBER,
     "DELETE /api/auth/sessions": states("401 204 204 204 401 204"),
     "DELETE /api/auth/sessions/<id:session_id>": OWN,
@@ -135,7 +137,8 @@ def refusal(route, status):
     """The code that an error of this status must have here."""
     conflict = "not_votable" if route.rule.endswith("upvote") else "invalid_transition"
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
-    return {401: "unauthenticated", 403: forbidden, 404: "not_found", 409: conflict}.get(status)
+    codes = {401: "unauthenticated", 403: forbidden, 404: "not_found", 409: conflict, 422: "validation_failed"}
+    return codes.get(status)
 
 
 def test_every_route_has_its_row_and_no_row_is_left_over(app):

@@ -32,7 +32,7 @@ TRUSTED = "https://app.example.com"
 EVIL = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example", "Cookie": "__Host-directory=dead"}
 # What differs from one answer to the next, or by what an earlier request of the test has recorded.
 OF_THE_MOMENT = re.compile(
-    r'"(generated_at|last_used_at|last_seen_at|request_id|ms|read_only)":("[^"]*"|[0-9.]+|null|true|false)'
+    r'"(generated_at|exported_at|last_used_at|last_seen_at|request_id|ms|read_only)":("[^"]*"|[0-9.]+|null|true|false)'
 )
 
 

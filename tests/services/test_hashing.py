@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from directory.api.auth import DOOR
+from directory.api.password_checks import DOOR
 from directory.db import deadline
 from directory.services.accounts import passwords
 from tests.support.factories import PASSWORD, Api, World

@@ -65,6 +65,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/register": person,
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org"},
+        "DELETE /api/auth/me": {"current_password": "another password"},
         "POST /api/auth/tokens": {"name": "new"},
     }.get(route.name)
 

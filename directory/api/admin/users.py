@@ -5,7 +5,7 @@ from typing import Any
 from directory.api.admin.blueprint import bp
 from directory.api.projects import subscribers
 from directory.api.schemas.users import UserChanged, UserChanges, UserPage, UserProfile, UsersQuery
-from directory.errors import LastAdmin, TooManyProjects
+from directory.errors import AccountDeleted, LastAdmin, TooManyProjects
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
@@ -37,13 +37,15 @@ def user(user_id: int) -> Any:
 
 @bp.put("/users/<id:user_id>")
 @admin_required
-@operation(body=UserChanges(), body_required=True, answer=UserChanged(), raises=(LastAdmin, TooManyProjects))
+@operation(
+    body=UserChanges(), body_required=True, answer=UserChanged(), raises=(AccountDeleted, LastAdmin, TooManyProjects)
+)
 def change_user(user_id: int, body: dict[str, Any]) -> Any:
     """Change a user's role or status, and with a suspension take down the user's projects.
 
     With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
     none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
-    is suspended already it takes down what is left.
+    is suspended already it takes down what is left. The role and the status of a deleted account stay.
     """
     reason = body.get("reason")
     accounts.administer(user_id, role=body.get("role"), status=body.get("status"), by=caller(), reason=reason)

@@ -25,6 +25,11 @@ HEADERS: dict[str, dict[str, Any]] = {
     },
     "Cache-Control": {"description": "Who may keep the answer, and for how long.", "required": True, "schema": TEXT},
     "Vary": {"description": "The request's headers on which the answer depends.", "required": True, "schema": TEXT},
+    "Content-Disposition": {
+        "description": "The name of the file to save the answer as.",
+        "required": True,
+        "schema": {"type": "string", "pattern": '^attachment; filename="[a-z0-9_.-]+"$'},
+    },
     "Link": {
         "description": "RFC 8288: first, prev, next and last, as far as they exist, with all filters.",
         "required": True,

@@ -9,6 +9,7 @@ from directory.api.openapi.samples import (
     CHECKS,
     CURSORS,
     EDITED_NOTES,
+    EXPORT,
     FLASK,
     FLASK_INPUT,
     KNOWN,
@@ -57,6 +58,7 @@ BODIES: dict[str, Any] = {
     "authLogin": {"login": "ada", "password": PASSWORD},
     "authChange": {"email": "ada@example.org"},
     "authRegister": {"username": "ada", "email": "ada@example.org", "password": PASSWORD},
+    "accountDelete": {"current_password": PASSWORD},
     "authIssueToken": {"name": "Release script", "expires_at": "2036-01-01T00:00:00Z"},
     "projectsCreate": FLASK_INPUT,
     "projectsUpdate": {"tagline": FLASK_INPUT["tagline"], "tags": ["python", "web"]},
@@ -88,6 +90,7 @@ ANSWERS: dict[str, Any] = {
     "authListSessions": {"items": [SESSION]},
     "authListTokens": {"items": [TOKEN]},
     "authIssueToken": {**TOKEN, "token": "pds_example-of-a-token-that-opens-nothing"},
+    "accountExport": EXPORT,
     "categoriesIndex": {"items": [CATEGORY]},
     "tagsIndex": {"items": [{"tag": "python", "live_projects": 5}, {"tag": "web", "live_projects": 3}]},
     "usersShow": {

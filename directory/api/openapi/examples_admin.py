@@ -25,7 +25,7 @@ STATS = {
     "upvotes_received": 128,
     "last_submission_at": NOTES["submitted_at"],
 }
-SEEN = {**USER, "last_seen_at": "2026-11-23T11:02:00.000000Z", "stats": STATS}
+SEEN = {**USER, "last_seen_at": "2026-11-23T11:02:00.000000Z", "deleted_at": None, "stats": STATS}
 SIGNED_OUT = {
     **APPROVAL,
     "id": 310,

@@ -37,6 +37,7 @@ TAGS = {
     "users": "Members as everybody sees them.",
     "session": "Who calls, and what the site is and allows.",
     "auth": "Accounts, sessions and tokens.",
+    "account": "Leaving: one's own data as a file, and the deletion of one's account.",
     "admin": "The review, users, categories and figures: for administrators.",
     "webhooks": "What the service sends to the endpoints that its operator configures.",
     "system": "Around the service: health, metrics, this document, the feed.",

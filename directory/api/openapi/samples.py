@@ -146,6 +146,15 @@ TIMELINE = [
     {"at": "2026-11-20T13:10:00.000000Z", "event": "edited"},
     {"at": APPROVAL["at"], "event": "approved"},
 ]
+EXPORT = {
+    "exported_at": "2026-11-23T11:05:00.000000Z",
+    "complete": True,
+    "account": USER,
+    "projects": [{**FLASK, "has_upvoted": False, "rejection_reason": None, "history": TIMELINE}],
+    "votes": [{"project_id": 17, "title": "Jinja", "created_at": "2026-11-21T09:12:00.000000Z"}],
+    "sessions": [SESSION],
+    "tokens": [TOKEN],
+}
 CHECKS = {
     "database": {"ok": True},
     "migrations": {"ok": True, "current": "0012", "head": "0012"},

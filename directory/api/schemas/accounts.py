@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.projects import USERNAME
-from directory.http.fields import Checked, Line, Matching, Strict, Timestamp, Word, document
+from directory.http.fields import Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
 
 
@@ -72,21 +72,28 @@ class LoginInput(Strict):
 
 
 class AccountChanges(Strict):
-    """A new e-mail address, or a new password together with the present one."""
+    """A new e-mail address, or a new password together with the present one. `revoke_tokens` goes with a password."""
 
     rules: ClassVar[dict[str, Any]] = {
-        "dependentRequired": {"password": ["current_password"], "current_password": ["password"]}
+        "dependentRequired": {
+            "password": ["current_password"],
+            "current_password": ["password"],
+            "revoke_tokens": ["password"],
+        }
     }
 
     email = Email()
     password = Secret(metadata={"minLength": 8, "maxLength": 128})
     current_password = Secret()
+    revoke_tokens = Flag(metadata={"description": "Whether to revoke all API tokens as well. Default false."})
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
         for name, other in (("password", "current_password"), ("current_password", "password")):
             if other in given and name not in given:
                 raise ValidationError("password and current_password go together.", name)
+        if "revoke_tokens" in given and "password" not in given:
+            raise ValidationError("revoke_tokens goes with a new password alone.", "revoke_tokens")
 
 
 class UserOutput(Strict):

@@ -13,6 +13,7 @@ from directory.models import AccountStatus, Role
 from directory.services.accounts.users import SORTS
 
 WITH_SUSPENSION = ("unpublish", "reason")
+DELETED = "When the user deleted the account. It is suspended, and has neither an address nor a password."
 LAST_SEEN = "The last sign-in or use of a session or token, right to five minutes. Null for who never signed in."
 
 
@@ -67,6 +68,7 @@ class UserDetail(UserOutput):
     """An account with its statistics."""
 
     last_seen_at = Timestamp(required=True, allow_none=True, metadata={"description": LAST_SEEN})
+    deleted_at = Timestamp(required=True, allow_none=True, metadata={"description": DELETED})
     stats = fields.Nested(Stats, required=True)
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import or_, select, update
 from directory.db.errors import refusing
 from directory.db.transactions import on_postgresql
 from directory.errors import (
+    AccountDeleted,
     AccountSuspended,
     AdminRequired,
     Duplicate,
@@ -14,6 +15,8 @@ from directory.errors import (
     InvalidCredentials,
     LastAdmin,
     NotFound,
+    Unauthenticated,
+    Unavailable,
     WrongPassword,
 )
 from directory.extensions import UNSYNCHRONISED, db
@@ -86,7 +89,8 @@ def authenticate(user: User | None, password: str) -> User:
 
     Raises InvalidCredentials, and AccountSuspended only after the right password.
     """
-    matches = verify_password(user.password_hash if user else None, password)
+    # A deleted account has an empty hash, and takes as long as one that is unknown.
+    matches = verify_password((user.password_hash or None) if user else None, password)
     if user is None or not matches:
         raise InvalidCredentials
     if user.status == AccountStatus.SUSPENDED:
@@ -127,12 +131,36 @@ def login(user_id: int, known_hash: str, *, new_hash: str | None, user_agent: st
     return sessions.begin(user_id, user_agent=user_agent)
 
 
-def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str | None) -> User:
-    """Change one's own e-mail address, or password, which ends one's other sessions.
+def lock_to_delete(caller: Caller, known_hash: str) -> None:
+    """Lock the caller's account, whose password was just found to match `known_hash`, for its deletion.
 
-    Raises Duplicate, WrongPassword.
+    Other requests of the caller end before, or are refused. With an administrator's account, those of all active
+    administrators are locked, as `administer` locks them.
+    Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller became an administrator meanwhile.
+    """
+    admins = _lock_admins_and(caller.id)[0] if caller.is_admin else set()
+    user = _locked(caller.id)
+    if user.status != AccountStatus.ACTIVE:
+        raise Unauthenticated
+    if user.password_hash != known_hash:
+        raise WrongPassword
+    if user.is_admin and caller.id not in admins:
+        raise Unavailable
+    if admins == {caller.id}:
+        raise LastAdmin("You are the last active administrator. Make another member one before you leave.")
+    _wait_for_requests_of(caller.id)
+
+
+def change(
+    caller: Caller, *, email: str | None, known_hash: str, new_hash: str | None, revoke_tokens: bool = False
+) -> User:
+    """Change one's own e-mail address, or password, which ends one's other sessions and, if asked, revokes all tokens.
+
+    Raises Duplicate, WrongPassword, AccountDeleted.
     """
     user = _locked(caller.id)
+    if user.deleted_at is not None:
+        raise AccountDeleted
     if email is not None:
         user.email = email
     if new_hash is not None:
@@ -143,6 +171,8 @@ def change(caller: Caller, *, email: str | None, known_hash: str, new_hash: str 
         db.session.flush()  # before any other statement, which would flush it unguarded
     if new_hash is not None:
         sessions.end_others(caller.id, keep=caller.session_id)
+        if revoke_tokens:
+            sessions.revoke_tokens(caller.id)
     return user
 
 
@@ -154,7 +184,7 @@ def administer(
     It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
     among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
     `by` is None on the operator's command line. The reason of a new status goes into the log.
-    Raises NotFound, AdminRequired, LastAdmin.
+    Raises NotFound, AdminRequired, AccountDeleted, LastAdmin.
     """
     admins, target = _lock_admins_and(user_id)
     if by is not None and by.id not in admins:
@@ -162,23 +192,28 @@ def administer(
     if target is None:
         raise NotFound
     role, status = role or target.role, status or target.status
+    if target.deleted_at is not None and (role, status) != (target.role, target.status):
+        raise AccountDeleted
     stays = role == Role.ADMIN and status == AccountStatus.ACTIVE
     if admins == {user_id} and not stays:
         raise LastAdmin
     values = {"role": role, "status": status}
-    for name, value in values.items():
-        before = getattr(target, name)
-        if before != value:
-            why = reason if name == "status" else None
-            changed = {"user_id": user_id, "from_state": before, "to_state": value, "reason": why}
-            audit.record(f"user.{name}_changed", by=by, **changed)
-    if status == AccountStatus.SUSPENDED and on_postgresql():
-        # Waits for what the user does at this moment, which is held active until then (identity.require_active).
-        db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
+    _record_changes(target, values, by=by, reason=reason)
+    if status == AccountStatus.SUSPENDED:
+        _wait_for_requests_of(user_id)
     changing = update(User).where(User.id == user_id).values(values)
     db.session.execute(changing, execution_options=UNSYNCHRONISED)
     if status == AccountStatus.SUSPENDED:
         sessions.end_everything(user_id)
+
+
+def _record_changes(target: Any, values: dict[str, str], *, by: Caller | None, reason: str | None) -> None:
+    for name, value in values.items():
+        before = getattr(target, name)
+        if before != value:
+            why = reason if name == "status" else None
+            changed = {"user_id": target.id, "from_state": before, "to_state": value, "reason": why}
+            audit.record(f"user.{name}_changed", by=by, **changed)
 
 
 def sign_out(user_id: int, *, by: Caller) -> None:
@@ -191,10 +226,16 @@ def sign_out(user_id: int, *, by: Caller) -> None:
 
 def _lock_admins_and(user_id: int) -> tuple[set[int], Any]:
     active = (User.role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
-    columns = select(User.id, User.role, User.status).where(or_(active, User.id == user_id)).order_by(User.id)
-    rows = list(db.session.execute(columns.with_for_update(key_share=True)))
+    columns = select(User.id, User.role, User.status, User.deleted_at).where(or_(active, User.id == user_id))
+    rows = list(db.session.execute(columns.order_by(User.id).with_for_update(key_share=True)))
     admins = {row.id for row in rows if row.role == Role.ADMIN and row.status == AccountStatus.ACTIVE}
     return admins, next((row for row in rows if row.id == user_id), None)
+
+
+def _wait_for_requests_of(user_id: int) -> None:
+    """Wait for what the user does at this moment, whose account is held active until then (identity.require_active)."""
+    if on_postgresql():
+        db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
 
 
 def _locked(user_id: int) -> User:

@@ -183,6 +183,11 @@ def end_others(user_id: int, *, keep: int | None) -> int:
 def end_everything(user_id: int) -> None:
     """End all sessions of a user and all tokens."""
     end_others(user_id, keep=None)
+    revoke_tokens(user_id)
+
+
+def revoke_tokens(user_id: int) -> None:
+    """Delete all tokens of a user."""
     db.session.execute(delete(Token).where(Token.user_id == user_id), execution_options=UNSYNCHRONISED)
 
 

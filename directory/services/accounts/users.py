@@ -17,7 +17,16 @@ SORTS = {
     "submissions": Sort("submissions", (UserSubmissions.submissions, UserSubmissions.user_id), descending=True),
     "last_seen": Sort("last_seen", (User.last_seen_at, User.id), descending=True),
 }
-COLUMNS = (User.id, User.username, User.email, User.role, User.status, User.created_at, User.last_seen_at)
+COLUMNS = (
+    User.id,
+    User.username,
+    User.email,
+    User.role,
+    User.status,
+    User.created_at,
+    User.last_seen_at,
+    User.deleted_at,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,14 +33,15 @@ def index(projects: Iterable[Any]) -> None:
         db.session.execute(text(statement), rows)
 
 
-def forget(project_id: int) -> None:
-    """Take a project out of the index. On PostgreSQL the row goes with the project's.
+def forget(*project_ids: int) -> None:
+    """Take projects, at least one, out of the index. On PostgreSQL the row goes with the project's.
 
     A trigger could do it on SQLite, but only where the schema is trusted to run virtual tables, which we do not.
     """
     if not on_postgresql():
+        rows = [{"id": project_id} for project_id in project_ids]
         for name in ("project_search", "project_search_brief"):
-            db.session.execute(text(f"DELETE FROM {name} WHERE rowid = :id"), {"id": project_id})  # noqa: S608
+            db.session.execute(text(f"DELETE FROM {name} WHERE rowid = :id"), rows)  # noqa: S608
 
 
 def columns(project: Any) -> dict[str, str]:

@@ -254,7 +254,7 @@ export interface paths {
          * Change a user's role or status, and with a suspension take down the user's projects
          * @description With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
          *     none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
-         *     is suspended already it takes down what is left.
+         *     is suspended already it takes down what is left. The role and the status of a deleted account stay.
          *
          *     Needs an administrator.
          */
@@ -425,12 +425,43 @@ export interface paths {
         get: operations["authShow"];
         /**
          * Change one's e-mail address or password
-         * @description A new password needs the present one, and ends all one's other sessions. The present password is looked at when
-         *     nothing else is wrong, and counts as a login does.
+         * @description A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
+         *     one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
          *
          *     Needs a signed-in user.
          */
         put: operations["authChange"];
+        post?: never;
+        /**
+         * Delete one's account
+         * @description Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
+         *     called `deleted-[id]`. The username and the e-mail address are free for others. All of this happens or nothing, and
+         *     it cannot be undone. A wrong password counts as a wrong login does.
+         *
+         *     Needs a signed-in user.
+         */
+        delete: operations["accountDelete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/me/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Take one's data along
+         * @description The account, one's projects with their history as their owner may see it, one's votes, sessions, and the names of
+         *     one's tokens, as a file.
+         *
+         *     Needs a signed-in user.
+         */
+        get: operations["accountExport"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -1113,7 +1144,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -1240,7 +1271,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -1466,6 +1497,11 @@ export interface components {
              * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
              */
             last_seen_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the user deleted the account. It is suspended, and has neither an address nor a password.
+             */
+            deleted_at: string | null;
             stats: components["schemas"]["Stats"];
         };
         /** @description A page of users. */
@@ -1490,6 +1526,11 @@ export interface components {
              * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
              */
             last_seen_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the user deleted the account. It is suspended, and has neither an address nor a password.
+             */
+            deleted_at: string | null;
             stats: components["schemas"]["Stats"];
             audit: components["schemas"]["Audit"][];
         };
@@ -1526,6 +1567,11 @@ export interface components {
              * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
              */
             last_seen_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the user deleted the account. It is suspended, and has neither an address nor a password.
+             */
+            deleted_at: string | null;
             stats: components["schemas"]["Stats"];
             taken_down?: components["schemas"]["TakenDown"];
         };
@@ -1607,7 +1653,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
-        /** @description A new e-mail address, or a new password together with the present one. */
+        /** @description A new e-mail address, or a new password together with the present one. `revoke_tokens` goes with a password. */
         AccountChanges: {
             /**
              * Format: email
@@ -1624,6 +1670,103 @@ export interface components {
              * @example paper clip orchard seven
              */
             current_password?: string;
+            /** @description Whether to revoke all API tokens as well. Default false. */
+            revoke_tokens?: boolean;
+        };
+        /** @description The caller's password, once more. */
+        DeletionInput: {
+            /**
+             * Format: password
+             * @example paper clip orchard seven
+             */
+            current_password: string;
+        };
+        /** @description What happened to a project, and when. */
+        TimelineEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            event: "submitted" | "edited" | "approved" | "rejected" | "unpublished";
+            /** @description Of a rejection or unpublishing, where one was given. */
+            reason?: string;
+        };
+        /** @description A project of the caller, with its timeline. */
+        ExportedProject: {
+            readonly id: number;
+            /** @description From the title, for readable links; not unique. */
+            readonly slug: string;
+            title: string;
+            tagline: string;
+            description: string;
+            url: string;
+            repository_url: string | null;
+            logo_url: string | null;
+            tags: string[];
+            category: components["schemas"]["CategoryRef"];
+            /** @enum {string} */
+            readonly status: "live" | "pending" | "rejected";
+            readonly upvotes: number;
+            /** @description Whether the caller has voted; null if anonymous. */
+            readonly has_upvoted: boolean | null;
+            readonly owner: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            /**
+             * Format: date-time
+             * @description Creation, or the last return to pending.
+             */
+            readonly submitted_at: string;
+            /**
+             * Format: date-time
+             * @description The first approval.
+             */
+            readonly published_at: string | null;
+            /** @description Grows with every edit and decision, not with votes. For `If-Match`. */
+            readonly version: number;
+            readonly rejection_reason?: string | null;
+            history: components["schemas"]["TimelineEvent"][];
+        };
+        /** @description A vote of the caller. `title` is null where the project is not live and belongs to another member. */
+        ExportedVote: {
+            project_id: number;
+            title: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description A signed-in browser. */
+        Session: {
+            id: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_seen_at: string;
+            user_agent: string;
+            current: boolean;
+        };
+        /** @description An API token, without its text. */
+        Token: {
+            id: number;
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: date-time */
+            last_used_at: string | null;
+        };
+        /** @description All that the service holds of the caller, but for secrets and their hashes. */
+        Export: {
+            /** Format: date-time */
+            exported_at: string;
+            /** @description False where there are more than 1,000 projects or 10,000 votes: then the newest projects and the votes for the newest projects are here. `GET /api/projects` with `owner=me` or `upvoted=me` lists all. */
+            complete: boolean;
+            account: components["schemas"]["User"];
+            projects: components["schemas"]["ExportedProject"][];
+            votes: components["schemas"]["ExportedVote"][];
+            sessions: components["schemas"]["Session"][];
+            tokens: components["schemas"]["Token"][];
         };
         /** @description A new account. */
         RegisterInput: {
@@ -1641,30 +1784,9 @@ export interface components {
              */
             password: string;
         };
-        /** @description A signed-in browser. */
-        Session: {
-            id: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            last_seen_at: string;
-            user_agent: string;
-            current: boolean;
-        };
         /** @description One's sessions. */
         SessionList: {
             items: components["schemas"]["Session"][];
-        };
-        /** @description An API token, without its text. */
-        Token: {
-            id: number;
-            name: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string | null;
-            /** Format: date-time */
-            last_used_at: string | null;
         };
         /** @description One's tokens. */
         TokenList: {
@@ -1803,15 +1925,6 @@ export interface components {
              *     ]
              */
             tags?: string[];
-        };
-        /** @description What happened to a project, and when. */
-        TimelineEvent: {
-            /** Format: date-time */
-            at: string;
-            /** @enum {string} */
-            event: "submitted" | "edited" | "approved" | "rejected" | "unpublished";
-            /** @description Of a rejection or unpublishing, where one was given. */
-            reason?: string;
         };
         /** @description What happened to a project, oldest first. It does not name those who reviewed it. */
         TimelinePage: {
@@ -2227,9 +2340,10 @@ export interface components {
         };
         /**
          * @description - `last_admin`: The change would leave the directory without an active administrator.
-         *     - `too_many_projects`: The user has more projects than one request takes down; nothing was changed. Suspend the user without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left.
+         *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
+         *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
          */
-        LastAdminOrTooManyProjects: {
+        LastAdminOrTooManyProjectsOrAccountDeleted: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2242,7 +2356,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "last_admin" | "too_many_projects";
+                    code?: "last_admin" | "too_many_projects" | "account_deleted";
                 };
             };
         };
@@ -2304,6 +2418,49 @@ export interface components {
                     status?: 403;
                     /** @enum {unknown} */
                     code?: "cross_site_request";
+                };
+            };
+        };
+        /**
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
+         *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
+         */
+        DuplicateOrAccountDeleted: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "duplicate" | "account_deleted";
+                };
+            };
+        };
+        /**
+         * @description - `last_admin`: The change would leave the directory without an active administrator.
+         *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
+         *     - `too_many_votes`: The user has more votes than one request takes back; nothing was changed. To delete one's own account, take some votes back first.
+         */
+        LastAdminOrTooManyProjectsOrTooManyVotes: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "last_admin" | "too_many_projects" | "too_many_votes";
                 };
             };
         };
@@ -2397,6 +2554,8 @@ export interface components {
         "Cache-Control": string;
         /** @description The request's headers on which the answer depends. */
         Vary: string;
+        /** @description The name of the file to save the answer as. */
+        "Content-Disposition": string;
         /** @description RFC 8288: first, prev, next and last, as far as they exist, with all filters. */
         Link: string;
         /** @description The path of what was made. */
@@ -2522,7 +2681,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted";
                 project_id?: number;
                 user_id?: number;
                 actor_id?: number;
@@ -3434,6 +3593,7 @@ export interface operations {
                      *           "status": "active",
                      *           "created_at": "2026-11-01T09:00:00.000000Z",
                      *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *           "deleted_at": null,
                      *           "stats": {
                      *             "projects": {
                      *               "live": 1,
@@ -3501,6 +3661,7 @@ export interface operations {
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
                      *           "live": 1,
@@ -3591,6 +3752,7 @@ export interface operations {
                      *       "status": "suspended",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
                      *           "live": 0,
@@ -3615,7 +3777,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["LastAdminOrTooManyProjects"];
+            409: components["responses"]["LastAdminOrTooManyProjectsOrAccountDeleted"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -4158,13 +4320,178 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
-            409: components["responses"]["Duplicate"];
+            409: components["responses"]["DuplicateOrAccountDeleted"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    accountDelete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "current_password": "correct horse battery staple"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeletionInput"];
+            };
+        };
+        responses: {
+            /** @description Delete one's account. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotes"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    accountExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All that the service holds of the caller, but for secrets and their hashes. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "exported_at": "2026-11-23T11:05:00.000000Z",
+                     *       "complete": true,
+                     *       "account": {
+                     *         "id": 7,
+                     *         "username": "ada",
+                     *         "email": "ada@example.org",
+                     *         "role": "member",
+                     *         "is_admin": false,
+                     *         "status": "active",
+                     *         "created_at": "2026-11-01T09:00:00.000000Z"
+                     *       },
+                     *       "projects": [
+                     *         {
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "description": "Routing, templates and a development server, and little else.",
+                     *           "url": "https://flask.example",
+                     *           "category": {
+                     *             "slug": "web-frameworks",
+                     *             "name": "Web frameworks"
+                     *           },
+                     *           "repository_url": "https://code.example/flask",
+                     *           "logo_url": "https://flask.example/logo.svg",
+                     *           "tags": [
+                     *             "python",
+                     *             "web"
+                     *           ],
+                     *           "id": 42,
+                     *           "slug": "flask",
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": false,
+                     *           "owner": {
+                     *             "id": 7,
+                     *             "username": "ada"
+                     *           },
+                     *           "version": 2,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "rejection_reason": null,
+                     *           "history": [
+                     *             {
+                     *               "at": "2026-11-20T10:00:00.123456Z",
+                     *               "event": "submitted"
+                     *             },
+                     *             {
+                     *               "at": "2026-11-20T11:45:00.000000Z",
+                     *               "event": "rejected",
+                     *               "reason": "The link is dead."
+                     *             },
+                     *             {
+                     *               "at": "2026-11-20T13:10:00.000000Z",
+                     *               "event": "edited"
+                     *             },
+                     *             {
+                     *               "at": "2026-11-20T14:30:00.000000Z",
+                     *               "event": "approved"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "votes": [
+                     *         {
+                     *           "project_id": 17,
+                     *           "title": "Jinja",
+                     *           "created_at": "2026-11-21T09:12:00.000000Z"
+                     *         }
+                     *       ],
+                     *       "sessions": [
+                     *         {
+                     *           "id": 31,
+                     *           "created_at": "2026-11-20T09:58:00.000000Z",
+                     *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                     *           "current": true
+                     *         }
+                     *       ],
+                     *       "tokens": [
+                     *         {
+                     *           "id": 5,
+                     *           "name": "Release script",
+                     *           "created_at": "2026-11-20T10:05:00.000000Z",
+                     *           "expires_at": "2036-01-01T00:00:00.000000Z",
+                     *           "last_used_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     authRegister: {
@@ -4727,7 +5054,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
             };
             cookie?: never;
         };

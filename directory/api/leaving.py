@@ -1,0 +1,49 @@
+"""Leaving: taking one's data along, and deleting one's account."""
+
+from typing import Any
+
+from flask import Blueprint
+
+from directory.api.auth import signed_out
+from directory.api.password_checks import confirm_password
+from directory.api.projects import subscribers
+from directory.api.schemas.leaving import DeletionInput, Export
+from directory.db.transactions import transaction
+from directory.errors import LastAdmin, TooManyProjects, TooManyVotes
+from directory.http.access import login_required
+from directory.http.authentication import caller
+from directory.http.endpoint import operation
+from directory.services import account_deletion, account_export
+
+bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
+
+
+@bp.delete("")
+@login_required
+@operation(
+    body=DeletionInput(), body_required=True, status=204, transactional=False, optional_headers=("Set-Cookie",),
+    raises=(LastAdmin, TooManyProjects, TooManyVotes),
+)  # fmt: skip
+def delete(body: dict[str, Any]) -> Any:
+    """Delete one's account.
+
+    Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
+    called `deleted-[id]`. The username and the e-mail address are free for others. All of this happens or nothing, and
+    it cannot be undone. A wrong password counts as a wrong login does.
+    """
+    by, known = caller(), confirm_password(body["current_password"]).password_hash
+    transaction(lambda: account_deletion.delete_account(by=by, known_hash=known, notify=subscribers()))
+    return signed_out(by)
+
+
+@bp.get("/export")
+@login_required
+@operation(answer=Export(), tier="read", headers=("Content-Disposition",))
+def export() -> Any:
+    """Take one's data along.
+
+    The account, one's projects with their history as their owner may see it, one's votes, sessions, and the names of
+    one's tokens, as a file.
+    """
+    name = f'attachment; filename="project-directory-{caller().username}.json"'
+    return account_export.export(caller()), {"Content-Disposition": name, "Cache-Control": "private, no-store"}

@@ -1,0 +1,46 @@
+"""Leaving: the account as its user takes it along, and its deletion."""
+
+from marshmallow import fields
+
+from directory.api.schemas.accounts import Secret, SessionOutput, TokenOutput, UserOutput
+from directory.api.schemas.projects import ProjectOutput
+from directory.api.schemas.review import TimelineEvent
+from directory.http.fields import Strict, Timestamp
+from directory.services.account_export import PROJECTS_MAX, VOTES_MAX
+
+COMPLETE = (
+    f"False where there are more than {PROJECTS_MAX:,} projects or {VOTES_MAX:,} votes: then the newest projects and "
+    "the votes for the newest projects are here. `GET /api/projects` with `owner=me` or `upvoted=me` lists all."
+)
+
+
+class DeletionInput(Strict):
+    """The caller's password, once more."""
+
+    current_password = Secret(required=True)
+
+
+class ExportedProject(ProjectOutput):
+    """A project of the caller, with its timeline."""
+
+    history = fields.List(fields.Nested(TimelineEvent), required=True)
+
+
+class ExportedVote(Strict):
+    """A vote of the caller. `title` is null where the project is not live and belongs to another member."""
+
+    project_id = fields.Integer(required=True)
+    title = fields.String(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+
+
+class Export(Strict):
+    """All that the service holds of the caller, but for secrets and their hashes."""
+
+    exported_at = Timestamp(required=True)
+    complete = fields.Boolean(required=True, metadata={"description": COMPLETE})
+    account = fields.Nested(UserOutput, required=True)
+    projects = fields.List(fields.Nested(ExportedProject), required=True)
+    votes = fields.List(fields.Nested(ExportedVote), required=True)
+    sessions = fields.List(fields.Nested(SessionOutput), required=True)
+    tokens = fields.List(fields.Nested(TokenOutput), required=True)

@@ -1,0 +1,58 @@
+"""What the service holds of a member, for that member to take along."""
+
+from typing import Any
+
+from sqlalchemy import case, or_, select
+
+from directory.extensions import db
+from directory.models import Project, Status, Upvote, now
+from directory.services import audit
+from directory.services.accounts import accounts, sessions
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import catalog
+from directory.services.catalog.catalog import Filters
+from directory.services.catalog.paging import Window
+
+PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, which is an answer in one piece
+AT_ONCE = 100
+
+
+def export(by: Caller) -> dict[str, Any]:
+    """The caller's account, projects with their history, votes, sessions and tokens; no secret and no hash of one.
+
+    Of more than PROJECTS_MAX projects and VOTES_MAX votes it has the newest projects and the votes for the newest
+    projects; then `complete` is false.
+    """
+    exported_at = now()
+    projects, has_all_projects = _projects(by)
+    votes = _votes(by)
+    return {
+        "exported_at": exported_at,
+        "complete": has_all_projects and len(votes) <= VOTES_MAX,
+        "account": accounts.get(by.id),
+        "projects": projects,
+        "votes": votes[:VOTES_MAX],
+        "sessions": sessions.listed(by),
+        "tokens": sessions.tokens(by),
+    }
+
+
+def _projects(by: Caller) -> tuple[list[dict[str, Any]], bool]:
+    """The caller's projects, newest first, as their owner sees them, and whether these are all."""
+    projects: list[dict[str, Any]] = []
+    window = Window(AT_ONCE)
+    while True:
+        found = catalog.page(Filters(owner_id=by.id), "newest", window, viewer=by)
+        histories = audit.timelines([item["id"] for item in found.items])
+        projects += [{**item, "history": histories[item["id"]]} for item in found.items]
+        if found.next is None or len(projects) >= PROJECTS_MAX:
+            return projects, found.next is None
+        window = Window(AT_ONCE, page=None, position=found.next)
+
+
+def _votes(by: Caller) -> list[Any]:
+    """The caller's votes, newest project first. A project that the caller may not see has no title."""
+    is_seen = or_(Project.status == Status.LIVE, Project.owner_id == by.id)
+    columns = (Upvote.project_id, case((is_seen, Project.title)).label("title"), Upvote.created_at)
+    query = select(*columns).join(Project, Project.id == Upvote.project_id).where(Upvote.user_id == by.id)
+    return list(db.session.execute(query.order_by(Upvote.project_id.desc()).limit(VOTES_MAX + 1)))

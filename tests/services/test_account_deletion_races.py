@@ -1,0 +1,175 @@
+"""The deletion of an account beside other requests, of the same user and of others: exact, and in no ring of waits."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select, text
+
+from directory.db.transactions import transaction
+from directory.errors import AccountDeleted, InvalidCredentials, Unauthenticated
+from directory.extensions import db
+from directory.models import AuditEntry, Project, User
+from directory.services import account_deletion, moderation, submissions, voting
+from directory.services.accounts import accounts, sessions
+from directory.services.accounts.identity import Caller
+from tests.conftest import Database
+from tests.support import hammer
+from tests.support.browsers import Browser
+from tests.support.factories import PASSWORD, World
+from tests.support.leaving import BODY, PATH, faults, leave, left, rows
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def ada(world: World) -> Caller:
+    return world.user("ada")
+
+
+def late(app: Flask, user: Caller, work: Callable[[], Any]) -> None:
+    """Do something of a user whose request was authenticated before the account was deleted."""
+    leave(app, user)
+    with app.app_context(), pytest.raises(Unauthenticated):
+        transaction(work)
+
+
+@pytest.mark.parametrize("wish", [voting.toggle, voting.cast, voting.withdraw])
+def test_a_vote_that_comes_late_is_refused(app: Flask, world: World, ada: Caller, wish: Any) -> None:
+    project = world.project(votes=1)
+    leave(app, ada)
+    with app.app_context(), pytest.raises(Unauthenticated):
+        wish(project, by=ada)
+    assert world.stored(project)["upvotes"] == 1
+    assert faults(app) == []
+
+
+def test_a_submission_an_edit_and_a_deletion_that_come_late_are_refused(app: Flask, world: World) -> None:
+    fields = {"title": "New", "tagline": "New", "category": world.category(), "url": "https://new.example"}
+    for work in (
+        lambda by, _: submissions.submit(fields, by=by, notify=[]),
+        lambda by, project: submissions.edit(project, {"title": "Late"}, by=by, review_on_edit="material"),
+        lambda by, project: submissions.remove(project, by=by, notify=[]),
+        lambda by, _: sessions.issue_token("late", None, by=by),
+    ):
+        user = world.user()
+        project = world.project(user)
+        late(app, user, lambda: work(user, project))  # noqa: B023 (called within the turn)
+        assert world.stored(project)["title"] != "Late"
+        assert left(app, user)["states"] == {"live": 1}
+
+
+def test_a_new_address_and_a_sign_in_that_come_late_are_refused(app: Flask, world: World, ada: Caller) -> None:
+    browser = Browser(app).sign_in("ada")
+    with app.app_context():
+        known = accounts.get(ada.id).password_hash
+    leave(app, ada)
+    with app.app_context():
+        with pytest.raises(AccountDeleted):
+            transaction(lambda: accounts.change(ada, email="late@example.org", known_hash="", new_hash=None))
+        with pytest.raises(InvalidCredentials):
+            transaction(lambda: accounts.login(ada.id, known, new_hash=None, user_agent=""))
+    assert not browser.signed_in()
+    assert left(app, ada)["sessions"] == 0
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_request_of_the_same_user_under_way_ends_before_and_what_it_wrote_goes_too(
+    app: Flask, world: World, ada: Caller
+) -> None:
+    world.project(ada)
+    fields = {"title": "New", "tagline": "New", "category": world.category(), "url": "https://new.example"}
+
+    def blocked() -> bool:
+        return bool(rows(app, text("count(*) FROM pg_locks WHERE NOT granted")) != [(0,)])
+
+    with ThreadPoolExecutor(1) as pool, app.app_context():
+
+        def submit() -> Any:
+            submitted = submissions.submit(fields, by=ada, notify=[])
+            deletion = pool.submit(leave, app, ada)
+            until(blocked)
+            return submitted, deletion
+
+        submitted, deletion = transaction(submit)
+        deletion.result(20)
+    assert world.row(submitted) is None
+    assert left(app, ada)["states"] == {"live": 1}
+    assert faults(app) == []
+
+
+@pytest.mark.parametrize("kind", ["approve", "unpublish"])
+def test_a_decision_between_the_look_and_the_lock_holds(
+    app: Flask, world: World, ada: Caller, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    project = world.project(ada, "pending" if kind == "approve" else "live")
+    other = world.project(ada, "rejected")
+    affected = account_deletion._affected
+
+    def decided(user_id: int) -> set[int]:
+        found = affected(user_id)
+        moderation.decide(project, kind, by=None, notify=[])
+        return found
+
+    monkeypatch.setattr(account_deletion, "_affected", decided)
+    leave(app, ada)
+    assert left(app, ada)["states"] == {"live" if kind == "approve" else "pending": 1}
+    assert world.row(other) is None
+    assert faults(app) == []
+
+
+def test_everything_is_exact_whatever_runs_beside_it(app: Flask, world: World, database: Database) -> None:
+    admins = [world.caller(world.admin()).token for _ in range(2)]
+    leaving = [world.user() for _ in range(4)]
+    leaver_admin = world.admin()
+    tags = ["x", "y", "z"]
+    own, queued = [], []
+    for n, user in enumerate([*leaving, leaver_admin]):
+        own += [world.project(user, category=f"c{(n + m) % 3}", tags=tags[m:]) for m in range(2)]
+        queued += [world.project(user, "pending", category=f"c{(n - m) % 3}", tags=tags[m:]) for m in range(3)]
+    others = [world.project(category=f"c{n}", tags=tags) for n in range(3)]
+    stays = [world.caller(world.user()).token for _ in range(2)]
+    shown = [*own, *others]
+    scripts = []
+    for token in stays:
+        votes = [(token, "POST", f"/api/projects/{p}/upvote", None) for p in shown]
+        scripts.append(hammer.shuffled(votes, len(scripts)))
+    new = {"title": "New", "tagline": "New", "category": "c0", "tags": ["x", "new"]}
+    for user in [*leaving, leaver_admin]:
+        tokens = [world.caller(user).token for _ in range(3)]
+        # The same user votes, submits and edits by one token and leaves by two others at once.
+        first = [(tokens[0], "PUT", f"/api/projects/{p}/upvote", None) for p in hammer.shuffled(shown, user.id)]
+        submit = [
+            (tokens[0], "POST", "/api/projects", {**new, "url": f"https://n{user.id}.example/{n}"}) for n in range(3)
+        ]
+        edits = [(tokens[0], "PUT", f"/api/projects/{p}", {"title": f"Edited {p}"}) for p in own]
+        decide = [
+            (tokens[0], "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(queued, user.id)
+        ]
+        scripts.append([*first[:4], *submit[:2], *edits, *first[4:], *submit[2:], *decide])
+        scripts += [[*first[2:4], (token, "DELETE", PATH, BODY)] for token in tokens[1:]]
+    for n, token in enumerate(admins):
+        scripts.append([(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(queued, n)])
+        scripts.append([(token, "PUT", f"/api/admin/projects/{p}/unpublish", None) for p in hammer.shuffled(own, n)])
+    logins = [(None, "POST", "/api/auth/login", {"login": user.username, "password": PASSWORD}) for user in leaving]
+    scripts.append(logins * 2)
+
+    answers = hammer.run(database.url, scripts, processes=2)
+
+    assert {answer["status"] for answer in answers} <= {200, 201, 204, 401, 403, 404, 409, 503}
+    for user in [*leaving, leaver_admin]:
+        found = left(app, user)
+        assert (found["upvotes"], found["sessions"], found["tokens"]) == (0, 0, 0), user
+        # An administrator may unpublish a project of a deleted account; nothing else is left that is not live.
+        assert set(found["states"]) <= {"live", "pending"}
+        assert rows(app, User.username, id=user.id) == [(f"deleted-{user.id}",)]
+    deletions = [answer["status"] for answer in answers if (answer["method"], answer["path"]) == ("DELETE", PATH)]
+    assert sorted(deletions) == [204] * 5 + [401] * 5
+    with app.app_context():
+        unpublished = select(AuditEntry.project_id).where(AuditEntry.action == "project.unpublished")
+        pending = select(Project.id).where(Project.status == "pending", Project.owner_id.in_([u.id for u in leaving]))
+        assert set(db.session.scalars(pending)) <= set(db.session.scalars(unpublished))
+        counted = select(AuditEntry.user_id, func.count()).where(AuditEntry.action == "user.deleted")
+        assert {n for _, n in db.session.execute(counted.group_by(AuditEntry.user_id))} == {1}
+    assert faults(app) == []

@@ -1,0 +1,48 @@
+"""What the tests of a deletion of an account ask: the deletion by the rule, and what is left of a user."""
+
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import func, select
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Project, Session, Token, Upvote
+from directory.services import account_deletion
+from directory.services.accounts import accounts
+from directory.services.accounts.identity import Caller
+from directory.services.data import recount, recount_tags, recount_users
+from tests.support.factories import PASSWORD
+
+PATH = "/api/auth/me"
+BODY = {"current_password": PASSWORD}
+
+
+def leave(app: Flask, user: Caller, **options: Any) -> None:
+    """Delete the account by the rule."""
+    with app.app_context():
+        known = accounts.get(user.id).password_hash
+        given = {"known_hash": known, "notify": [], **options}
+        transaction(lambda: account_deletion.delete_account(by=user, **given))
+
+
+def rows(app: Flask, *columns: Any, **conditions: Any) -> list[tuple[Any, ...]]:
+    with app.app_context():
+        return [tuple(row) for row in db.session.execute(select(*columns).filter_by(**conditions))]
+
+
+def faults(app: Flask) -> list[Any]:
+    with app.app_context():
+        found = recount.look(lambda number: number > 0).faults
+        return found + recount.look_at_categories() + recount_users.look() + recount_tags.look()
+
+
+def left(app: Flask, user: Caller) -> dict[str, Any]:
+    """What there is of a user."""
+    with app.app_context():
+        states = select(Project.status, func.count()).filter_by(owner_id=user.id).group_by(Project.status)
+        found: dict[str, Any] = {"states": dict(db.session.execute(states).all())}
+        for model in (Upvote, Session, Token):
+            rows_of_user = select(func.count()).select_from(model).filter_by(user_id=user.id)
+            found[model.__tablename__] = db.session.scalar(rows_of_user)
+        return found
