@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, TextIO
 
 import orjson
@@ -42,7 +43,7 @@ class JsonFormatter(Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, in ASCII: no value can forge a second one, by whatever it is that a viewer breaks lines at."""
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": f"{_second(int(record.created))}.{int(record.created % 1 * 1000):03}+00:00",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": self.message(record),
@@ -85,6 +86,12 @@ class TextFormatter(Formatter):
 
     def _painted(self, text: str, colour: str | None) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colours and colour else text
+
+
+@lru_cache(maxsize=2)
+def _second(timestamp: int) -> str:
+    """The UTC date and time of a second, made once for all its lines."""
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _extras(record: logging.LogRecord) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from tests.support.factories import Api, World
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # No public answer shows these; the last is computed from others.
 HIDDEN = {"users": {"email", "password_hash", "last_seen_at"}, "projects": {"listed_at"}}
+UNSEEN = {"project_search_removals"}  # tells whether matches have to be counted again, not how many there are
 CHANGED = {
     "tag_counts": "tag",
     "categories": "name",
@@ -66,7 +67,11 @@ def tables(app: Flask, world: World, api: Api, statements: Any) -> set[str]:
         assert api.get(path).status_code == 200, path
     with app.app_context():
         names = inspect(db.engine).get_table_names()
-    return {name for name in names if any(re.search(rf"(?i)(from|join) {name}\b", one) for one in statements)}
+    return {
+        name
+        for name in names
+        if name not in UNSEEN and any(re.search(rf"(?i)(from|join) {name}\b", one) for one in statements)
+    }
 
 
 def test_public_answers_read_these_tables(tables: set[str]) -> None:

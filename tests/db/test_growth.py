@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event, text
 from directory.db.engine import BUSY_TIMEOUT
 from directory.extensions import db
 from directory.services import sitemap
-from directory.services.catalog import similar, tags
+from directory.services.catalog import search, search_counts, similar, tags
 from tests.db.test_plans import Plans
 from tests.support.factories import Api, World
 
@@ -122,6 +122,24 @@ def test_requests_cost_the_same_in_a_directory_ten_times_as_large(app: Flask, wo
     grow(app, LARGE)
     after = {path: effort(app, asked(app, caller, path)) for path in paths}
     assert {path: (before[path], cost) for path, cost in after.items() if cost > 1.3 * before[path] + 20} == {}
+
+
+def test_a_narrowed_search_for_a_common_word_costs_the_same_in_a_directory_ten_times_as_large(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once its matches are counted: then the list is walked until the page is full."""
+    monkeypatch.setattr(search, "MOST", 5)
+    monkeypatch.setattr(search_counts, "SPARE", 1)
+    caller = world.caller(world.user())
+    costs = []
+    for size in (SMALL, LARGE):
+        grow(app, size)
+        tag = caller.get("/api/tags?limit=1").json["items"][0]["tag"]
+        narrowed = [f"q=was&limit=2&{narrow}" for narrow in ("category=web-frameworks", f"tag={tag}")]
+        paths = [f"/api/projects?{path}&sort={sort}" for path in narrowed for sort in ("newest", "upvotes", "popular")]
+        assert all(caller.get(path).json["pagination"]["total_capped"] for path in paths)
+        costs.append(sum(effort(app, asked(app, caller, path)) for path in paths))
+    assert costs[1] <= 2 * costs[0], costs
 
 
 def explained(app: Flask, statements: Plans) -> list[str]:

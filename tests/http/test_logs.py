@@ -73,6 +73,13 @@ def test_any_value_can_be_logged(value):
     assert "value" in json.loads(written_by(record(value=value)))
 
 
+@pytest.mark.parametrize(("created", "shown"), [(1_700_000_000.25, "20.250"), (1_700_000_001.0, "21.000")])
+def test_a_line_has_the_time_of_its_record(created, shown):
+    made = record()
+    made.created = created
+    assert json.loads(written_by(made))["time"] == f"2023-11-14T22:13:{shown}+00:00"
+
+
 def test_an_exception_is_logged_in_the_same_line():
     try:
         raise ValueError("first\nsecond")

@@ -15,7 +15,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.accounts import sessions
 from tests.conftest import ENVIRONMENT, Database, build
-from tests.server.test_vote_batching import proofs_of
+from tests.support.batches import proofs_of
 from tests.support.factories import World
 from tests.support.line import Line
 from tests.support.serving import Serving, serving

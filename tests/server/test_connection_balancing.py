@@ -189,8 +189,7 @@ def test_a_process_that_shuts_down_neither_wakes_for_the_listener_nor_has_the_ot
     assert connection_balancing._held[1] == 3
     process.acceptor.stop()
     process.acceptor.adjust()
-    assert process.acceptor.timeout() == math.inf
-    assert connection_balancing._held[1] == 0
+    assert (process.acceptor.timeout(), connection_balancing._held[1]) == (math.inf, 0)
 
 
 def test_without_file_descriptors_a_process_pauses_and_any_other_error_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import event, text
 from directory.db.transactions import on_postgresql, writing
 from directory.extensions import db
 from directory.models import Category
-from directory.services.catalog import best_match, search, search_language, search_queries
+from directory.services.catalog import best_match, search, search_counts, search_language, search_queries
 from directory.services.catalog.catalog import Filters, page
 from directory.services.catalog.paging import Position, Slice, Window
 from tests.support.factories import World
@@ -145,6 +145,7 @@ def test_a_common_word_costs_the_same_in_a_directory_four_times_as_large(
     places: tuple[int, dict[str, int]], monkeypatch: Any, sort: str
 ) -> None:
     monkeypatch.setattr(search, "MOST", 60)
+    monkeypatch.setattr(search_counts, "SPARE", 2)
     monkeypatch.setattr(best_match, "LOOKED_AT", (60,))
     filters, done = Filters(status="live", q="common"), []
     for size in (400, 1600):
@@ -185,20 +186,21 @@ def test_the_best_matches_take_no_look_at_all_where_a_few_tell(
     """Neither where all match alike nor where the few that match better are among the most voted."""
     monkeypatch.setattr(search, "MOST", 100)
     monkeypatch.setattr(best_match, "LOOKED_AT", (2, 90))
-    given_values = {"most": 100, "beyond": 101}
+    given_values = {"most": 100, "beyond": 151}
     made = listed(2, 400)
     with only_for_now():
         written(made, *places)
         dialect = db.engine.dialect.name
         values = given_values | (search_language.expressions("common", dialect) or {})
-        first = best_match.page(values, Window(5), dialect)
+        asked = best_match.Search(("status", "q"), values, dialect)
+        first = best_match.page(asked, Window(5))
         assert first is not None
         assert [match.id for match in first] == expected(made, Filters(status="live", q="common"), "best")[:6]
         assert [match.rank for match in first] == [5, 5, 0, 0, 0, 0]
-        after = best_match.page(values, Window(5, None, Position(tuple(first[4]), forward=True)), dialect)
+        after = best_match.page(asked, Window(5, None, Position(tuple(first[4]), forward=True)))
         assert after is not None
         assert after[0] == first[5]
-        assert best_match.page(values, Window(5, None, Position(tuple(first[4]), forward=False)), dialect) is None
+        assert best_match.page(asked, Window(5, None, Position(tuple(first[4]), forward=False))) is None
 
 
 def test_a_better_match_with_few_votes_takes_a_look_at_all(
@@ -210,8 +212,8 @@ def test_a_better_match_with_few_votes_takes_a_look_at_all(
     with only_for_now():
         written(made, *places)
         dialect = db.engine.dialect.name
-        values = {"most": 100, "beyond": 101, **(search_language.expressions("common", dialect) or {})}
-        assert best_match.page(values, Window(5), dialect) is None
+        values = {"most": 100, "beyond": 151, **(search_language.expressions("common", dialect) or {})}
+        assert best_match.page(best_match.Search(("status", "q"), values, dialect), Window(5)) is None
         found = page(filters, "best", Window(5), viewer=None)
         assert [item["id"] for item in found.items] == expected(made, filters, "best")[:5]
 

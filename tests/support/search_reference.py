@@ -27,11 +27,13 @@ class Made(NamedTuple):
     brief: str
     description: str
     category: str
+    tags: tuple[str, ...] = ()
 
     def matches(self, query: str, part: str, *, beginnings: bool) -> bool:
         """Whether all words of a query are in a part."""
-        text = {"title": self.title, "brief": f"{self.title} {self.brief}"}.get(part)
-        has = set(words(text if text is not None else f"{self.title} {self.brief} {self.description}"))
+        brief = f"{self.title} {self.brief} {' '.join(self.tags)}"
+        text = {"title": self.title, "brief": brief}.get(part, f"{brief} {self.description}")
+        has = set(words(text))
         return all(self._has(has, unit, beginnings=beginnings) for unit in query.split())
 
     def _has(self, has: set[str], unit: str, *, beginnings: bool) -> bool:
@@ -56,7 +58,7 @@ def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:
     """The ids of a whole list, by a look at each project."""
     query = filters.q or ""
     chosen = [one for one in made if one.status == filters.status and filters.category in {None, one.category}]
-    chosen = [one for one in chosen if one.rank(query) is not None]
+    chosen = [one for one in chosen if one.rank(query) is not None and (filters.tag is None or filters.tag in one.tags)]
     keys: dict[str, Any] = {
         "newest": lambda one: (one.at, one.id),
         "upvotes": lambda one: (one.upvotes, one.id),
@@ -75,7 +77,7 @@ def written(made: list[Made], owner: int, categories: dict[str, int]) -> None:
         wholesale.Draft(
             id=one.id, owner_id=owner, category_id=categories[one.category], title=one.title, tagline=one.brief,
             description=one.description, url=f"https://example.org/{one.id}", repository_url=None, logo_url=None,
-            tags=[], status=Status(one.status), upvotes=one.upvotes, submitted_at=one.at,
+            tags=list(one.tags), status=Status(one.status), upvotes=one.upvotes, submitted_at=one.at,
             decided_at=None if one.status == "pending" else one.at,
         )
         for one in made

@@ -7,12 +7,13 @@ better ranks are looked up in the indexes without descriptions. Where that does 
 
 from typing import Any, NamedTuple
 
-from directory.db.statements import Row
-from directory.services.catalog import search, search_queries
+from directory.db.statements import Prepared, Row
+from directory.services.catalog import narrowing, search, search_queries
 from directory.services.catalog.paging import Window
 from directory.services.catalog.search_language import TIERS, Tier
 
-LOOKED_AT = (100, 500)  # projects with the most votes, or after a cursor's position: so many, and if need be so many
+# Projects with the most votes, or after a cursor's position: so many are looked at, and more where those do not tell.
+LOOKED_AT = (64, 500, 2_500)
 BETTER = 64  # better matches than those, for each step of the rank
 
 # What finds all that have a better rank, by rank: a title that equals the query as a whole may have none of its words.
@@ -35,55 +36,64 @@ class Match(NamedTuple):
     id: int
 
 
-def page(given: dict[str, Any], window: Window, dialect: str) -> list[Match] | None:
-    """The live projects of a window and one more, best first, of a query that more than `search.MOST` of them match.
+class Search(NamedTuple):
+    """A query for live projects: the names of its filters and their values, with those of `search.expressions`."""
 
-    `given` are the values of `search.expressions`. None where it takes a look at all.
+    names: tuple[str, ...]
+    given: dict[str, Any]
+    dialect: str
+
+
+NARROWED_BY = {"status", "q", "category", "tag"}  # lists of which the standings tell the most voted projects
+
+
+def page(asked: Search, window: Window) -> list[Match] | None:
+    """The projects of a window and one more, best first, of a search with more than `search.MOST` matches.
+
+    None where it takes a look at all.
     """
     position = window.position
     if position is None:
-        return _from_top(given, window.skipped, window.limit + 1, None, dialect)
+        return _from_top(asked, window.skipped, window.limit + 1, None)
     if not position.forward:
         return None
     after = Match(*position.keys)
     size = window.limit + 1
     for looked_at in LOOKED_AT:
-        found = _following(given, after, size, looked_at, dialect)
+        found = _following(asked, after, size, looked_at)
         if found is not None:
             return found
-    return _from_top(given, 0, size, after, dialect)
+    return _from_top(asked, 0, size, after)
 
 
-def _following(given: dict[str, Any], after: Match, size: int, looked_at: int, dialect: str) -> list[Match] | None:
+def _following(asked: Search, after: Match, size: int, looked_at: int) -> list[Match] | None:
     """Those of the same rank as the one before them."""
-    statement = search_queries.most_voted(looked_at, True, dialect)
-    rows = statement.all({**given, "here_upvotes": after.upvotes, "here_id": after.id})
+    here = {"here_upvotes": after.upvotes, "here_id": after.id}
+    rows = _most_voted(asked, looked_at, after=True).all({**asked.given, **here})
     found = [match for match in _best(rows) if match.rank == after.rank][:size]
-    return found if len(found) == size and _is_looked_at(found[-1]) else None
+    return found if len(found) == size and _is_looked_at(asked, found[-1]) else None
 
 
-def _from_top(given: dict[str, Any], skipped: int, size: int, after: Match | None, dialect: str) -> list[Match] | None:
+def _from_top(asked: Search, skipped: int, size: int, after: Match | None) -> list[Match] | None:
     """Those that are best of all, or best of all after one."""
     for looked_at in LOOKED_AT:
-        found = _best_of_all(given, skipped + size, after, looked_at, dialect)
+        found = _best_of_all(asked, skipped + size, after, looked_at)
         if found is not None:
             return found[skipped:]
     return None
 
 
-def _best_of_all(
-    given: dict[str, Any], wanted: int, after: Match | None, looked_at: int, dialect: str
-) -> list[Match] | None:
+def _best_of_all(asked: Search, wanted: int, after: Match | None, looked_at: int) -> list[Match] | None:
     # No more than best match looks at: all of these are among the matches with the most votes.
-    rows = search_queries.most_voted(min(looked_at, search.MOST), False, dialect).all(given)
+    rows = _most_voted(asked, min(looked_at, search.MOST), after=False).all(asked.given)
     seen = [match for match in _best(rows) if after is None or match < after][:wanted]
     if len(seen) < wanted or (looked_at < LOOKED_AT[-1] and _has_many_better(seen)):
         return None
-    better = _better_than(seen[-1].rank, given, dialect)
+    better = _better_than(seen[-1].rank, asked)
     if better is None:
         return None
     others = set(better) - set(seen)
-    if others and not _is_looked_at(min(others, key=lambda match: match[1:])):
+    if others and not _is_looked_at(asked, min(others, key=lambda match: match[1:])):
         return None
     return sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)[:wanted]
 
@@ -93,18 +103,23 @@ def _has_many_better(seen: list[Match]) -> bool:
     return sum(match.rank > seen[-1].rank for match in seen) > 2
 
 
-def _better_than(rank: int, given: dict[str, Any], dialect: str) -> list[Match] | None:
+def _better_than(rank: int, asked: Search) -> list[Match] | None:
     """The matches of a better rank, None where there are too many."""
     tiers = _BETTER[rank]
-    rows = search_queries.leading(tiers, BETTER + 1, dialect).all(given) if tiers else []
+    names = narrowing.without_query(asked.names)
+    rows = search_queries.leading(names, tiers, BETTER + 1, asked.dialect).all(asked.given) if tiers else []
     return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
 
 
-def _is_looked_at(match: Match) -> bool:
+def _is_looked_at(asked: Search, match: Match) -> bool:
     """Whether it surely is among the matches with the most votes, being among as many projects with the most votes."""
-    here = {"here_upvotes": match.upvotes, "here_id": match.id, "most": search.MOST}
-    rows = search_queries.above().all(here)
-    return bool(rows[0][0] < search.MOST)
+    here = {**asked.given, "here_upvotes": match.upvotes, "here_id": match.id}  # `most` is given
+    [[above]] = search_queries.above(narrowing.without_query(asked.names), asked.dialect).all(here)
+    return bool(above < search.MOST)
+
+
+def _most_voted(asked: Search, looked_at: int, *, after: bool) -> Prepared:
+    return search_queries.most_voted(narrowing.without_query(asked.names), looked_at, after, asked.dialect)
 
 
 def _best(rows: list[Row]) -> list[Match]:

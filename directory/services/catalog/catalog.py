@@ -16,7 +16,15 @@ from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Proof
-from directory.services.catalog import best_match, queries, readers, search, search_language, search_queries
+from directory.services.catalog import (
+    best_match,
+    queries,
+    readers,
+    search,
+    search_counts,
+    search_language,
+    search_queries,
+)
 from directory.services.catalog.columns import ID, NAMES, OWNER, QUEUE_POSITION, STATUS, TOTAL
 from directory.services.catalog.paging import Slice, Window, cut
 
@@ -118,9 +126,11 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     if given is None:
         return Slice([], None, None, total=0)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
-    matches = "" if filters.q is None else _matches(names, filters.status, dialect, given)
+    counted = None if filters.q is None else search_counts.Matches(names, filters.status, given, dialect)
+    matches = "" if counted is None else _way(counted, names, filters.status)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    rows = _best(given, window, viewed) if sort == "best" and matches == queries.CAPPED else None
+    is_best = sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY
+    rows = _best(best_match.Search(names, given, dialect), window, viewed) if is_best else None
     if rows is None:
         shape = (names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, matches)
         rows = queries.page(*shape).all({**given, **window.parameters(), **viewed})
@@ -129,6 +139,8 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     if told is None:
         told = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)
     number = int(told)
+    if counted is not None and matches == queries.MANY:
+        counted.store(number)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
     found.items = [_view(row, viewer) for row in found.items]
@@ -145,22 +157,22 @@ def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
     return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name, matches).first(given))
 
 
-def _matches(names: tuple[str, ...], status: str | None, dialect: str, given: dict[str, Any]) -> str:
+def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None) -> str:
     """How to go about a search's page: few matches are gathered, for more of them the list is looked through."""
-    is_live_list = status == Status.LIVE and set(names) == {"status", "q"}
-    if _number(search_queries.matches(dialect, is_live_list).first(given)) <= search.MOST:
+    if counted.number is None:
+        return queries.CAPPED
+    if counted.number <= search.MOST:
         return queries.FEW
-    return queries.CAPPED if is_live_list else queries.MANY
+    return queries.CAPPED if status == Status.LIVE and set(names) == {"status", "q"} else queries.MANY
 
 
-def _best(given: dict[str, Any], window: Window, viewed: dict[str, Any]) -> list[Row] | None:
+def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> list[Row] | None:
     """The rows of a page of live projects, best match first, None where it takes a look at all matches."""
-    dialect = db.engine.dialect.name
-    matches = best_match.page(given, window, dialect)
+    matches = best_match.page(asked, window)
     if matches is None:
         return None
     ids = [match.id for match in matches]
-    shown = search_queries.these(bool(viewed), dialect).all({**viewed, "ids": ids})
+    shown = search_queries.these(bool(viewed), asked.dialect).all({**viewed, "ids": ids})
     by_id = {row[ID]: row for row in shown if row[STATUS] == Status.LIVE}
     if len(by_id) < len(matches):  # one is no longer live
         return None
@@ -185,7 +197,11 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     if filters.q is None:
         return given
     expressions = search_language.expressions(given.pop("q"), db.engine.dialect.name)
-    return None if expressions is None else {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1}
+    return (
+        None
+        if expressions is None
+        else {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1 + search_counts.SPARE}
+    )
 
 
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:

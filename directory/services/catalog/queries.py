@@ -27,6 +27,7 @@ from directory.db.statements import Prepared
 from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
 from directory.services.catalog import search
 from directory.services.catalog.columns import queue_position, viewed
+from directory.services.catalog.narrowing import BY_VOTER, by_project, conditions, without_query
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
@@ -45,9 +46,8 @@ STANDINGS = {
     "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
-_BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 BEYOND: Any = bindparam("beyond", type_=BigInteger)  # how many matches of a query are counted at most
-FEW, MANY, CAPPED = "few", "many", "capped"  # matches of a query; the last one where the list itself has many
+FEW, MANY, CAPPED = "few", "many", "capped"  # matches of a query; the last one where the list itself surely has many
 WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that no vote changes
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
@@ -91,6 +91,8 @@ def _listed(
 ) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids that a list is of, its order by the columns at hand, and its total."""
     is_gathered = matches == FEW or "voter_id" in filters
+    if matches in {FEW, CAPPED}:
+        filters = by_project(filters)
     if is_gathered:
         listed = _gathered(filters, status, dialect, matches)
     elif sort == "best":
@@ -108,11 +110,11 @@ def _listed(
 def _walked(filters: tuple[str, ...], status: str | None, sort: str, dialect: str) -> tuple[AnySelect, Sort]:
     """The ids by an index that is in the list's order, where there is one."""
     if status and sort in STANDINGS:
-        return _standing(filters, status, dialect), STANDINGS[sort]
+        return standing(filters, status, dialect), STANDINGS[sort]
     return select(P.id).where(*conditions(filters, status, dialect).values()), SORTS[sort]
 
 
-def _standing(filters: tuple[str, ...], status: str, dialect: str) -> AnySelect:
+def standing(filters: tuple[str, ...], status: str, dialect: str) -> AnySelect:
     """The ids out of the standings, and out of the projects where those do not tell."""
     query: AnySelect = select(S.project_id.label("id")).where(*conditions(filters, status, dialect, S).values())
     return query if _stands(filters) else query.join(projects, P.id == S.project_id)
@@ -121,7 +123,7 @@ def _standing(filters: tuple[str, ...], status: str, dialect: str) -> AnySelect:
 def _gathered(filters: tuple[str, ...], status: str | None, dialect: str, matches: str) -> CTE:
     """The FEW matches of a query, else what a voter has voted for, with what the orders go by."""
     few = matches == FEW
-    ids = search.matching(dialect) if few else select(upvotes.c.project_id.label("id")).where(_BY_VOTER)
+    ids = search.matching(dialect) if few else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
     # Materialised, else PostgreSQL may look for the words in each project of the list, and SQLite search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
     narrowed = conditions(tuple(n for n in filters if n != ("q" if few else "voter_id")), status, dialect)
@@ -130,8 +132,8 @@ def _gathered(filters: tuple[str, ...], status: str | None, dialect: str, matche
 
 
 def _most_voted(filters: tuple[str, ...], status: str | None, dialect: str) -> CTE:
-    """Of a query that many match, those with the most votes: `beyond` of them, one more than best match looks at."""
-    among, by = _walked(_without_query(filters), status, "upvotes", dialect)
+    """Of a query that many match, those with the most votes: `beyond` of them, more than best match looks at."""
+    among, by = _walked(without_query(filters), status, "upvotes", dialect)
     votes, project_id = by.keys
     query = search.with_rank(among.add_columns(votes.label("upvotes")), project_id, dialect)
     query = query.order_by(votes.desc(), project_id.desc()).limit(BEYOND)
@@ -165,6 +167,7 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str, matches: s
     if _counted(filters):
         return Prepared(_counters(filters, status))
     if matches == FEW or "voter_id" in filters:
+        filters = by_project(filters) if matches == FEW else filters
         return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect, matches)), replan=True)
     if "q" in filters:
         return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
@@ -177,13 +180,9 @@ def _at_most_beyond(filters: tuple[str, ...], status: str | None, dialect: str) 
     return select(func.count()).select_from(within)
 
 
-def _without_query(filters: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in filters if name != "q")
-
-
 def _stands(filters: tuple[str, ...]) -> bool:
-    """Whether the standings alone tell what a list is narrowed to, but for a query."""
-    return set(filters) <= {"status", "category", "q"}
+    """Whether a list is narrowed to what the standings tell, or the tables of words and tags by the projects' ids."""
+    return set(filters) <= {"status", "category", "tag_of_each", "q"}
 
 
 def _counted(filters: tuple[str, ...]) -> bool:
@@ -225,26 +224,3 @@ def several() -> AnySelect:
 def stored() -> AnySelect:
     """The projects of a list of ids, in the order of the ids, whoever may see them."""
     return viewed(signed_in=False).where(P.id.in_(bindparam("project_ids", expanding=True))).order_by(P.id)
-
-
-def conditions(
-    filters: tuple[str, ...], status: str | None, dialect: str, columns: Any = P
-) -> dict[str, ColumnElement[bool]]:
-    """The named filters as conditions; state and category are those of the projects or of other `columns`.
-
-    The status stands in the text: one plan is right for each, and PostgreSQL keeps it. Slugs and names are looked up
-    in subqueries of their own: as joined tables they would keep the planner from seeing that one category is one range
-    of an index that is in the wanted order already.
-    """
-    category = select(categories.c.id).where(categories.c.slug == bindparam("category"))
-    owner = select(users.c.id).where(users.c.username == bindparam("owner"))
-    known: dict[str, Any] = {
-        "status": lambda: columns.status == literal_column(f"'{Status(str(status))}'"),
-        "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
-        "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
-        "owner_id": lambda: P.owner_id == bindparam("owner_id"),
-        "voter_id": lambda: P.id.in_(select(upvotes.c.project_id).where(_BY_VOTER)),
-        "tag": lambda: P.id.in_(select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))),
-        "q": lambda: search.found(P.id if columns is P else columns.project_id, dialect),
-    }
-    return {name: known[name]() for name in filters}

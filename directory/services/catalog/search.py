@@ -53,24 +53,25 @@ def matching(dialect: str, tier: Tier = TIERS[-1]) -> Select[tuple[int]]:
     return query.correlate(None)  # type: ignore[no-any-return]
 
 
-def number(dialect: str, most: ColumnElement[int], *, live: bool) -> ColumnElement[int]:
+def number(dialect: str, most: ColumnElement[int], *, live: bool) -> Select[int]:
     """How many projects match, or how many live ones, but no more than `most`; its values are `expressions`."""
     if dialect == "postgresql":
         asked = cast(bindparam(name(TIERS[-1]), type_=String), TSQUERY)
-        return func.search_matches(asked, literal_column("true" if live else "false"), most, type_=BigInteger)
+        return select(func.search_matches(asked, literal_column("true" if live else "false"), most, type_=BigInteger))
     # By whole words first, whose projects FTS5 finds one by one; those with beginnings it finds all before the first.
     surely, all_ = (_counted(matching(dialect, tier), most, live=live) for tier in (WORDS, TIERS[-1]))
-    return case((surely >= most, surely), else_=all_)
+    counted = surely.subquery("surely")  # a table, so that it is counted once
+    return select(case((counted.c.number >= most, counted.c.number), else_=all_.scalar_subquery()))
 
 
-def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: bool) -> ColumnElement[int]:
+def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: bool) -> Select[int]:
     match = matches.subquery("match")
     query: AnySelect = select(match.c.id)
     if live:  # as a join it might begin with the live projects, and search for each
         stands = Standing.__table__.c
         status = select(stands.status).where(stands.project_id == match.c.id).scalar_subquery()
         query = query.where(status == literal_column(f"'{Status.LIVE}'"))
-    return select(func.count()).select_from(query.limit(most).subquery("counted")).scalar_subquery()
+    return select(func.count().label("number")).select_from(query.limit(most).subquery("counted"))
 
 
 def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:

@@ -16,7 +16,7 @@ from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote
 from directory.models.base import HIGHEST_ID
-from directory.services.catalog import search_index
+from directory.services.catalog import search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
@@ -102,6 +102,8 @@ def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
     faults = look(lambda number: number.in_(ids)).faults
     for fault in faults if repair else ():
         _REPAIRS[fault.kind](fault)
+    if repair and faults:
+        search_counts.add_removals(len(faults))
     return faults
 
 

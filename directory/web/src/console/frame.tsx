@@ -1,4 +1,4 @@
-// What stands around every page of the console: who may see it, where else one can go, and the dialog that asks.
+// What stands around every page of the console: the check of the role, the navigation, and the dialog that asks.
 import "../styles/console.css";
 import type { ComponentChildren } from "preact";
 import { help } from "../state/queue-keys.ts";

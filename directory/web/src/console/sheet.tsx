@@ -1,4 +1,4 @@
-// A dialog of the console, over the page. Escape, its button and a click outside of it close it.
+// A dialog of the console, above the page. Escape, its button and a click outside of it close it.
 import type { ComponentChildren } from "preact";
 import { Cross } from "../parts/icons.tsx";
 import { t } from "../text.ts";

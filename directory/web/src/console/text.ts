@@ -113,7 +113,7 @@ export const w = {
   bulkTitle: (decision: Bulk, number: number) => `${bulk[decision][0]} ${count(number, "project")}`,
   bulkDone: (decision: Bulk, number: number) => `${count(number, "project")} ${bulk[decision][1]}.`,
   bulkWhy: {
-    approve: "Each becomes public in the version that this table shows, and those who are notified learn of it at once.",
+    approve: "Each becomes public in the version that this table shows. Its webhooks are sent at once.",
     reject: "Each leaves the queue. Its owner sees the reason.",
     unpublish: "Each goes back to the queue and is no longer listed. Votes stay. The owner sees the reason.",
     delete: "Each is deleted with its votes. This cannot be undone. The reason stands in the log.",

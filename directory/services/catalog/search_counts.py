@@ -1,0 +1,81 @@
+"""Which searches have more than `search.MOST` matches, without counting those again that were counted before.
+
+Counting takes most of the time of a search for a common word, and a hundred times as long where its list is narrowed.
+So a count that exceeds the maximum is stored in the process, with the number of removals that the database had counted
+by then. A removal is a live project that is deleted, leaves the live ones, or changes in something that searches and
+filters look at: it takes one match at most from any search. New projects and votes take none. So a search has at least
+as many matches as were counted, less the removals since.
+"""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Engine, text
+
+from directory.db.transactions import in_transaction
+from directory.extensions import db
+from directory.models import Status
+from directory.services.catalog import search, search_language, search_queries
+
+SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
+STORED = 1_000  # counts of a process; the least recently used ones go first
+FILTERS = ("status", "category", "tag", "owner", "owner_id")  # whose changes are removals
+
+Key = tuple[Any, ...]
+
+
+class _Stored(NamedTuple):
+    matches: int
+    removals: int
+
+
+_counts: WeakKeyDictionary[Engine, OrderedDict[Key, _Stored]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+class Matches:
+    """How many projects match a search at least; `number` is counted, or None where an earlier count tells enough."""
+
+    def __init__(self, names: tuple[str, ...], status: str | None, given: dict[str, Any], dialect: str) -> None:
+        matching = given[search_language.name(search_language.TIERS[-1])]
+        self._key: Key | None = (matching, *map(given.get, FILTERS))
+        self._removals = 0
+        if status != Status.LIVE or not set(names) <= {"q", *FILTERS} or in_transaction():
+            self._key = None  # a transaction may see what is not committed, or is no longer
+        self.number: int | None = None
+        if self._key is None or not self._are_still_many(self._key):
+            live = status == Status.LIVE and set(names) == {"status", "q"}
+            [[number, removals]] = search_queries.matches(dialect, live).all(given)
+            self.number, self._removals = int(number), int(removals)
+            if live:
+                self.store(self.number)
+
+    def store(self, number: int) -> None:
+        """Store the number of matches, counted after this object was made, if they are more than `search.MOST`."""
+        if self._key is None or number <= search.MOST:
+            return
+        with _lock:
+            counts = _counts.setdefault(db.engine, OrderedDict())
+            counts[self._key] = _Stored(number, self._removals)
+            counts.move_to_end(self._key)
+            if len(counts) > STORED:
+                counts.popitem(last=False)
+
+    @staticmethod
+    def _are_still_many(key: Key) -> bool:
+        with _lock:
+            counts = _counts.get(db.engine, OrderedDict())
+            stored = counts.get(key)
+            if stored is None:
+                return False
+            counts.move_to_end(key)
+        removals = int(search_queries.removals().all({})[0][0])
+        # Fewer removals than then are of an older state, of a backup: nothing is known of that.
+        return stored.removals <= removals < stored.removals + stored.matches - search.MOST
+
+
+def add_removals(number: int) -> None:
+    """Count as many removals, for changes that are none of a project: repairs of its copies."""
+    db.session.execute(text("INSERT INTO project_search_removals VALUES (:number)"), {"number": number})

@@ -1,0 +1,195 @@
+"""Counts of matches that are stored: the same answers as a look at each project, whatever changes meanwhile."""
+
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import delete, text
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Category, Project
+from directory.services.catalog import best_match, search, search_counts, search_index
+from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.paging import Window
+from directory.services.catalog.ranking import hot
+from tests.support.factories import World
+from tests.support.search_reference import Made, expected, listed, made_up, written
+
+ORDERS = ("best", "newest", "upvotes", "popular")
+COMMON = Filters(status="live", q="common")
+
+
+@pytest.fixture
+def places(app: Flask, world: World, monkeypatch: Any) -> Any:
+    """An owner and the categories, where more than ten matches are many."""
+    owner = world.user().id
+    world.category("tools")
+    world.category("games")
+    monkeypatch.setattr(search, "MOST", 10)
+    monkeypatch.setattr(search_counts, "SPARE", 5)
+    with app.app_context():
+        yield owner, {each.slug: each.id for each in db.session.query(Category)}
+        db.session.remove()
+
+
+def add(made: list[Made], places: Any) -> None:
+    transaction(lambda: written(made, *places))
+    db.session.remove()
+
+
+def store(made: Made, categories: dict[str, int]) -> None:
+    """Change a project to what is given, as the service does."""
+
+    def work() -> None:
+        project = db.session.get_one(Project, made.id)
+        project.status, project.category_id, project.tags = made.status, categories[made.category], list(made.tags)
+        project.title, project.tagline, project.description = made.title, made.brief, made.description
+        project.upvotes, project.hot = made.upvotes, hot(made.upvotes, made.at)
+        db.session.flush()
+        search_index.index([project])
+
+    transaction(work)
+    db.session.remove()
+
+
+def remove(number: int) -> None:
+    def work() -> None:
+        search_index.forget(number)
+        db.session.execute(delete(Project).where(Project.id == number))
+
+    transaction(work)
+    db.session.remove()
+
+
+def changed(rng: random.Random, one: Made) -> Made:
+    """The project after some change."""
+    changes: list[dict[str, Any]] = [
+        {"description": "ww"}, {"description": "ab abc x ww"}, {"title": "ab"}, {"brief": "yy"}, {"status": "pending"},
+        {"status": "live"}, {"category": "tools"}, {"category": "games"}, {"tags": ()}, {"tags": ("ab", "x")},
+        {"upvotes": one.upvotes + rng.randrange(9)},
+    ]  # fmt: skip
+    return one._replace(**rng.choice(changes))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_are_what_a_look_at_each_project_gives_after_every_change(
+    places: Any, monkeypatch: Any, seed: int
+) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(best_match, "LOOKED_AT", (4, 12))
+    made = [one._replace(tags=rng.choice([(), ("ab",), ("x", "ab")])) for one in made_up(rng, 60)]
+    add(made, places)
+    for _ in range(15):
+        one = rng.choice(made)
+        if rng.random() < 0.2:
+            remove(one.id)
+            made.remove(one)
+        else:
+            made[made.index(one)] = after = changed(rng, one)
+            store(after, places[1])
+        for narrow in ({}, {"category": "tools"}, {"tag": "ab"}, {"category": "games", "tag": "x"}):
+            filters, sort = Filters(status="live", q=rng.choice(["ab", "abc", "x"]), **narrow), rng.choice(ORDERS)
+            shown = [page(filters, sort, Window(3), viewer=None)]
+            if shown[0].next:
+                shown.append(page(filters, sort, Window(3, None, shown[0].next), viewer=None))
+            ids = [item["id"] for found in shown for item in found.items]
+            assert ids == expected(made, filters, sort)[: len(shown) * 3], (filters, sort)
+            matching = len(expected(made, filters, "newest"))
+            totals = {(found.total, found.total_capped) for found in shown}
+            assert totals == {(min(matching, 10), matching > 10)}, filters
+
+
+def counting(statements: list[str], work: Callable[[], Any]) -> bool:
+    """Whether some work looks for all matches of a query, counts those of a list, or ranks very many."""
+    statements.clear()
+    work()
+    signs = ("search_matches(", "project_search MATCH", "AS within", "AS most_voted", "most_voted AS")
+    return any(sign in one for one in statements for sign in signs)
+
+
+def newest(filters: Filters) -> Any:
+    return page(filters, "newest", Window(3), viewer=None)
+
+
+@pytest.mark.parametrize("narrow", [{}, {"category": "tools"}])
+def test_matches_are_counted_again_only_after_as_many_removals_as_are_spare(
+    places: Any, statements: list[str], narrow: dict[str, str]
+) -> None:
+    filters = Filters(status="live", q="common", **narrow)
+    made = [one for one in listed(2, 80) if "common" in one.description]
+    add(made, places)
+    assert counting(statements, lambda: newest(filters))
+    for sort in ORDERS:
+        assert not counting(statements, partial(page, filters, sort, Window(3), viewer=None))
+    live = [one for one in made if one.status == "live"]
+    for one in live[-5:]:
+        store(one._replace(upvotes=one.upvotes + 1), places[1])  # the text is written, but no other
+    assert not counting(statements, lambda: newest(filters))
+    for one in live[-5:]:
+        store(one._replace(description="words"), places[1])
+    assert not counting(statements, lambda: newest(filters))
+    remove(live[0].id)
+    assert counting(statements, lambda: newest(filters))
+    assert not counting(statements, lambda: newest(filters))
+
+
+def test_a_count_within_a_transaction_is_not_stored(places: Any, statements: list[str]) -> None:
+    def work() -> None:
+        written(listed(2, 80), *places)
+        newest(COMMON)
+
+    transaction(work)
+    assert counting(statements, lambda: newest(COMMON))
+    assert counting(statements, lambda: transaction(lambda: newest(COMMON)))
+
+
+def test_a_database_with_fewer_removals_than_before_is_counted_again(places: Any, statements: list[str]) -> None:
+    add(listed(2, 80), places)
+    transaction(lambda: search_counts.add_removals(3))
+    newest(COMMON)
+    assert not counting(statements, lambda: newest(COMMON))
+    transaction(lambda: db.session.execute(text("DELETE FROM project_search_removals WHERE projects = 3")))
+    transaction(lambda: db.session.execute(text("UPDATE project_search_removals SET projects = 0")))
+    assert counting(statements, lambda: newest(COMMON))
+
+
+def test_the_least_recently_used_counts_go_first(places: Any, statements: list[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr(search_counts, "STORED", 2)
+    add(listed(2, 80), places)
+    first, second, third = (Filters(status="live", q=query) for query in ("common", "words", "common words"))
+    for filters in (first, second, first, third):
+        newest(filters)
+    assert not counting(statements, lambda: newest(first))
+    assert not counting(statements, lambda: newest(third))
+    assert counting(statements, lambda: newest(second))
+
+
+def test_a_filter_that_is_renamed_has_its_matches_counted_again(places: Any, statements: list[str]) -> None:
+    add(listed(2, 80), places)
+    names = {
+        "category": ("tools", "UPDATE categories SET slug = 'tools2'"),
+        "owner": ("", "UPDATE users SET username = 'x'"),
+    }
+    owner = db.session.scalar(text("SELECT username FROM users"))
+    for name, (value, rename) in names.items():
+        filters = Filters(status="live", q="common", **{name: value or owner})
+        newest(filters)
+        assert newest(filters).total_capped
+        transaction(lambda rename=rename: db.session.execute(text(f"{rename} WHERE id = 1")))  # type: ignore[misc]
+        assert newest(filters).total == 0
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_removals_are_summed_without_losing_any(places: Any) -> None:
+    add(listed(2, 40), places)
+    number = text("SELECT sum(projects) FROM project_search_removals")
+    before = db.session.scalar(number)
+    for _ in range(30):
+        transaction(lambda: db.session.execute(text("UPDATE projects SET description = 'x'")))
+    live = db.session.scalar(text("SELECT count(*) FROM projects WHERE status = 'live'"))
+    assert db.session.scalar(number) == before + 30 * live
+    assert db.session.scalar(text("SELECT count(*) FROM project_search_removals")) < 1_000
