@@ -1,6 +1,8 @@
 """What people do at the pages, in a real browser, on both databases."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -164,6 +166,48 @@ def test_an_account_is_looked_after(chromium, app, world):
         person.button("Sign out").click()
         expect(page.get_by_text("Sign in to see this page")).to_be_visible()
         assert page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})") == "{}"
+
+
+def test_a_password_change_may_revoke_the_tokens(chromium, app, world):
+    ada = world.user("ada")
+    token = world.caller(ada)
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("ada").open("/account").page
+        expect(page.get_by_role("button", name="Revoke test")).to_be_visible()
+        page.get_by_label("Current password").fill(PASSWORD)
+        page.get_by_label("New password").fill("another fine password")
+        page.get_by_label("Also revoke all access tokens").check()
+        person.button("Change the password").click()
+        expect(page.get_by_text("and your tokens are revoked.")).to_be_visible()
+        expect(page.get_by_text("You have no tokens.")).to_be_visible()
+    assert token.get("/api/auth/me").status_code == 401
+
+
+def test_a_member_takes_the_data_along_and_leaves(chromium, app, world):
+    ada = world.user("ada")
+    live = world.project(owner=ada, title="Lamp")
+    world.project(owner=ada, status="pending", title="Grey lamp")
+    with served(app) as site, visitor(chromium, site, 422) as person:
+        page = person.enter("ada").open("/account").page
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Export my data").click()
+        assert download.value.suggested_filename == "project-directory-ada.json"
+        exported = json.loads(Path(download.value.path()).read_text())
+        assert {project["title"] for project in exported["projects"]} == {"Lamp", "Grey lamp"}
+        person.button("Delete my account").click()
+        expect(page.get_by_text("Please confirm this.")).to_be_visible()
+        page.get_by_label("Delete the account ada for good").check()
+        page.get_by_label("Your password").fill("wrong horse")
+        person.button("Delete my account").click()
+        expect(page.get_by_label("Your password")).to_have_attribute("aria-invalid", "true")
+        page.get_by_label("Your password").fill(PASSWORD)
+        person.button("Delete my account").click()
+        expect(page.get_by_text("Your account is deleted.")).to_be_visible()
+        expect(page.get_by_text("Sign in to see this page")).to_be_visible()
+        assert page.context.cookies() == []
+        page.goto(f"{site}/p/{live}/lamp")
+        expect(page.get_by_text(f"deleted-{ada.id}")).to_be_visible()
+        expect(page.get_by_role("link", name=f"deleted-{ada.id}")).to_have_count(0)
 
 
 def test_what_is_ones_own_with_its_state_and_history(chromium, app, world):

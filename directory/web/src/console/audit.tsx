@@ -12,7 +12,7 @@ import { w } from "./text.ts";
 type Asked = Query<"/api/admin/audit">;
 const ACTIONS = [
   "project.submitted", "project.imported", "project.edited", "project.approved", "project.rejected", "project.unpublished", "project.deleted",
-  "user.role_changed", "user.status_changed", "user.signed_out",
+  "user.role_changed", "user.status_changed", "user.signed_out", "user.deleted",
 ];
 const log = new Listing<Entry>(
   "log",

@@ -25,6 +25,7 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.role_changed": return [by, { text: " made " }, user, { text: entry.to === "admin" ? " an administrator." : " a member." }];
     case "user.status_changed": return [by, { text: entry.to === "suspended" ? " suspended " : " restored " }, user, end];
     case "user.signed_out": return [by, { text: " signed " }, user, { text: " out everywhere." }];
+    case "user.deleted": return [by, { text: " deleted their account." }];
     default: return [by, { text: `: ${entry.action as string}.` }];
   }
 }

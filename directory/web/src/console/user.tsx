@@ -55,7 +55,7 @@ function Facts({ user }: { user: User }) {
   const facts: [string, ComponentChildren][] = [
     [w.status, <span class={`badge ${user.status}`}>{w.values[user.status]}</span>],
     [w.role, w.values[user.role]],
-    [w.email, user.email],
+    user.deleted_at ? [w.deletedOn, day(user.deleted_at)] : [w.email, user.email],
     [w.since, day(user.created_at)],
     [w.seen, user.last_seen_at ? <Time at={user.last_seen_at} /> : w.never],
     [w.submittedAt, last_submission_at ? <Time at={last_submission_at} /> : w.never],
@@ -75,9 +75,11 @@ function Actions({ user }: { user: User }) {
   const { username, status, role, stats: { projects } } = user;
   const isSuspended = status === "suspended";
   const hasProjects = projects.live + projects.pending > 0;
-  const asked: [string, () => Question][] = [
+  const takingDown: [string, () => Question][] = isSuspended && hasProjects ? [[w.takeDownRest, () => suspending(user)]] : [];
+  // A deleted account stays as it is; only its projects can be taken down.
+  const asked: [string, () => Question][] = user.deleted_at ? takingDown : [
     isSuspended ? [w.restore, () => restoring(user)] : [w.suspend, () => suspending(user)],
-    ...(isSuspended && hasProjects ? [[w.takeDownRest, () => suspending(user)] as [string, () => Question]] : []),
+    ...takingDown,
     [w.signOut, () => signingOut(user)],
     role === "admin" ? [w.demote, () => changing(user, { role: "member" }, [w.demoteOf(username), w.demoteWhy, w.demoteDo, w.demoted(username)])]
       : [w.promote, () => changing(user, { role: "admin" }, [w.promoteOf(username), w.promoteWhy, w.promoteDo, w.promoted(username)])],

@@ -1,6 +1,6 @@
 // The account: address, password, sessions, tokens.
 import type { Schemas } from "../api/client.ts";
-import { Field, focusWrong, TextField } from "../parts/field.tsx";
+import { CheckField, Field, focusWrong, TextField } from "../parts/field.tsx";
 import { MembersOnly } from "../parts/members.tsx";
 import { Failed, Skeleton } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
@@ -14,6 +14,7 @@ import { session, user } from "../state/session.ts";
 import { agentOf } from "../parts/agent.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
+import { Export, Leave } from "./leaving.tsx";
 
 export const account: Page = { enter: enterAccount, view: AccountPage, title: () => f.accountTitle };
 
@@ -27,6 +28,8 @@ function AccountPage() {
       <Password username={user.value.username} />
       <Sessions />
       <Tokens />
+      <Export />
+      <Leave username={user.value.username} />
     </div>
   );
 }
@@ -66,7 +69,7 @@ function Profile({ username, email }: { username: string; email: string }) {
 function Password({ username }: { username: string }) {
   const wrong = errors.value.password;
   const send: Send = async (given, form) => {
-    const taken = await changePassword(given("current_password"), given("password"));
+    const taken = await changePassword(given("current_password"), given("password"), given("revoke_tokens") !== "");
     if (taken) form.reset();
     return taken;
   };
@@ -78,6 +81,7 @@ function Password({ username }: { username: string }) {
         <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
         <TextField name="current_password" label={f.currentPassword} type="password" autocomplete="current-password" error={wrong?.current_password} />
         <TextField name="password" label={f.newPassword} hint={f.passwordHint} type="password" autocomplete="new-password" error={wrong?.password} />
+        <CheckField name="revoke_tokens" label={f.revokeTokens} />
         <button type="submit" class="button" disabled={busy.value === "password"}>{f.changePassword}</button>
       </form>
     </section>

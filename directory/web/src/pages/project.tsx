@@ -4,6 +4,7 @@ import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { safeAddress } from "../parts/address.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";
+import { Owner } from "../parts/owner.tsx";
 import { Rows, type Project } from "../parts/row.tsx";
 import { Empty, Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { Code, Out } from "../parts/icons.tsx";
@@ -112,7 +113,7 @@ function Facts({ project }: { project: Detail }) {
       <dl>
         <dt>{t.category}</dt><dd><a href={`/?category=${category.slug}`}>{category.name}</a></dd>
         {tags.length > 0 && <><dt>{t.tags}</dt><dd class="chips">{tags.map((tag) => <a class="tag" key={tag} href={`/?tag=${tag}`}>{tag}</a>)}</dd></>}
-        <dt>{t.submittedBy}</dt><dd><a href={`/users/${owner.username}`}>{owner.username}</a></dd>
+        <dt>{t.submittedBy}</dt><dd><Owner name={owner.username} /></dd>
         <dt>{published_at ? t.published : t.submitted}</dt><dd><Time at={published_at ?? created_at} /></dd>
       </dl>
       {isOwn(project) && <OwnerActions project={project} />}

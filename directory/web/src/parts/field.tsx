@@ -44,6 +44,20 @@ export function TextField({ name, label, hint, error, optional, left, ...input }
   );
 }
 
+/** A question that is answered by yes or no. */
+export function CheckField({ name, label, error }: Pick<FieldProps, "name" | "label" | "error">) {
+  const id = `field-${name}`;
+  return (
+    <div class={`field${error ? " wrong" : ""}`}>
+      <label class="check">
+        <input type="checkbox" id={id} name={name} value="yes" aria-describedby={error ? `${id}-error` : undefined} aria-invalid={error ? true : undefined} />
+        <span>{label}</span>
+      </label>
+      {error && <p class="error" id={`${id}-error`}>{error}</p>}
+    </div>
+  );
+}
+
 /** Put the focus on the first field that is wrong, once it is shown so. */
 export function focusWrong(form: HTMLElement): void {
   requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());

@@ -2,9 +2,10 @@
 import { signal } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
+import { drop } from "./draft.ts";
 import { say } from "./notice.ts";
 import { Resource } from "./resource.ts";
-import { learn, loadSession, onceKnown, onNewCaller, user } from "./session.ts";
+import { learn, loadSession, onceKnown, onNewCaller, renew, user } from "./session.ts";
 
 export const sessions = new Resource<readonly Schemas["Session"][]>(true);
 export const tokens = new Resource<readonly Schemas["Token"][]>(true);
@@ -46,12 +47,28 @@ export function changeEmail(email: string): Promise<boolean> {
   });
 }
 
-export function changePassword(current_password: string, password: string): Promise<boolean> {
+export function changePassword(current_password: string, password: string, revoke_tokens: boolean): Promise<boolean> {
   return attempt("password", async () => {
-    await ask(api.PUT("/api/auth/me", { body: { current_password, password } }));
+    await ask(api.PUT("/api/auth/me", { body: { current_password, password, ...(revoke_tokens && { revoke_tokens }) } }));
+    if (revoke_tokens) made.value = null;
     loadSessions();
-    say(f.passwordSaved);
+    loadTokens();
+    say(revoke_tokens ? f.passwordSavedTokens : f.passwordSaved);
   });
+}
+
+/** Delete the account, if the member is sure. */
+export async function leave(current_password: string, sure: boolean): Promise<boolean> {
+  if (!sure) {
+    errors.value = { ...errors.peek(), leave: { sure: f.removeNotSure } };
+    return false;
+  }
+  const left = await attempt("leave", () => ask(api.DELETE("/api/auth/me", { body: { current_password } })));
+  if (!left) return false;
+  drop();
+  await renew();
+  say(f.removed);
+  return true;
 }
 
 export function endSession(id: number): Promise<boolean> {
@@ -89,7 +106,7 @@ export function revokeToken(id: number): Promise<boolean> {
 }
 
 /** Whether a form was taken. What is refused of it is shown at its fields. */
-async function attempt(form: string, act: () => Promise<void>): Promise<boolean> {
+async function attempt(form: string, act: () => Promise<unknown>): Promise<boolean> {
   if (busy.peek()) return false;
   busy.value = form;
   errors.value = { ...errors.peek(), [form]: {} };
