@@ -7,8 +7,8 @@ from alembic import op
 
 from directory.db.schema_changes import in_short_transaction
 
-revision = "0016"
-down_revision = "0015"
+revision = "0017"
+down_revision = "0016"
 branch_labels = None
 depends_on = None
 
