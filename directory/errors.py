@@ -1,33 +1,11 @@
 """What can go wrong, in the directory's own words. HTTP is not known here: `http.problem_details` has the statuses.
 
 DirectoryError
-├── Invalid                 validation_failed       a value was refused; says which and why
-│   └── WrongPassword       validation_failed       the present password, asked for once more, was another
-├── MalformedJson           malformed_json          the body is no JSON
-├── TooLarge                too_large               the body is over its bound
-├── UnsupportedMediaType    unsupported_media_type  the body is of another type than JSON
-├── Unauthenticated         unauthenticated         no credentials that hold
-├── InvalidCredentials      invalid_credentials     a wrong login or password
-├── Forbidden
-│   ├── NotOwner            not_owner
-│   ├── AdminRequired       admin_required
-│   ├── AccountSuspended    account_suspended
-│   ├── CrossSiteRequest    cross_site_request
-│   └── RegistrationClosed  registration_closed
-├── NotFound                not_found               no such thing, or none that the caller may know of
-├── Conflict
-│   ├── InvalidTransition   invalid_transition      carries current_status
-│   ├── NotVotable          not_votable
-│   ├── Duplicate           duplicate               carries errors, and existing for a project of one's own
-│   ├── LastAdmin           last_admin
-│   ├── CategoryInUse       category_in_use
-│   ├── AccountDeleted      account_deleted
-│   ├── TooManyProjects     too_many_projects
-│   └── TooManyVotes        too_many_votes
-├── PreconditionFailed      precondition_failed     If-Match named another version
-├── RateLimited             rate_limited            carries retry_after
-├── Unavailable             unavailable             the database does not answer within its bounds
-└── ReadOnly                read_only               the service takes no writes, as its operator wants it
+├── Invalid     WrongPassword
+├── Forbidden   NotOwner, AdminRequired, AccountSuspended, CrossSiteRequest, RegistrationClosed
+├── Conflict    InvalidTransition, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted, TooManyProjects,
+│               TooManyVotes
+└── each of the others; each class says what it means, and has its code
 """
 
 from collections.abc import Sequence
