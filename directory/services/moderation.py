@@ -124,8 +124,6 @@ def _carry_out(
         reason=reason,
         waited_seconds=None if decision == "unpublish" else (at - moved.submitted_at).total_seconds(),
     )
-    if target is Status.LIVE:
-        _rank(moved)
     told = None if target is Status.LIVE else reason
     outbox.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=told)
 
@@ -135,19 +133,25 @@ def _move(project_id: int, source: Status, target: Status, at: Any, reason: str 
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason
     if target is Status.LIVE:
+        values["hot"] = _rank(project_id, at)
         values["published_at"] = func.coalesce(Project.published_at, literal(at, UtcDateTime()))
     elif target is Status.PENDING:
         values["submitted_at"] = at
     told = (Project.id, Project.url_key, Project.title)
-    returned = (*told, Project.upvotes, Project.submitted_at, Project.published_at)
+    returned = (*told, Project.submitted_at)
     moving = update(Project).where(Project.id == project_id, Project.status == source).values(values)
     return db.session.execute(moving.returning(*returned), execution_options=UNSYNCHRONISED).one_or_none()
 
 
-def _rank(project: Any) -> None:
-    rank = hot(project.upvotes, project.published_at)
-    ranked = update(Project).where(Project.id == project.id).values(hot=rank)
-    db.session.execute(ranked, execution_options=UNSYNCHRONISED)
+def _rank(project_id: int, at: Any) -> float:
+    """The rank of a project that goes live at an instant, unless it was live before. It is locked from here on.
+
+    With a second UPDATE after the first one PostgreSQL would check the foreign key of the row that this transaction
+    wrote, and wait for an owner whose account is being deleted or suspended, while that waits for the project.
+    """
+    columns = select(Project.upvotes, Project.published_at).where(Project.id == project_id)
+    found = db.session.execute(columns.with_for_update(key_share=True)).one_or_none()
+    return 0.0 if found is None else hot(found.upvotes, found.published_at or at)
 
 
 def _require_decided(project_id: int, decision: str) -> None:

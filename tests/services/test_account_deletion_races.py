@@ -119,6 +119,17 @@ def test_a_decision_between_the_look_and_the_lock_holds(
     assert faults(app) == []
 
 
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("word", ["approve", "reject", "unpublish"])
+def test_a_decision_waits_for_no_account_of_an_owner(app: Flask, world: World, ada: Caller, word: str) -> None:
+    """A deletion locks the account before the projects: with a wait for the account the two would be a ring."""
+    project = world.project(ada, "live" if word == "unpublish" else "pending")
+    admin = world.caller(world.admin())
+    with app.app_context(), db.engine.execution_options(isolation_level="READ COMMITTED").begin() as holder:
+        holder.execute(text("SELECT 1 FROM users WHERE id = :id FOR UPDATE").bindparams(id=ada.id))
+        assert admin.put(f"/api/admin/projects/{project}/{word}").status_code == 200
+
+
 def test_everything_is_exact_whatever_runs_beside_it(app: Flask, world: World, database: Database) -> None:
     admins = [world.caller(world.admin()).token for _ in range(2)]
     leaving = [world.user() for _ in range(4)]
