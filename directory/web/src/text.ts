@@ -33,7 +33,7 @@ export const t = {
   signUp: "Create an account",
   signOut: "Sign out",
   signedOut: "You are signed out.",
-  theme: { system: "Look: as the system", light: "Look: light", dark: "Look: dark" },
+  theme: { system: "Theme: system", light: "Theme: light", dark: "Theme: dark" },
   readOnly: "The directory is read-only at present: you can browse and search, but not vote, submit or sign in.",
   footerApi: "API",
   footerFeed: "Feed",

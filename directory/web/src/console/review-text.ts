@@ -13,7 +13,7 @@ export const r = {
   list: "Submissions that wait for review",
   empty: "Nothing waits for review",
   emptyWhy: "New submissions appear here. The oldest is always first.",
-  refresh: "Look again",
+  refresh: "Refresh",
   toQueue: "Back to the queue",
   gone: "This submission is not here",
   goneWhy: "It may have been deleted.",
