@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 from sqlalchemy import text, update
 
-from directory.cache import middleware
+from directory.cache import response
 from directory.db.transactions import transaction
 from directory.extensions import db, limiter
 from directory.http import metrics
@@ -101,7 +101,7 @@ def test_the_first_fault_is_an_increase(app, api, scrape, monkeypatch):
 
 
 @pytest.mark.parametrize(("counts", "path"), [
-    (metrics, "/healthz"), pytest.param(middleware, "/api/categories", marks=pytest.mark.response_cache),
+    (metrics, "/healthz"), pytest.param(response, "/api/categories", marks=pytest.mark.response_cache),
 ])  # fmt: skip
 def test_the_first_answer_that_took_too_long_is_an_increase(api, scrape, monkeypatch, counts, path):
     before = scrape()

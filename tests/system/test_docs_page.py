@@ -86,7 +86,7 @@ def test_a_reader_signs_in_on_the_page_as_it_says(chromium, app, world):
         search = page.get_by_label("Filter the operations")
         search.fill("post /api/auth/login")
         expect(execute(page, f'{{"login": "ada", "password": "{PASSWORD}"}}')).to_have_text("200")
-        search.fill("get /api/auth/me")
+        search.fill("get /api/auth/me show")
         expect(execute(page)).to_have_text("200")
         expect(page.locator(".live-responses-table")).to_contain_text("ada@example.org")
 
@@ -99,7 +99,7 @@ def test_a_reader_signs_in_by_a_token(chromium, app, world):
         form.locator("input").fill(token)
         form.get_by_role("button", name="Apply credentials").click()
         form.get_by_role("button", name="Close").click()
-        page.get_by_label("Filter the operations").fill("get /api/auth/me")
+        page.get_by_label("Filter the operations").fill("get /api/auth/me show")
         expect(execute(page)).to_have_text("200")
 
 

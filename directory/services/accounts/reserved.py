@@ -2,12 +2,10 @@
 
 #: Without hyphens and underscores, which change nothing of how a name reads.
 NAMES = frozenset({
-    "abuse", "account", "admin", "administrator", "admins", "anonymous", "api", "billing", "bot", "contact",
-    "deleted", "everyone", "guest", "help", "helpdesk", "hostmaster", "info", "legal", "mail", "mailerdaemon", "me",
-    "mod", "moderation", "moderator", "moderators", "mods", "newsletter", "nobody", "none", "noreply", "null",
-    "official", "operator", "owner", "postmaster", "press", "privacy", "reviewer", "reviewers", "root", "sales",
-    "security", "self", "service", "site", "staff", "status", "superuser", "support", "sysadmin", "sysop", "system",
-    "team", "undefined", "unknown", "user", "webmaster", "www",
+    "abuse", "admin", "administrator", "admins", "anonymous", "api", "contact", "deleted", "help", "helpdesk",
+    "hostmaster", "info", "mailerdaemon", "me", "mod", "moderation", "moderator", "moderators", "mods", "noreply",
+    "null", "official", "operator", "postmaster", "root", "security", "staff", "superuser", "support", "sysadmin",
+    "sysop", "system", "undefined", "webmaster",
 })  # fmt: skip
 PREFIX = "deleted-"
 REFUSAL = "This username is reserved. Choose another one."
