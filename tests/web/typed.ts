@@ -120,8 +120,9 @@ async function webhooks(): Promise<void> {
   await good(admin.POST("/api/admin/webhooks/deliveries/{delivery_id}/redeliver", { params: { path: { delivery_id: sent.id } } }));
 }
 
+const password = "correct horse battery";
+
 async function accounts(): Promise<void> {
-  const password = "correct horse battery";
   expect("anonymous", [(await good(anyone.GET("/api/session"))).user, null]);
   expect("session", [(await good(ada.GET("/api/session"))).user?.username, "ada"]);
   const eve = await good(anyone.POST("/api/auth/register", { body: { username: "eve", email: "eve@example.org", password } }));
@@ -154,6 +155,14 @@ async function takedown(): Promise<void> {
   expect("suspended", [response.status, 401]);
 }
 
+async function leaving(): Promise<void> {
+  const own = await good(ada.GET("/api/auth/me/export"));
+  expect("export", [own.complete, true], [own.account.username, "ada"]);
+  await good(ada.DELETE("/api/auth/me", { body: { current_password: password } }));
+  const { response } = await ada.GET("/api/auth/me");
+  expect("deleted", [response.status, 401]);
+}
+
 async function around(): Promise<void> {
   expect("health", [(await good(anyone.GET("/healthz"))).status, "ok"]);
   expect("ready", [(await good(anyone.GET("/readyz"))).checks.database.ok, true]);
@@ -167,5 +176,6 @@ await votes(ids);
 await webhooks();
 await accounts();
 await takedown();
+await leaving();
 await around();
 console.log(JSON.stringify([...called]));
