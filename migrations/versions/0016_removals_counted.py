@@ -6,6 +6,8 @@ by their sum.
 
 from alembic import op
 
+from directory.db.schema_changes import in_short_transaction
+
 revision = "0016"
 down_revision = "0015"
 branch_labels = None
@@ -22,7 +24,7 @@ TRIGGERS = {
 }
 ON_POSTGRESQL = {"projects_removal_truncated": ("AFTER TRUNCATE ON projects FOR EACH STATEMENT", ALL)}
 COUNT = """
-CREATE FUNCTION count_search_removals() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION count_search_removals() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF random() >= 0.01 THEN
         INSERT INTO project_search_removals (projects) VALUES (TG_ARGV[0]::bigint);
@@ -42,14 +44,25 @@ COUNT_ON_SQLITE = "BEGIN UPDATE project_search_removals SET projects = projects 
 
 
 def upgrade() -> None:
-    postgresql = op.get_bind().dialect.name == "postgresql"
+    if op.get_bind().dialect.name == "postgresql":
+        with op.get_context().autocommit_block():
+            in_short_transaction(op.get_bind(), begin_to_count)
+        return
     op.execute("CREATE TABLE project_search_removals (projects bigint NOT NULL)")
     op.execute("INSERT INTO project_search_removals VALUES (0)")
-    if postgresql:
-        op.execute(COUNT)
-    for name, (when, number) in (TRIGGERS | (ON_POSTGRESQL if postgresql else {})).items():
-        work = f"EXECUTE FUNCTION count_search_removals('{number}')" if postgresql else COUNT_ON_SQLITE.format(number)
-        op.execute(f"CREATE TRIGGER {name} {when} {work}")
+    for name, (when, number) in TRIGGERS.items():
+        op.execute(f"CREATE TRIGGER {name} {when} {COUNT_ON_SQLITE.format(number)}")
+
+
+def begin_to_count() -> None:
+    """Make the table and its triggers on PostgreSQL, or those that an interrupted run has not made."""
+    op.execute("CREATE TABLE IF NOT EXISTS project_search_removals (projects bigint NOT NULL)")
+    op.execute(
+        "INSERT INTO project_search_removals SELECT 0 WHERE NOT EXISTS (SELECT FROM project_search_removals)"
+    )
+    op.execute(COUNT)
+    for name, (when, number) in (TRIGGERS | ON_POSTGRESQL).items():
+        op.execute(f"CREATE OR REPLACE TRIGGER {name} {when} EXECUTE FUNCTION count_search_removals('{number}')")
 
 
 def downgrade() -> None:
