@@ -8,7 +8,9 @@ export function Export() {
     <section class="card">
       <h2>{f.exportTitle}</h2>
       <p class="muted">{f.exportLead}</p>
-      <p><a class="button" href="/api/auth/me/export" download>{f.exportData}</a></p>
+      <div class="form">
+        <a class="button" href="/api/auth/me/export" download>{f.exportData}</a>
+      </div>
     </section>
   );
 }
