@@ -1,5 +1,8 @@
 """A member as everybody sees them."""
 
+from flask import Flask
+
+from directory.services.accounts import profiles
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
@@ -45,11 +48,10 @@ def test_a_suspended_one_and_what_no_username_can_be_are_not_found(world: World,
     assert api.get("/api/users/eve?x=1").status_code == 422
 
 
-def test_it_takes_one_statement(world: World, statements: Statements) -> None:
+def test_it_takes_one_statement(app: Flask, world: World, statements: Statements) -> None:
     ada = world.user("ada")
     world.project(ada, votes=1)
-    caller = world.caller(ada)
-    caller.get("/api/users/ada")
     statements.clear()
-    caller.get("/api/users/ada")
-    assert len([each for each in statements if "token_hash" not in each]) == 1
+    with app.app_context():  # not through the cache, which tries to make a member's answer itself once a second
+        assert profiles.public("ada")["upvotes_received"] == 1
+    assert len(statements) == 1
