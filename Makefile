@@ -86,10 +86,14 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take a picture of every page into .venv/screenshots: light and dark, desktop and phone
 	@$(BIN)/python -m tests.support.screenshots .venv/screenshots
 
-servers: ## Install what some tests need and no wheel carries: nginx and Chromium, by apt-get, as root
+servers: ## Install what some tests need and no wheel carries: nginx, Prometheus and Chromium, by apt-get, as root
 	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
 	  command -v chromium >/dev/null || missing="$$missing chromium"; [ -z "$$missing" ] || { apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
+	@# Of Prometheus the two programs: what its package depends on, for its pages, takes 220 MB more.
+	@command -v promtool >/dev/null || { folder=$$(mktemp -d); cd "$$folder"; apt-get update -qq; \
+	  apt-get download -qq -o APT::Sandbox::User=root prometheus; dpkg-deb --fsys-tarfile prometheus_*.deb | \
+	  tar -x -C /usr/local/bin --strip-components=3 ./usr/bin/prometheus ./usr/bin/promtool; rm -r "$$folder"; }
 
 lock: ## Pin what production installs, with hashes (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-package tzdata --no-annotate \
