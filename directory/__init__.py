@@ -26,6 +26,7 @@ from directory.db import deadline, engine
 from directory.extensions import db, migrate
 from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
 from directory.services import health
+from directory.services.mail.server import mail_servers
 from directory.services.site import Site
 from directory.services.webhooks.outbox import Endpoint
 
@@ -47,6 +48,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site, e["name"])
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
+    app.extensions["webhooks"] += mail_servers(config["MAIL"], site.name)
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)

@@ -1,8 +1,8 @@
 """The long-running deliverer: one thread for each endpoint, housekeeping, and an orderly end.
 
-A delivery thread sends one notification at a time to one endpoint. A receiver that hangs holds its own thread
-and no other. A deliverer that is killed leaves at most one delivery of each endpoint in doubt, and the next deliverer
-sends it again.
+A delivery thread sends one notification at a time to one endpoint, of which the mail server is one. A receiver that
+hangs holds its own thread and no other. A deliverer that is killed leaves at most one delivery of each endpoint in
+doubt, and the next deliverer sends it again.
 """
 
 import logging
@@ -16,6 +16,9 @@ from flask import Flask
 
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
+from directory.services.mail import messages, smtp
+from directory.services.mail.messages import NotToBeSent
+from directory.services.mail.server import MailServer
 from directory.services.webhooks import claims, sender
 from directory.services.webhooks.claims import Claim, Outcome
 from directory.services.webhooks.outbox import Endpoint
@@ -57,7 +60,17 @@ class DeliveryThread(threading.Thread):
         # Late to start is late to end: another may have it by then.
         if claim is None or claim.age() > self._policy.slack:
             return None
-        return claim, sender.send(self._endpoint, claim, self._policy)
+        return claim, self._send(claim)
+
+    def _send(self, claim: Claim) -> Outcome:
+        if not isinstance(self._endpoint, MailServer):
+            return sender.send(self._endpoint, claim, self._policy)
+        with self._app.app_context():
+            try:
+                message = messages.of_claim(claim, self._endpoint)
+            except NotToBeSent as refused:
+                return Outcome(None, str(refused), 0, is_final=True)
+        return smtp.send(message, self._endpoint, self._policy)
 
     def _record_and_take(self, done: Done | None) -> Claim | None:
         with self._app.app_context():
@@ -92,11 +105,12 @@ class DeliveryThread(threading.Thread):
             "error": outcome.error,
             "milliseconds": outcome.milliseconds,
         }
-        if state is None:
-            log.warning("webhook outcome came too late", extra=facts)
+        told = {None: "outcome came too late", "pending": "failed, to be tried again"}.get(state, state)
+        level = {"delivered": logging.INFO, "dead": logging.ERROR}.get(str(state), logging.WARNING)
+        if isinstance(self._endpoint, MailServer):
+            log.log(level, "mail %s", told, extra=facts)
         else:
-            level = {"delivered": logging.INFO, "pending": logging.WARNING}.get(state, logging.ERROR)
-            log.log(level, "webhook %s", "failed, to be tried again" if state == "pending" else state, extra=facts)
+            log.log(level, "webhook %s", told, extra=facts)
 
 
 class Deliverer:

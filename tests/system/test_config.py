@@ -69,6 +69,7 @@ def test_everything_has_a_default_that_works(instance):
         "REVIEW_ON_EDIT": "material",
         "WEBHOOK_ENDPOINTS": [],
         "WEBHOOK_WORKER": True,
+        "MAIL": None,
         "METRICS_ENABLED": False,
         "WEB_ENABLED": True,
         "SITE_NAME": "Project Directory",

@@ -160,5 +160,6 @@ CHECKS = {
     "migrations": {"ok": True, "current": "0012", "head": "0012"},
     "redis": None,
     "webhooks": {"oldest_undelivered_seconds": None},
+    "mail": None,
 }
 KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes")}

@@ -37,6 +37,7 @@ PUBLIC_FIELDS = (
     "submitted_at",
     "published_at",
 )
+MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
 # The member that names the user behind the event.
 ACTORS = {
     "project.approved": "approved_by",

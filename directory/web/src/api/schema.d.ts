@@ -359,8 +359,8 @@ export interface paths {
         put?: never;
         /**
          * Send a test event to an endpoint, whichever events it wants
-         * @description The event is `webhook.test`, about a project that does not exist. It is delivered as all events are; the answer is
-         *     its delivery.
+         * @description The event is `webhook.test`, about a project that does not exist; the mail server sends it to the caller's address.
+         *     It is delivered as all events are. The answer is its delivery.
          *
          *     Needs an administrator.
          */
@@ -1993,12 +1993,13 @@ export interface components {
         WebhooksCheck: {
             oldest_undelivered_seconds: number | null;
         };
-        /** @description What was asked. Only the database and its migrations decide; `redis` is null where none is configured. */
+        /** @description What was asked. Only the database and its migrations decide; `redis` and `mail` are null where there is none. */
         Checks: {
             database: components["schemas"]["DatabaseCheck"];
             migrations: components["schemas"]["MigrationsCheck"];
             redis: components["schemas"]["RedisCheck"] | null;
             webhooks: components["schemas"]["WebhooksCheck"];
+            mail: components["schemas"]["WebhooksCheck"] | null;
         };
         /** @description The service can do its work. */
         Readiness: {
@@ -6138,7 +6139,8 @@ export interface operations {
                      *         "redis": null,
                      *         "webhooks": {
                      *           "oldest_undelivered_seconds": null
-                     *         }
+                     *         },
+                     *         "mail": null
                      *       }
                      *     }
                      */
