@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,8 +64,30 @@ def test_a_run_leaves_out_only_what_its_settings_rule_out(
     assert reason_to_skip(item) == reason
 
 
-def test_ci_runs_the_suite_each_way() -> None:
-    steps = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert "TEST_POSTGRES=$older make check" in steps
-    assert "TEST_POSTGRES=18 SERVER_WORKER=gthread make test" in steps
-    assert "TEST_POSTGRES=18 RESPONSE_CACHE=false make test" in steps
+# A make that prints what it is asked for, and fails where the file that is named in FAILS has such a line.
+MAKE = """#!/bin/sh
+asked="$(env | sed -n 's/^\\(SERVER_WORKER\\|RESPONSE_CACHE\\)=/&/p') $*"
+echo $asked
+! grep -qxF -- "$(echo $asked)" "$FAILS"
+"""
+ONCE_MORE = "WORKERS=1 PYTEST_ARGS=--last-failed --last-failed-no-failures=none"
+CHECK, GTHREAD, NO_CACHE_RUN = "check", "SERVER_WORKER=gthread test", "RESPONSE_CACHE=false test"
+
+
+@pytest.mark.parametrize(
+    ("fails", "steps", "passes"),
+    [
+        ([], [CHECK, GTHREAD, NO_CACHE_RUN], True),
+        ([CHECK], [CHECK], False),
+        ([GTHREAD], [CHECK, GTHREAD, f"{GTHREAD} {ONCE_MORE}", NO_CACHE_RUN], True),
+        ([NO_CACHE_RUN], [CHECK, GTHREAD, NO_CACHE_RUN, f"{NO_CACHE_RUN} {ONCE_MORE}"], True),
+        ([GTHREAD, f"{GTHREAD} {ONCE_MORE}"], [CHECK, GTHREAD, f"{GTHREAD} {ONCE_MORE}"], False),
+    ],
+)
+def test_ci_runs_the_suite_each_way(tmp_path: Path, fails: list[str], steps: list[str], passes: bool) -> None:
+    (tmp_path / "make").write_text(MAKE)
+    (tmp_path / "make").chmod(0o755)
+    (tmp_path / "fails").write_text("".join(f"{line}\n" for line in fails))
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "FAILS": str(tmp_path / "fails")}
+    ran = subprocess.run([ROOT / ".ci" / "run"], env=env, capture_output=True, text=True, check=False)
+    assert (ran.stdout.splitlines(), ran.returncode == 0) == (["servers", *steps], passes)
