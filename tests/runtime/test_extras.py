@@ -154,7 +154,8 @@ def test_an_error_is_reported_with_its_request_and_nothing_of_the_caller(make_ap
     assert (outermost["type"], outermost["value"]) == (raised(app), "")
     assert "login" in {frame["function"] for frame in outermost["stacktrace"]["frames"]}
     assert not any("vars" in frame for one in event["exception"]["values"] for frame in one["stacktrace"]["frames"])
-    assert event.keys().isdisjoint({"request", "user", "modules", "breadcrumbs"})
+    assert event.keys().isdisjoint({"request", "user", "modules", "extra"})
+    assert event["breadcrumbs"] == {"values": []}
     assert [secret for secret in SECRETS if secret.encode() in sent(sentry)] == []
 
 
