@@ -123,7 +123,7 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 .venv/.compiled: .venv/.run $(SOURCES)
 	@{ $(BIN)/python -m compileall -qq $(SOURCES) && touch $@; } 2>/dev/null || true
 
-.venv/.test: $(BIN)/python requirements.txt tests/requirements.txt constraints.txt
+.venv/.test: $(BIN)/python requirements.txt requirements-extras.txt tests/requirements.txt constraints.txt
 	@$(PROGRESS) "Installing what runs and what tests" $(INSTALL) tests/requirements.txt
 	@touch $@ .venv/.run
 
