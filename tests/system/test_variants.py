@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.extensions import db
 from directory.server import WORKERS
-from tests.support import variants
+from tests.support import pooler, variants
 from tests.support.serving import ROOT, serving
 from tests.support.variants import ENVIRONMENT, NO_CACHE, OUR_WORKER, reason_to_skip
 
@@ -63,8 +64,25 @@ def test_a_run_leaves_out_only_what_its_settings_rule_out(
     assert reason_to_skip(item) == reason
 
 
+def test_a_run_through_a_pooler_leaves_out_what_has_to_reach_the_server_directly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    item: Any = Marked(direct="migrates")
+    monkeypatch.delenv(pooler.VARIABLE, raising=False)
+    assert reason_to_skip(item) is None
+    monkeypatch.setenv(pooler.VARIABLE, "pgbouncer")
+    assert reason_to_skip(item) == "not through a connection pooler: migrates"
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_an_application_reaches_postgresql_by_the_way_of_the_run(app: Flask) -> None:
+    with app.app_context(), db.engine.connect() as connection:
+        assert connection.connection.dbapi_connection.is_pooled is (pooler.URL in os.environ)  # type: ignore[union-attr]
+
+
 def test_ci_runs_the_suite_each_way() -> None:
     steps = (ROOT / ".ci" / "run").read_text().splitlines()
     assert "TEST_POSTGRES=$older make check" in steps
     assert "TEST_POSTGRES=18 SERVER_WORKER=gthread make test" in steps
     assert "TEST_POSTGRES=18 RESPONSE_CACHE=false make test" in steps
+    assert any(step.startswith("TEST_POOLER=pgbouncer TEST_POSTGRES=$older make test") for step in steps)
