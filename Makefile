@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lock trial audit servers clean
+.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lock wheel trial audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -86,21 +86,25 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take a picture of every page into .venv/screenshots: light and dark, desktop and phone
 	@$(BIN)/python -m tests.support.screenshots .venv/screenshots
 
-servers: ## Install what some tests need and no wheel carries: nginx, PgBouncer and Chromium, by apt-get, as root
+servers: ## Install what some tests need and no wheel carries: nginx, PgBouncer, Prometheus and Chromium, by apt-get, as root
 	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
 	  [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null || missing="$$missing pgbouncer"; \
 	  command -v chromium >/dev/null || missing="$$missing chromium"; [ -z "$$missing" ] || { apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
+	@# Of Prometheus the two programs: what its package depends on, for its pages, takes 220 MB more.
+	@command -v promtool >/dev/null || { folder=$$(mktemp -d); cd "$$folder"; apt-get update -qq; \
+	  apt-get download -qq -o APT::Sandbox::User=root prometheus; dpkg-deb --fsys-tarfile prometheus_*.deb | \
+	  tar -x -C /usr/local/bin --strip-components=3 ./usr/bin/prometheus ./usr/bin/promtool; rm -r "$$folder"; }
 
 lock: ## Pin what production installs, with hashes (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-package tzdata --no-annotate \
 	  --custom-compile-command 'make lock' -c constraints.txt requirements.txt -o requirements.lock
 
-trial: ## Install what is pinned into a folder of its own, as production does, and start from it
-	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; $(PYTHON) -m venv "$$folder"; \
-	  "$$folder/bin/pip" install -qq --disable-pip-version-check --require-hashes -r requirements.lock; \
-	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/flask" db upgrade 2>/dev/null; \
-	  APP_ENV=testing DATABASE_URL="sqlite:///$$folder/x.db" "$$folder/bin/python" serve.py --check-config
+wheel: .venv/.test $(PAGES) ## Build the package into dist, pages included; pip installs it as the command project-directory
+	@$(BIN)/python .ci/wheel.py dist
+
+trial: .venv/.test .venv/.compiled $(PAGES) ## Install what is pinned, and the package, into an empty environment, and serve from there (CI does it in make check)
+	@$(BIN)/python -m pytest -q tests/system/test_wheel.py
 
 audit: .venv/.test ## As check does, look what is pinned up among known vulnerabilities, and fail where that cannot be done
 	@$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.lock

@@ -10,8 +10,10 @@ from settings import values, webhooks
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent
-INSTANCE = ROOT / "instance"
-ENV_FILE = ROOT / ".env"
+# A wheel has no setup.cfg: what it stores stays out of its folder of code.
+HOME = ROOT if (ROOT / "setup.cfg").is_file() else Path.cwd()
+INSTANCE = HOME / "instance"
+ENV_FILE = HOME / ".env"
 
 RATELIMITS = {
     "RATELIMIT_VOTING": "30 per minute; 300 per hour",

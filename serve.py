@@ -26,7 +26,10 @@ def main() -> None:
         sys.argv[1:1] = ["-c", str(config.ROOT / "gunicorn.conf.py")]
 
     from gunicorn.app.wsgiapp import run
+    from gunicorn.util import getcwd
 
+    # gunicorn puts the current folder first unless it is on the path, and would then load a wsgi.py that lies there.
+    sys.path.append(getcwd())
     run()
 
 

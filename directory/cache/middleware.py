@@ -29,7 +29,7 @@ from directory.cache.response import (
     shared_headers,
 )
 from directory.cache.routes import CacheableRoutes, Match, MatchById
-from directory.cache.store import SnapshotStore
+from directory.cache.store import SnapshotStore, count_nothing
 from directory.cache.validator import Snapshot, SnapshotValidator
 from directory.cache.vote_placeholders import VotePlaceholders
 from directory.extensions import db
@@ -50,7 +50,9 @@ class CacheMiddleware:
 
     def __init__(self, flask: Flask, validator: SnapshotValidator) -> None:
         self._flask, self._app, self.validator = flask, flask.wsgi_app, validator
-        self.store: SnapshotStore[CachedResponse] = SnapshotStore(CAPACITY)
+        metrics = flask.extensions.get("metrics")
+        count = count_nothing if metrics is None else metrics.count_cache
+        self.store: SnapshotStore[CachedResponse] = SnapshotStore(CAPACITY, count)
         self.routes = CacheableRoutes(flask)
         self.record = Recorder(flask)
         self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])

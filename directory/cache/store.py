@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,11 +12,18 @@ from directory.http.cache_tags import CacheTags
 T = TypeVar("T")
 
 
-class SnapshotStore(Generic[T]):
-    """Holds values, responses for one, up to `capacity` bytes, and drops the least recently used first."""
+def count_nothing(_source: str) -> None:
+    """Count nothing, where metrics are off."""
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+
+class SnapshotStore(Generic[T]):
+    """Holds values, responses for one, up to `capacity` bytes, and drops the least recently used first.
+
+    `count` is called with "stored" for each value that is found valid, and with "made" for each that is put.
+    """
+
+    def __init__(self, capacity: int, count: Callable[[str], None] = count_nothing) -> None:
+        self._capacity, self._count = capacity, count
         self._lock = threading.Lock()
         self._size = 0
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
@@ -29,6 +36,7 @@ class SnapshotStore(Generic[T]):
         """The value under `key`, if it is valid at this snapshot. This counts as its use."""
         value = self.peek(key, snapshot)
         if value is not None:
+            self._count("stored")
             with self._lock:
                 if key in self._entries:  # else another thread has dropped it
                     self._entries.move_to_end(key)
@@ -47,6 +55,7 @@ class SnapshotStore(Generic[T]):
 
     def put(self, key: Hashable, snapshot: Snapshot, value: T, size: int, tags: CacheTags | None = None) -> None:
         """Store a value whose making began after `snapshot`. Without tags any write at all makes it invalid."""
+        self._count("made")
         entry = _Entry(value, size, snapshot.number, tags)
         with self._lock:
             before = self._entries.pop(key, None)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from directory.db.errors import state_of
+from directory.db.transactions import lift_time_limits
 
 T = TypeVar("T")
 LOCK_MILLISECONDS = 50  # that a step waits for a lock: others wait behind it for as long
@@ -61,8 +62,7 @@ def fill_counters(bind: Connection, begin: Callable[[], Any], base: str, merge: 
             before.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
 
         in_short_transaction(bind, start)
-        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
-            before.exec_driver_sql(f"SET LOCAL {limit} = 0")
+        lift_time_limits(before)
         with before.exec_driver_sql(base, execution_options={"stream_results": True}) as counted:
             for rows in counted.partitions(AT_ONCE):
                 keys, sizes = map(list, zip(*rows, strict=True))

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
+from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, current_app, g, request
@@ -27,6 +29,8 @@ FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it rea
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 SCRAPE_SECONDS = 3.0
+MEMORY_SECONDS = 5.0  # how often a process that answers requests reads how much memory it has
+MEMORY = Path("/proc/self/statm")  # Linux: sizes in pages, the resident one second
 VOTES = {"projects.toggle_vote", "projects.cast_vote", "projects.withdraw_vote"}
 
 
@@ -55,6 +59,17 @@ class Metrics:
         # Without labels, so that they are there at 0: the first count of a series that appears with it is no increase.
         self.faults = Counter("directory_faults", "Requests answered with 500.", registry=self.registry)
         self.late = Counter("directory_late", "Requests that took longer than 5 s.", registry=self.registry)
+        cache = Counter(
+            "directory_cache_responses", "Cacheable responses, by source.", ("source",), registry=self.registry
+        )
+        self._cache = {source: cache.labels(source) for source in ("stored", "made")}
+        self.memory = Gauge(
+            "directory_memory_bytes",
+            "Resident memory of the largest process; 0 where the system does not tell.",
+            registry=self.registry,
+            multiprocess_mode="livemax",
+        )
+        self._measured_at = -MEMORY_SECONDS  # by time.monotonic()
         self.fallback = Gauge(
             "directory_ratelimit_fallback",
             "1 while Redis is out of reach and a process counts rate limits by itself.",
@@ -70,6 +85,16 @@ class Metrics:
             self.faults.inc()
         if seconds > BUCKETS[-1]:
             self.late.inc()
+        if monotonic() > self._measured_at + MEMORY_SECONDS:
+            self._measure_memory()
+
+    def count_cache(self, source: str) -> None:
+        """Count a cacheable response: `stored` where the response cache had it, `made` where it is stored now."""
+        self._cache[source].inc()
+
+    def _measure_memory(self) -> None:
+        self._measured_at = monotonic()
+        self.memory.set(resident_bytes())
 
     def page(self) -> Response:
         """All metrics in the text format: this process's, or of all that share the folder; and the database's."""
@@ -77,6 +102,7 @@ class Metrics:
         from prometheus_client.multiprocess import MultiProcessCollector
 
         self.fallback.set(on_fallback())
+        self._measure_memory()
         registry = self.registry
         if FOLDER_VARIABLE in os.environ:
             registry = CollectorRegistry()
@@ -127,6 +153,34 @@ class Stored:
         )
         yield decisions
         yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
+        yield from _queue(ledger)
+        yield from _connections(ledger)
+
+
+def _queue(ledger: health.Ledger) -> Iterator["Metric"]:
+    """What waits for review."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)
+    yield GaugeMetricFamily(
+        "directory_oldest_pending_seconds",
+        "How long the project that was submitted first has waited for review; 0: none.",
+        value=_age(ledger.pending_since),
+    )
+
+
+def _connections(ledger: health.Ledger) -> Iterator["Metric"]:
+    """The connections to PostgreSQL; all 0 on SQLite, which has none."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    found = ledger.connections
+    family = GaugeMetricFamily("directory_database_connections", "Connections to PostgreSQL.", labels=["state"])
+    for state in ("active", "idle", "in_transaction", "unknown"):
+        family.add_metric([state], getattr(found, state))
+    yield family
+    yield GaugeMetricFamily(
+        "directory_database_connections_max", "How many connections PostgreSQL allows.", value=found.most
+    )
 
 
 def _age(since: datetime | None) -> float:
@@ -161,6 +215,14 @@ def page() -> Response:
     if metrics is None:
         raise NotFound
     return metrics.page()
+
+
+def resident_bytes() -> int:
+    """The memory of this process that is in RAM; 0 where the system does not tell."""
+    try:
+        return int(MEMORY.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def on_fallback() -> bool:

@@ -7,12 +7,12 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine, case, func, inspect, select, text
 
 from directory.db.deadline import within
-from directory.models import AuditEntry, Delivery, DeliveryState, now
+from directory.models import AuditEntry, Category, Delivery, DeliveryState, Project, Status, now
 from directory.services.catalog.paging import AnySelect
 
 T = TypeVar("T")
@@ -23,6 +23,14 @@ OLDEST_TRANSACTION = text(
     "SELECT min(began) FROM (SELECT xact_start FROM pg_stat_activity "
     "WHERE datname = current_database() AND backend_xid IS NOT NULL "
     "UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS open (began)"
+)
+
+# Those of all databases of the server, for all count towards its limit. Of other roles' the state may be hidden.
+CONNECTIONS = text(
+    "SELECT count(*) FILTER (WHERE state = 'active'), count(*) FILTER (WHERE state = 'idle'), "
+    "count(*) FILTER (WHERE state LIKE 'idle in transaction%'), count(*) FILTER (WHERE state IS NULL), "
+    "current_setting('max_connections')::int FROM pg_stat_activity "
+    "WHERE datname IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'"
 )
 
 
@@ -95,12 +103,26 @@ def heads() -> tuple[str, ...]:
     return (max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")),)
 
 
+class Connections(NamedTuple):
+    """The clients' connections to the PostgreSQL server by state, and how many it allows; on SQLite all are 0.
+
+    The state is unknown for those of other roles, unless ours has `pg_read_all_stats`.
+    """
+
+    active: int = 0
+    idle: int = 0
+    in_transaction: int = 0
+    unknown: int = 0
+    most: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """How many deliveries there are of each state, and how many audit entries of the counted actions.
 
-    Of what is still to be delivered also when the oldest was made, and when the first that nobody is at was due; and
-    since when the oldest open transaction has written or locked something, which only PostgreSQL tells.
+    Of the pending deliveries also when the oldest was made, and when the first that no deliverer has taken up was due.
+    Of the projects how many are pending, and since when the first of them waits. Since when the oldest open transaction
+    has written or locked something, and the connections, are known of PostgreSQL only.
     """
 
     deliveries: dict[str, int]
@@ -108,6 +130,9 @@ class Ledger:
     oldest: datetime | None
     due: datetime | None
     transaction: datetime | None
+    pending: int
+    pending_since: datetime | None
+    connections: Connections
 
 
 def ledger(engine: Engine) -> Ledger:
@@ -120,14 +145,27 @@ def ledger(engine: Engine) -> Ledger:
         deliveries = _counts(connection, by_state)
         actions = _counts(connection, by_action.group_by(AuditEntry.action))
         oldest, due = connection.execute(ages).one()
-        transaction = connection.scalar(OLDEST_TRANSACTION) if engine.dialect.name == "postgresql" else None
+        pending = connection.scalar(select(func.coalesce(func.sum(Category.pending_projects), 0))) or 0
+        since = connection.scalar(select(func.min(Project.submitted_at)).where(Project.status == Status.PENDING))
+        transaction, connections = _of_postgresql(connection) if engine.dialect.name == "postgresql" else _OF_SQLITE
     return Ledger(
         {state: deliveries.get(state, 0) for state in DeliveryState},
         {action: actions.get(action, 0) for action in COUNTED},
         oldest,
         due,
         transaction,
+        int(pending),
+        since,
+        connections,
     )
+
+
+_OF_SQLITE: tuple[datetime | None, Connections] = (None, Connections())
+
+
+def _of_postgresql(connection: Connection) -> tuple[datetime | None, Connections]:
+    """What PostgreSQL's own views say: the oldest transaction that has written or locked something, and connections."""
+    return connection.scalar(OLDEST_TRANSACTION), Connections(*connection.execute(CONNECTIONS).one())
 
 
 def _counts(connection: Connection, query: AnySelect) -> dict[str, int]:

@@ -57,9 +57,7 @@ def upgrade() -> None:
 def begin_to_count() -> None:
     """Make the table and its triggers on PostgreSQL, or those that an interrupted run has not made."""
     op.execute("CREATE TABLE IF NOT EXISTS project_search_removals (projects bigint NOT NULL)")
-    op.execute(
-        "INSERT INTO project_search_removals SELECT 0 WHERE NOT EXISTS (SELECT FROM project_search_removals)"
-    )
+    op.execute("INSERT INTO project_search_removals SELECT 0 WHERE NOT EXISTS (SELECT FROM project_search_removals)")
     op.execute(COUNT)
     for name, (when, number) in (TRIGGERS | ON_POSTGRESQL).items():
         op.execute(f"CREATE OR REPLACE TRIGGER {name} {when} EXECUTE FUNCTION count_search_removals('{number}')")

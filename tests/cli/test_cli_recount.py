@@ -120,7 +120,7 @@ def test_an_entry_that_a_search_of_many_does_not_look_at_is_put_right(
 @pytest.mark.usefixtures("first")
 def test_what_is_left_in_the_index_of_a_project_that_is_gone_goes(app: Flask, run: Any, database: Database) -> None:
     if database.backend == "postgresql":
-        pytest.skip("a foreign key keeps it from happening there")
+        pytest.skip("PostgreSQL's foreign key prevents it")
     damage(app, "INSERT INTO project_search (rowid, title, brief, description) VALUES (999, 'needle', '', '')")
     assert run().stderr == "project 999: gone, but still in the search index\n"
     assert run().output == RIGHT

@@ -19,11 +19,20 @@ from tests.support.factories import Api, World
 SMALL, LARGE = 300, 3_000
 
 
+@pytest.fixture
+def app(make_app: Any) -> Flask:
+    """The application without the response cache: each request reads the database."""
+    return make_app(RESPONSE_CACHE=False)  # type: ignore[no-any-return]
+
+
 def grow(app: Flask, projects: int) -> None:
-    """Add projects, and let the planner know of them."""
+    """Add projects, and as many tags; and let the planner know of them."""
     sizes = ["--projects", str(projects), "--users", "100", "--votes", str(projects), "--random-seed", str(projects)]
     assert app.test_cli_runner().invoke(args=["seed", "--force", *sizes]).exit_code == 0
+    rows = [{"tag": f"t{projects}-{n}"} for n in range(projects)]  # seeded projects share some dozens of tags
     with app.app_context(), db.engine.connect() as connection:
+        with connection.execution_options(**{BUSY_TIMEOUT: 4_000}).begin():
+            connection.execute(text("INSERT INTO tag_counts (tag, live_projects) VALUES (:tag, 1)"), rows)
         connection.exec_driver_sql("VACUUM ANALYZE" if connection.dialect.name == "postgresql" else "ANALYZE")
 
 
@@ -43,7 +52,7 @@ def asked(app: Flask, caller: Api, path: str) -> Plans:
     """The statements of a request."""
 
     def ask() -> None:
-        answer = caller.get(path, headers={"Cookie": "not=cached"})
+        answer = caller.get(path)
         assert answer.status_code == 200, (path, answer.json)
 
     ask()  # the token's first use is written
@@ -127,7 +136,10 @@ def test_requests_cost_the_same_in_a_directory_ten_times_as_large(app: Flask, wo
 def test_a_narrowed_search_for_a_common_word_costs_the_same_in_a_directory_ten_times_as_large(
     app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once its matches are counted: then the list is walked until the page is full."""
+    """Once its matches are counted: then the list is walked until the page is full.
+
+    How far depends on the tag that is used most, which is another one in each directory; so the bound is wide.
+    """
     monkeypatch.setattr(search, "MOST", 5)
     monkeypatch.setattr(search_counts, "SPARE", 1)
     caller = world.caller(world.user())
@@ -139,7 +151,7 @@ def test_a_narrowed_search_for_a_common_word_costs_the_same_in_a_directory_ten_t
         paths = [f"/api/projects?{path}&sort={sort}" for path in narrowed for sort in ("newest", "upvotes", "popular")]
         assert all(caller.get(path).json["pagination"]["total_capped"] for path in paths)
         costs.append(sum(effort(app, asked(app, caller, path)) for path in paths))
-    assert costs[1] <= 2 * costs[0], costs
+    assert costs[1] <= 4 * costs[0], costs
 
 
 def explained(app: Flask, statements: Plans) -> list[str]:

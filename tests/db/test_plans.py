@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event, select, text
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, Project, Session, Token, User, now
-from directory.services import takedown
+from directory.services import health, takedown
 from directory.services.accounts import sessions
 from directory.services.catalog import queries, readers
 from directory.services.webhooks.outbox import Endpoint
@@ -168,6 +168,16 @@ def test_a_user_and_the_latest_entries_are_looked_up_in_indexes(many: Flask, wor
         for table in ("audit_entries", "users"):
             assert f"Seq Scan on {table}" not in plan, plan
             assert not re.search(rf"SCAN {table}(?! USING)", plan), plan
+
+
+def test_a_scrape_finds_the_project_that_has_waited_longest_in_an_index(many: Flask) -> None:
+    noted = Plans()
+    with many.app_context():
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        health.ledger(db.engine)
+        event.remove(db.engine, "before_cursor_execute", noted.note)
+        [oldest] = [plan for plan in noted.explained() if "submitted_at" in plan]
+    _reads_no_whole(oldest, "the oldest in the queue")
 
 
 def test_a_takedown_finds_its_projects_in_an_index(many: Flask, world: World) -> None:

@@ -17,7 +17,7 @@ from directory.cache import response
 from directory.db.transactions import transaction
 from directory.extensions import db, limiter
 from directory.http import metrics
-from directory.models import Delivery, now
+from directory.models import Delivery, Project, now
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
 from tests.support.waiting import until
@@ -118,6 +118,68 @@ def test_a_cached_answer_is_counted_too(api, scrape):
     for _ in range(3):
         api.get("/api/categories")
     assert requests(scrape(), method="GET", route="/api/categories", status="200") == 3
+
+
+@pytest.mark.response_cache
+def test_cacheable_responses_are_counted_by_where_they_came_from(api, world, scrape):
+    def counted():
+        found = scrape()
+        return [found["directory_cache_responses_total", ("source", source)] for source in ("stored", "made")]
+
+    assert counted() == [0, 0]
+    for _ in range(3):
+        api.get("/api/categories")
+    assert counted() == [2, 1]
+    world.category()
+    api.get("/api/categories")
+    assert counted() == [2, 2]
+
+
+def test_memory_is_that_of_the_process_or_0_where_the_system_does_not_tell(scrape, monkeypatch, tmp_path):
+    assert 10 * 2**20 < scrape()["directory_memory_bytes",] < 2**33
+    monkeypatch.setattr(metrics, "MEMORY", tmp_path / "none")
+    assert scrape()["directory_memory_bytes",] == 0
+
+
+def test_a_process_that_answers_measures_its_memory_every_few_seconds(app, api, monkeypatch):
+    clock = iter(range(0, 1000, 2))
+    monkeypatch.setattr(metrics, "monotonic", lambda: next(clock))
+    sizes = iter(range(1, 100))
+    monkeypatch.setattr(metrics, "resident_bytes", lambda: next(sizes))
+    for _ in range(6):
+        api.get("/healthz")
+    assert 1 < app.extensions["metrics"].memory._value.get() < 6
+
+
+def test_the_queue_of_review_is_measured(app, world, scrape):
+    names = ("directory_pending_projects",), ("directory_oldest_pending_seconds",)
+    assert [scrape()[name] for name in names] == [0, 0]
+    first, _, _ = (world.project(status=status) for status in ("pending", "pending", "live"))
+    with app.app_context():
+        waits = update(Project).where(Project.id == first).values(submitted_at=ago(900))
+        transaction(lambda: db.session.execute(waits))
+    found = scrape()
+    assert found[names[0]] == 2
+    assert 900 <= found[names[1]] < 1000
+
+
+def test_connections_to_postgresql_are_measured_by_state(app, scrape, database):
+    def connections():
+        found = scrape()
+        states = ("active", "idle", "in_transaction", "unknown")
+        return [found["directory_database_connections", ("state", state)] for state in states]
+
+    most = scrape()["directory_database_connections_max",]
+    if database.backend == "sqlite":
+        assert (connections(), most) == ([0, 0, 0, 0], 0)
+        return
+    assert connections()[0] >= 1  # the one that asks
+    assert most >= 20
+    with app.app_context(), db.engine.connect() as connection:
+        open_one = connection.execution_options(isolation_level="READ COMMITTED")
+        with open_one.begin():
+            open_one.execute(text("SELECT 1"))
+            assert connections()[2] >= 1
 
 
 def test_requests_to_unknown_paths_make_no_series(api, scrape):

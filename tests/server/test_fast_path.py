@@ -194,7 +194,7 @@ def test_statements_that_the_pool_prepared_do_not_evict_those_of_the_snapshot(ap
 @pytest.fixture
 def proxy(database: Database) -> Iterator[ChaosProxy]:
     if database.backend == "sqlite":
-        pytest.skip("it has no network")
+        pytest.skip("SQLite is reached without a network")
     with ChaosProxy(make_url(database.url).port or 0) as made:
         yield made
 

@@ -94,9 +94,9 @@ def test_it_is_logged_by_ids_alone_and_notified_as_each_deletion_is(
     ], key=repr)  # fmt: skip
     told = [json.loads(payload) for (payload,) in rows(notifying, Delivery.payload)]
     assert [each["data"]["project"]["id"] for each in told] == [alone, pending, rejected]
-    nobody = {"id": ada.id, "username": f"deleted-{ada.id}"}
-    assert [each["data"]["deleted_by"] for each in told[1:]] == [nobody] * 2
-    assert [each["data"]["project"]["owner"] for each in told[1:]] == [nobody] * 2
+    deleted = {"id": ada.id, "username": f"deleted-{ada.id}"}
+    assert [each["data"]["deleted_by"] for each in told[1:]] == [deleted] * 2
+    assert [each["data"]["project"]["owner"] for each in told[1:]] == [deleted] * 2
     admin = world.caller(world.admin())
     shown = admin.get(f"/api/admin/audit?actor_id={ada.id}").json["items"]
     assert len(shown) == 8

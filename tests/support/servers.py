@@ -151,9 +151,14 @@ def redis(*, own: bool = False) -> Named:
 
 def nginx_program() -> Path:
     """Debian's nginx, or the one on PATH. Raises ServerMissing."""
-    if found := shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
+    return debian_program("nginx", "nginx")
+
+
+def debian_program(name: str, package: str) -> Path:
+    """A program of a Debian package that `make servers` installs. Raises ServerMissing."""
+    if found := shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
         return Path(found)
-    raise ServerMissing("no nginx here: install Debian's nginx, as `make servers` does")
+    raise ServerMissing(f"no {name} here: install Debian's {package}, as `make servers` does")
 
 
 def started(server: Server) -> Server:

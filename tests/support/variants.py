@@ -22,7 +22,6 @@ NO_CACHE = "the response cache is off"
 OUR_WORKER = {
     "balancing": "gunicorn's own worker does not balance connections between processes",
     "descriptors": "gunicorn's own worker ends where it can open no more files",
-    "restart": "with gunicorn's own worker some requests of a host that ends were seen to get 503",
     "shutdown": "gunicorn's own worker ends without an answer on some connections that were accepted before",
     "slow clients": "with gunicorn's own worker an unfinished request holds a thread",
 }

@@ -166,7 +166,7 @@ def idle(port: int) -> Iterator[None]:
 
 
 @pytest.mark.faults
-@pytest.mark.our_worker("restart")
+@pytest.mark.our_worker("shutdown")
 def test_restarting_one_host_after_the_other_loses_no_request_and_does_none_twice(site: Site) -> None:
     stopping = threading.Event()
     loads = [Load(site, stopping) for _ in range(2)]

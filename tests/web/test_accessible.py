@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chromium import chromium, served
+from tests.support.chromium import served
 from tests.support.visitor import visitor
 from tests.support.web import AXE, require_pages
 
-__all__ = ["chromium"]
 pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 
 RUN = "axe.run(document, {resultTypes: ['violations'], %s}).then(found => JSON.stringify(found.violations.map("

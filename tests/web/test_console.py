@@ -8,23 +8,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.chromium import chromium, served
+from tests.support.chromium import served
 from tests.support.outbox import delivery_thread, put, quick, send_all
 from tests.support.receiver import SECRET, Receiver, status
 from tests.support.visitor import visitor
-from tests.support.web import require_pages
 
-__all__ = ["chromium"]
-
-
-@pytest.fixture(autouse=True)
-def _pages():
-    require_pages()
-
-
-@pytest.fixture
-def grace(world):
-    return world.admin("grace")
+pytestmark = pytest.mark.usefixtures("pages")
 
 
 def rows(page):

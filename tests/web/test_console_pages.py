@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.chromium import chromium, served
+from tests.support.chromium import served
 from tests.support.factories import Api
 from tests.support.outbox import delivery_thread, quick, send_all
 from tests.support.receiver import SECRET, Receiver, status
@@ -16,8 +16,7 @@ from tests.support.web import AXE, require_pages
 from tests.web.test_accessible import inspector
 from tests.web.test_trouble import HOSTILE
 
-__all__ = ["chromium"]
-pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
 
 EMPTY = {
     "/admin": "No administrator decided anything in this period.",
@@ -32,16 +31,6 @@ PAGES = [*EMPTY, "/admin/users/1"]
 READS = re.compile(r"/api/(admin/|categories)")
 QUEUE = re.compile("^Review queue")
 WIDTHS = (320, 390, 1280)
-
-
-@pytest.fixture(autouse=True)
-def _pages():
-    require_pages()
-
-
-@pytest.fixture
-def grace(world):
-    return world.admin("grace")
 
 
 def nav(page):

@@ -5,28 +5,16 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.chromium import chromium, served
+from tests.support.chromium import served
 from tests.support.visitor import visitor
 from tests.support.waiting import until
-from tests.support.web import require_pages
 
-__all__ = ["chromium"]
+pytestmark = pytest.mark.usefixtures("pages")
 
 ON_SQLITE = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 AT_ONCE = """keys => keys.forEach(key => (document.activeElement ?? document.body).dispatchEvent(
   new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true})))"""
-
-
-@pytest.fixture(autouse=True)
-def _pages():
-    require_pages()
-
-
-@pytest.fixture
-def grace(world):
-    """Who reviews."""
-    return world.admin("grace")
 
 
 @pytest.fixture

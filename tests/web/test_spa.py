@@ -10,12 +10,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.support.chromium import chromium, served
+from tests.support.chromium import served
 from tests.support.factories import PASSWORD
 from tests.support.visitor import visitor
 from tests.support.web import DENO, ROOT, require_pages
-
-__all__ = ["chromium"]
 
 WEB = ROOT / "directory" / "web"
 STORY = """

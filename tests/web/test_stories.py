@@ -7,17 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.chromium import chromium, served
+from tests.support.chromium import served
 from tests.support.factories import PASSWORD
 from tests.support.visitor import visitor
-from tests.support.web import require_pages
 
-__all__ = ["chromium"]
-
-
-@pytest.fixture(autouse=True)
-def _pages():
-    require_pages()
+pytestmark = pytest.mark.usefixtures("pages")
 
 
 def fill(page, **fields):

@@ -6,13 +6,11 @@ import pytest
 from playwright.sync_api import expect
 from werkzeug.serving import make_server
 
-from tests.support.chromium import chromium, served
+from tests.support.chromium import served
 from tests.support.factories import Api
 from tests.support.visitor import visitor
-from tests.support.web import require_pages
 
-__all__ = ["chromium"]
-pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
 
 HOSTILE = [
     "<script>document.title='taken'</script>",
@@ -24,11 +22,6 @@ HOSTILE = [
     "\u05e9\u05dc\u05d5\u05dd abc \u0645\u0631\u062d\u0628\u0627",
     "**bold _and `never ~~closed [a](b",
 ]
-
-
-@pytest.fixture(autouse=True)
-def _pages():
-    require_pages()
 
 
 @pytest.mark.parametrize("width", [320])

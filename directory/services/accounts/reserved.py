@@ -1,4 +1,4 @@
-"""Usernames that nobody may choose, because they pass for the site itself or for an account that is deleted."""
+"""Usernames that cannot be chosen, because they pass for the site itself or for an account that is deleted."""
 
 #: Without hyphens and underscores, which change nothing of how a name reads.
 NAMES = frozenset({
@@ -12,7 +12,7 @@ REFUSAL = "This username is reserved. Choose another one."
 
 
 def is_reserved(username: str) -> bool:
-    """Whether nobody may choose this name, whatever its case."""
+    """Whether this name is reserved, whatever its case."""
     name = username.lower()
     return name.startswith(PREFIX) or name.replace("-", "").replace("_", "") in NAMES
 

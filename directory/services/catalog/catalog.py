@@ -197,11 +197,9 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     if filters.q is None:
         return given
     expressions = search_language.expressions(given.pop("q"), db.engine.dialect.name)
-    return (
-        None
-        if expressions is None
-        else {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1 + search_counts.SPARE}
-    )
+    if expressions is None:
+        return None
+    return {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1 + search_counts.SPARE}
 
 
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:

@@ -1,0 +1,22 @@
+"""What a scrape says of a service that has done something of everything."""
+
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families as parse
+
+from tests.support.factories import Api, World
+
+
+def scrape(make_app: Any) -> dict[str, list[dict[str, str]]]:
+    """The labels of each sample, by the names of the metrics."""
+    app = make_app(METRICS_ENABLED="true")
+    world = World(app)
+    member, project = world.caller(world.user()), world.project()
+    for _ in range(2):
+        member.post(f"/api/projects/{project}/upvote")
+    member.get("/api/projects")
+    found: dict[str, list[dict[str, str]]] = {}
+    for family in parse(Api(app).get("/metrics").text):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append(sample.labels)
+    return found
