@@ -83,6 +83,6 @@ def test_an_application_reaches_postgresql_by_the_way_of_the_run(app: Flask) -> 
 def test_ci_runs_the_suite_each_way() -> None:
     steps = (ROOT / ".ci" / "run").read_text().splitlines()
     assert "TEST_POSTGRES=$older make check" in steps
-    assert "TEST_POSTGRES=18 SERVER_WORKER=gthread make test" in steps
-    assert "TEST_POSTGRES=18 RESPONSE_CACHE=false make test" in steps
+    assert "variant SERVER_WORKER=gthread" in steps
+    assert "variant RESPONSE_CACHE=false" in steps
     assert any(step.startswith("TEST_POOLER=pgbouncer TEST_POSTGRES=$older make test") for step in steps)
