@@ -108,9 +108,9 @@ def post_fork(server, worker):
 
 
 def post_worker_init(worker):
-    """Look whether Redis answers, and let the last worker print what people need to see after all log lines."""
+    """Log what the database and Redis lack, and have the last worker print for people after all log lines."""
     if worker.age == 1:
-        Thread(target=readiness.report_redis, args=(worker.wsgi,), daemon=True).start()
+        Thread(target=readiness.report, args=(worker.wsgi,), daemon=True).start()
     if worker.welcome:
         print(worker.welcome, flush=True)  # noqa: T201
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
 from alembic import context
 from flask import current_app
 
@@ -11,6 +12,7 @@ from directory.cli.console import refusals
 from directory.db.engine import BUSY_TIMEOUT
 
 db = current_app.extensions["migrate"].db
+POOLED = "DATABASE_URL leads through a connection pooler: migrate with an address of PostgreSQL itself."
 RUNNING = 0x70647331  # the key of the advisory lock that a run holds
 
 
@@ -37,10 +39,13 @@ def compare_type(_context, _inspected, _metadata, inspected_type, metadata_type)
 def alone() -> Iterator[None]:
     """Wait until no other run is under way on PostgreSQL: some migrations commit in parts, which must not be mixed.
 
-    The lock belongs to a transaction, so that it ends with its connection, behind a pooler too.
+    The lock belongs to a transaction, so that it ends with its connection. Migrations hold settings from one
+    transaction to the next, which a pooler in transaction mode does not.
     """
     with db.engine.connect() as holder:
         if holder.dialect.name == "postgresql":
+            if holder.connection.dbapi_connection.is_pooled:
+                raise click.ClickException(POOLED)
             holder = holder.execution_options(isolation_level="READ COMMITTED")
             holder.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
             # A statement that waited would have a snapshot, and a build of an index waits for all snapshots to end.

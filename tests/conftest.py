@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 import config
 from directory import create_app
 from directory.extensions import db
-from tests.support import quick, servers
+from tests.support import pooler, quick, servers
 from tests.support.caching import close_validator
 from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, reason_to_skip
@@ -28,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
     quick.configure()
     servers.start_servers()
+    pooler.start_for_run()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -96,9 +97,10 @@ class SqliteDatabase(Database):
 
 class PostgresqlDatabase(Database):
     def __init__(self, worker: str) -> None:
-        url = servers.create_database(servers.url_of(servers.DATABASE), f"test_{worker}_{os.getpid()}")
-        super().__init__(url)
+        self._name = f"test_{worker}_{os.getpid()}"
+        url = servers.create_database(servers.url_of(servers.DATABASE), self._name)
         migrate(url)
+        super().__init__(pooler.through_pooler(url))
         self.engine = create_engine(url, isolation_level="AUTOCOMMIT")
         # A tenth of what TRUNCATE takes, which makes new files for every table and index. As a replica the server
         # runs no triggers and checks no keys, so the order does not matter and the log lets itself be emptied.
@@ -114,8 +116,7 @@ class PostgresqlDatabase(Database):
 
     def drop(self) -> None:
         self.engine.dispose()
-        name = self.url.rpartition("/")[2].partition("?")[0]
-        servers.drop_database(servers.url_of(servers.DATABASE), name)
+        servers.drop_database(servers.url_of(servers.DATABASE), self._name)
 
 
 @pytest.fixture(scope="session", params=BACKENDS)

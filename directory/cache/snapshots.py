@@ -6,6 +6,7 @@ triggers record which projects' votes changed, and that anything else was writte
 `PRAGMA data_version`, which changes on a connection whenever another one commits, and says no more than that.
 """
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -48,8 +49,11 @@ def open_reader(engine: Engine) -> SnapshotReader:
     """A reader over a new connection. Raises what the driver raises."""
     connection = engine.raw_connection()
     connection.detach()  # it never returns to the pool
-    kind = PostgresqlSnapshotReader if engine.dialect.name == "postgresql" else SqliteSnapshotReader
-    return kind(connection)
+    if engine.dialect.name != "postgresql":
+        return SqliteSnapshotReader(connection)
+    if connection.dbapi_connection.is_pooled:  # type: ignore[union-attr]
+        return PooledSnapshotReader(connection)
+    return PostgresqlSnapshotReader(connection)
 
 
 class SqliteSnapshotReader:
@@ -81,9 +85,9 @@ class SqliteSnapshotReader:
 # One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
 # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are looked
 # up: so a transaction that stays open for long makes no read slower, whatever is written meanwhile. The first read,
-# without a last snapshot, finds no changes.
+# without a last snapshot, finds no changes. `server` names the server where a connection does not lead to one alone.
 _CHANGES_SINCE = """
-    SELECT pg_current_snapshot() AS snapshot, c.transaction, c.project_id, c.low, c.high
+    SELECT pg_current_snapshot() AS snapshot, {server} AS server, c.transaction, c.project_id, c.low, c.high
     FROM (VALUES (1)) AS always LEFT JOIN (
         (SELECT * FROM changes WHERE transaction >= pg_snapshot_xmax(CAST({since} AS pg_snapshot)))
         UNION ALL
@@ -96,13 +100,19 @@ _CHANGES_SINCE = """
 """
 
 
+# Another server, such as a promoted standby, may give its transactions numbers that were given before; so may a server
+# that has recovered from a crash, whose statistics then begin anew.
+_SERVER = "concat(pg_postmaster_start_time(), '/', pg_stat_get_bgwriter_stat_reset_time())"
+_SEPARATOR = b"@"  # in a state, between the snapshot and the server
+
+
 @lru_cache
-def _with_votes() -> Prepared:
+def _with_votes(server: str) -> Prepared:
     """The snapshot and the changes, in rows without a place, and the rows of `readers.votes`: one statement for all."""
-    sql = text(_CHANGES_SINCE.format(since=":since", most=PostgresqlSnapshotReader.MAX_CHANGES + 1))
-    columns = column("snapshot", String), column("transaction", String), column("project_id", BigInteger)
+    sql = text(_CHANGES_SINCE.format(since=":since", server=server, most=PostgresqlSnapshotReader.MAX_CHANGES + 1))
+    columns = column("snapshot", String), column("server", String), column("transaction", String)
     changes = sql.bindparams(bindparam("since", type_=String())).columns(
-        *columns, column("low", Integer), column("high", Integer)
+        *columns, column("project_id", BigInteger), column("low", Integer), column("high", Integer)
     )
     seen, found = changes.subquery("seen"), readers.votes("postgresql").several.subquery("found")
     return Prepared(
@@ -118,18 +128,13 @@ class PostgresqlSnapshotReader:
 
     NAME = b"directory_snapshot"
     MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
-    QUERY = _CHANGES_SINCE.format(since="$1", most=MAX_CHANGES + 1).encode()
+    SERVER = "NULL"  # the connection leads to one server
+    QUERY = _CHANGES_SINCE.format(since="$1", server=SERVER, most=MAX_CHANGES + 1).encode()
 
     def __init__(self, connection: Any) -> None:
         self.connection, self._driver = connection, connection.dbapi_connection
         self._driver.autocommit = True
-        deallocate_all(connection)  # a later DEALLOCATE ALL, for statements from its time in the pool, would drop ours
-        # Any plan but the one by the index would also read old rows.
-        for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
-            self._driver.pgconn.send_query(setting)
-            self._driver.result(TIMEOUT)
-        self._driver.pgconn.send_prepare(self.NAME, self.QUERY)
-        self._driver.result(TIMEOUT)
+        self._prepare()
 
     def close(self) -> None:
         """Close the connection."""
@@ -137,18 +142,43 @@ class PostgresqlSnapshotReader:
 
     def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
         """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`."""
-        self._driver.pgconn.send_query_prepared(self.NAME, [since])
+        self._send(None if since is None else since.partition(_SEPARATOR)[0])
         result = self._driver.result(seconds)
-        rows = ([result.get_value(row, column) for column in range(1, 5)] for row in range(result.ntuples))
-        return result.get_value(0, 0), self._changes(rows, result.ntuples)
+        rows = ([result.get_value(row, column) for column in range(2, 6)] for row in range(result.ntuples))
+        return self._outcome(since, result.get_value(0, 0), result.get_value(0, 1), rows, result.ntuples)
 
     def read_with_votes(self, since: Any, seconds: float, asked: list[Row]) -> SnapshotWithVotes:
         """The same with the rows. Needs an application, and raises SQLAlchemy's errors."""
         each = readers.votes("postgresql")
+        known = None if since is None else since.partition(_SEPARATOR)[0].decode()
         with use_connection(self.connection, seconds):
-            rows = _with_votes().all({"since": None if since is None else since.decode(), **each.named(asked)})
-        seen, found = [row[:5] for row in rows if row[5] is None], [row[5:] for row in rows if row[5] is not None]
-        return seen[0][0].encode(), self._changes((row[1:] for row in seen), len(seen)), each.placed(found, len(asked))
+            rows = _with_votes(self.SERVER).all({"since": known, **each.named(asked)})
+        seen, found = [row[:6] for row in rows if row[6] is None], [row[6:] for row in rows if row[6] is not None]
+        snapshot, server = (value and value.encode() for value in seen[0][:2])
+        outcome = self._outcome(since, snapshot, server, (row[2:] for row in seen), len(seen))
+        return *outcome, each.placed(found, len(asked))
+
+    def _prepare(self) -> None:
+        deallocate_all(self.connection)  # a later DEALLOCATE ALL, for statements from its time in the pool, drops ours
+        # Any plan but the one by the index would also read old rows.
+        for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
+            self._driver.pgconn.send_query(setting)
+            self._driver.result(TIMEOUT)
+        self._driver.pgconn.send_prepare(self.NAME, self.QUERY)
+        self._driver.result(TIMEOUT)
+
+    def _send(self, snapshot: bytes | None) -> None:
+        self._driver.pgconn.send_query_prepared(self.NAME, [snapshot])
+
+    def _outcome(
+        self, since: bytes | None, snapshot: bytes, server: bytes | None, rows: Iterable[Any], count: int
+    ) -> tuple[bytes, Changes]:
+        """The state of a read, and the changes since the state of the one before; None where another server read."""
+        if server is None:
+            return snapshot, self._changes(rows, count)
+        if since is not None and since.partition(_SEPARATOR)[2] != server:
+            return snapshot + _SEPARATOR + server, None
+        return snapshot + _SEPARATOR + server, self._changes(rows, count)
 
     def _changes(self, rows: Iterable[Any], count: int) -> Changes:
         """The changes from rows of transaction, project, and lowest and highest number of votes."""
@@ -162,3 +192,25 @@ class PostgresqlSnapshotReader:
                 return None
             changes.append(VoteChange(int(project_id), *map(int, numbers)))
         return changes
+
+
+class PooledSnapshotReader(PostgresqlSnapshotReader):
+    """The same through a connection pooler: no statement and no setting outlasts a read, and the server may change."""
+
+    SERVER = _SERVER
+    QUERY = (
+        b"SET LOCAL enable_seqscan = off; "
+        + _CHANGES_SINCE.format(
+            since="%(since)b", server=SERVER, most=PostgresqlSnapshotReader.MAX_CHANGES + 1
+        ).encode()
+    )
+    SNAPSHOT = re.compile(rb"[0-9:,]+")
+
+    def _prepare(self) -> None:
+        """Nothing is prepared."""
+
+    def _send(self, snapshot: bytes | None) -> None:
+        """Send both statements at once, which makes them one transaction. Such a message takes no parameters."""
+        if snapshot is not None and not self.SNAPSHOT.fullmatch(snapshot):
+            raise ValueError("this is no snapshot")
+        self._driver.pgconn.send_query(self.QUERY % {b"since": b"NULL" if snapshot is None else b"'%b'" % snapshot})

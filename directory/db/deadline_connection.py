@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import deadline
 from directory.db.circuit_breaker import CircuitBreaker
+from directory.db.pooler import Route, is_lost
 
 CONNECT_SECONDS = 2  # at most for a new connection; the driver accepts no less
 GRACE = 0.4  # seconds beyond the deadline, in which the server may confirm that it has cancelled the statement
@@ -32,6 +33,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
     """A connection that cancels what runs at the deadline, and closes itself where the server does not confirm that."""
 
     breaker: CircuitBreaker
+    is_pooled = False  # whether it leads through a connection pooler
 
     def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
         """Wait as the driver does. Raises psycopg.OperationalError where that takes too long."""
@@ -122,9 +124,23 @@ class DeadlineConnection(psycopg.Connection[Any]):
         raise psycopg.OperationalError("the database did not answer in time")
 
 
+def _connect(route: Route, breaker: CircuitBreaker, given: Any, named: dict[str, Any]) -> DeadlineConnection:
+    """A new connection over which the server has answered. Raises psycopg.Error."""
+    connection: DeadlineConnection = route.open(DeadlineConnection.connect, given, named)
+    connection.breaker = breaker
+    try:
+        with deadline.within(CONNECT_SECONDS):
+            route.examine(connection)
+    except BaseException:
+        connection.close()
+        raise
+    connection.is_pooled = route.is_pooled
+    return connection
+
+
 def install(engine: Engine) -> None:
     """Have a PostgreSQL engine make such connections, and give out none while its circuit breaker is open."""
-    breaker = CircuitBreaker()
+    breaker, route = CircuitBreaker(), Route()
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> DeadlineConnection:
@@ -132,12 +148,17 @@ def install(engine: Engine) -> None:
             raise psycopg.OperationalError("the database does not answer")
         if deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
             raise psycopg.OperationalError("the request has no time left to connect to the database")
-        connection: Any = DeadlineConnection.connect(*given, **named)
-        connection.breaker = breaker
-        breaker.connect = lambda: psycopg.connect(*given, **named)
-        return connection  # type: ignore[no-any-return]
+        connection = _connect(route, breaker, given, named)
+        # It asks the server too: a pooler accepts connections while its server is out of reach.
+        breaker.connect = lambda: _connect(route, breaker, given, named)
+        return connection
 
     @event.listens_for(engine, "checkout")
     def checkout(*_: Any) -> None:
         if breaker.check_open():
             raise PoolTimeout("the database does not answer")
+
+    @event.listens_for(engine, "handle_error")
+    def handle_error(context: Any) -> None:
+        if is_lost(context.original_exception, is_pooled=route.is_pooled):
+            context.is_disconnect = True

@@ -14,20 +14,11 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import InvalidatePoolError
 
-from directory.db import deadline_connection
+from directory.db import deadline_connection, pooler
 
 # The busy timeout and the deadline stay under the 5 s within which a response is promised.
 SQLITE_BUSY_MILLISECONDS = 4_500
 BUSY_TIMEOUT = "busy_timeout"  # the execution option with the milliseconds for which a writer waits for the write lock
-POSTGRES_SETTINGS = {
-    "statement_timeout": "4000",
-    "lock_timeout": "1400",
-    "idle_in_transaction_session_timeout": "10000",
-    "timezone": "UTC",
-    "datestyle": "ISO",
-    "jit": "off",  # compiling takes 20 ms; with a million projects the planner would compile a search that takes 1 ms
-    "max_parallel_workers_per_gather": "0",  # to start them takes 5 ms, and no search needs them: see in_parallel
-}
 OVERRIDING = ("PGTZ", "PGDATESTYLE")  # environment variables that would override the settings
 
 
@@ -51,7 +42,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
             "prepare_threshold": None,
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 30,
-            "options": " ".join(f"-c {name}={value}" for name, value in POSTGRES_SETTINGS.items()),
+            "options": pooler.OPTIONS,
         },
     }
 

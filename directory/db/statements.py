@@ -18,7 +18,7 @@ from psycopg.adapt import Transformer
 from sqlalchemy import CompoundSelect, Dialect, Engine, Select, TextClause
 from sqlalchemy.exc import DBAPIError
 
-from directory.db import deadline
+from directory.db import deadline, pooler
 from directory.db.transactions import in_transaction
 from directory.extensions import db
 
@@ -53,7 +53,10 @@ def use_connection(connection: Any, seconds: float) -> Iterator[None]:
 
 
 def deallocate_all(connection: Any) -> None:
-    """Remove all prepared statements from a PostgreSQL connection. Raises psycopg.Error."""
+    """Remove all prepared statements from a PostgreSQL connection, which leads through no pooler.
+
+    Raises psycopg.Error.
+    """
     connection.dbapi_connection.pgconn.send_query(b"DEALLOCATE ALL")
     connection.dbapi_connection.result(_seconds_left())
     connection.info.pop(_NAMES, None)
@@ -134,7 +137,10 @@ class _Compiled:
         try:
             rows = self._fetch(connection, values)
         except _errors(engine) as error:
-            is_lost = dialect.is_disconnect(error, connection.dbapi_connection, None)
+            driver = connection.dbapi_connection
+            is_lost = dialect.is_disconnect(error, driver, None) or (
+                dialect.name == "postgresql" and pooler.is_lost(error, is_pooled=driver.is_pooled)
+            )
             if is_lost:
                 connection.invalidate(error)
             raise _as_sqlalchemy(error, engine, is_lost=is_lost) from error
@@ -175,7 +181,7 @@ class _CompiledForPostgresql(_Compiled):
         driver, info = connection.dbapi_connection, connection.info
         given = [_encoded(value) for value in values]
         deadline.check()
-        if self._replan:
+        if self._replan or driver.is_pooled:  # a pooler's next transaction may run where the name means nothing
             driver.pgconn.send_query_params(self._text.encode(), given)
         else:
             name = info.get(_NAMES, {}).get(self._text) or self._prepare(connection)

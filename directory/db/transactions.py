@@ -9,14 +9,14 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import Lock
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from flask import current_app, has_request_context
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 
 from directory.db import deadline
 from directory.db.engine import BUSY_TIMEOUT, SQLITE_BUSY_MILLISECONDS
@@ -115,16 +115,20 @@ def _begin_sqlite(wait: bool) -> Iterator[None]:
 
 @contextmanager
 def in_parallel() -> Iterator[None]:
-    """Let PostgreSQL use parallel workers for the statements of the block: good for sums over whole tables alone."""
+    """Let PostgreSQL use parallel workers for the statements of the block: good for sums over whole tables alone.
+
+    They run in a transaction of their own, because behind a connection pooler a setting holds for one transaction.
+    """
     if not on_postgresql():
         yield
         return
-    db.session.execute(text("SET max_parallel_workers_per_gather = 2"))
+    db.session.rollback()
+    db.session.connection(execution_options={"isolation_level": "READ COMMITTED"})
+    db.session.execute(text("SET LOCAL max_parallel_workers_per_gather = 2"))
     try:
         yield
     finally:
-        with suppress(SQLAlchemyError):  # a connection that is lost has lost its setting too
-            db.session.execute(text("RESET max_parallel_workers_per_gather"))  # to what the connection began with
+        db.session.rollback()
 
 
 def lift_time_limits(connection: Connection | None = None) -> None:

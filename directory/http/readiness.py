@@ -9,6 +9,7 @@ from typing import Any
 from flask import Flask, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.db.pooler import SettingsMissing
 from directory.extensions import db, limiter
 from directory.http import metrics
 from directory.models import now
@@ -31,7 +32,10 @@ def _database() -> dict[str, Any]:
     try:
         state = _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
     except (SQLAlchemyError, TimeoutError) as error:
-        log.warning("the database does not answer", extra={"reason": type(error).__name__})
+        if (missing := _missing_settings(error)) is not None:
+            log.error(missing)
+        else:
+            log.warning("the database does not answer", extra={"reason": type(error).__name__})
     revisions = state.revisions if state else ()
     return {
         "database": {"ok": state is not None},
@@ -49,6 +53,12 @@ def _sends_mail() -> bool:
     return current_app.config["MAIL"] is not None
 
 
+def _missing_settings(error: BaseException) -> str | None:
+    """What to set where the sessions behind a connection pooler lack our settings; None where that is not the error."""
+    cause = getattr(error, "orig", None)
+    return str(cause) if isinstance(cause, SettingsMissing) else None
+
+
 def _redis() -> dict[str, bool] | None:
     """Whether the storage of the rate limits answers; None where it is this process's memory, or nothing is limited."""
     if not (current_app.config["REDIS_URL"] and current_app.config["RATELIMIT_ENABLED"]):
@@ -60,9 +70,14 @@ def _redis() -> dict[str, bool] | None:
     return {"ok": answers, "fallback": metrics.on_fallback()}
 
 
-def report_redis(app: Flask) -> None:
-    """Log at the start that Redis does not answer, where rate limits are counted in it."""
+def report(app: Flask) -> None:
+    """Log at the start what has to be set at the database, and that Redis does not answer where it counts limits."""
     with app.app_context():
+        try:
+            _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
+        except (SQLAlchemyError, TimeoutError) as error:
+            if (missing := _missing_settings(error)) is not None:
+                log.error(missing)
         found = _redis()
     if found is not None and not found["ok"]:
         log.warning("Redis does not answer: each process counts rate limits by itself until it does")

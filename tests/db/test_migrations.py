@@ -22,6 +22,8 @@ from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import Api, World
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.direct("migrates")
+
 
 @pytest.fixture(autouse=True)
 def _at_head_afterwards(app: Flask) -> Any:

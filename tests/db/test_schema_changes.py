@@ -22,6 +22,8 @@ from tests.support.factories import World
 from tests.support.migrating import Run
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.direct("migrates")
+
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # By SQL, for the rules write to tables and columns of later migrations.
 COPIED = (

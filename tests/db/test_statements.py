@@ -1,5 +1,6 @@
 """Prepared statements: each returns its own rows, and a connection holds a bounded number of them."""
 
+import pytest
 from flask import Flask
 from sqlalchemy import BigInteger, bindparam, literal_column, select, text
 
@@ -16,6 +17,7 @@ def _times(factor: int) -> Prepared:
     return Prepared(select((literal_column(str(factor), BigInteger()) * given).label("product")))
 
 
+@pytest.mark.direct("counts prepared statements")
 def test_a_connection_holds_a_bounded_number_of_prepared_statements(app: Flask) -> None:
     with app.app_context():
         connection = db.session.connection()  # statements in the session's transaction run over this one
@@ -44,6 +46,7 @@ def test_lists_of_more_sizes_than_can_be_prepared_are_all_served(app: Flask, wor
             assert [item["id"] for item in found.items] == ids[::-1][:limit]
 
 
+@pytest.mark.direct("counts prepared statements")
 def test_only_statements_that_one_plan_suits_are_prepared(app: Flask, world: World) -> None:
     world.project(title="Flask", tags=["web"])
     with app.app_context():

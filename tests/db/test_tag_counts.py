@@ -50,6 +50,7 @@ def test_the_database_counts_whatever_the_statement(app: Flask, world: World) ->
     assert stored(app) == {"a": 0, "b": 0, "c": 0, "d": 0}
 
 
+@pytest.mark.direct("migrates")
 def test_what_is_live_before_the_migration_is_counted_by_it(app: Flask, world: World) -> None:
     for status in ("live", "live", "pending"):
         world.project(status=status, tags=["a", status])

@@ -69,6 +69,7 @@ def test_failed_work_is_rolled_back(context: None) -> None:
     assert db.session.scalar(select(User.id)) is None
 
 
+@pytest.mark.direct("ends the session of a connection")
 def test_a_connection_that_the_server_closed_is_replaced(app: Flask, database: Database) -> None:
     if database.backend == "sqlite":
         return  # there is no server

@@ -65,17 +65,21 @@ def _share(variable: str, start: Callable[[], Named]) -> None:
             raise
         os.environ[f"{variable}_MISSING"] = str(missing)
     else:
-        _shared.append(server)
-        os.environ[variable] = server.url
+        share(variable, server)
+
+
+def share(variable: str, server: Named) -> None:
+    """Name a server in the environment, for the workers that inherit it, until `stop_servers`."""
+    _shared.append(server)
+    os.environ[variable] = server.url
 
 
 def stop_servers() -> None:
     """Stop what this process started; in any other process, nothing."""
     while _shared:
         server = _shared.pop()
-        for variable in (DATABASE, REDIS):
-            if os.environ.get(variable) == server.url:
-                del os.environ[variable]
+        for variable in [name for name, value in os.environ.items() if value == server.url]:
+            del os.environ[variable]
         server.close()
 
 
@@ -110,7 +114,7 @@ def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Name
             "--locale=C",
         ]
         folder.run(*initdb, "-D", folder.path / "data")
-        return _started(_postgres_server(programs, folder, settings))
+        return started(_postgres_server(programs, folder, settings))
     except BaseException:
         folder.remove()
         raise
@@ -131,7 +135,7 @@ def _postgres_server(programs: Path, folder: Folder, given: dict[str, str]) -> S
     }
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
-    return Server(url, [programs / "postgres", "-D", folder.path / "data", *options], folder, lambda: _log_in(url))
+    return Server(url, [programs / "postgres", "-D", folder.path / "data", *options], folder, lambda: log_in(url))
 
 
 def redis(*, own: bool = False) -> Named:
@@ -142,7 +146,7 @@ def redis(*, own: bool = False) -> Named:
     folder = Folder("redis")
     options = f"--port {port} --bind 127.0.0.1 --appendonly no".split()
     command = [program, *options, "--save", "", "--dir", folder.path]
-    return _started(Server(f"redis://127.0.0.1:{port}/0", command, folder, lambda: ping(port)))
+    return started(Server(f"redis://127.0.0.1:{port}/0", command, folder, lambda: ping(port)))
 
 
 def nginx_program() -> Path:
@@ -157,7 +161,8 @@ def debian_program(name: str, package: str) -> Path:
     raise ServerMissing(f"no {name} here: install Debian's {package}, as `make servers` does")
 
 
-def _started(server: Server) -> Server:
+def started(server: Server) -> Server:
+    """Start a server, and return it; one that does not start is closed. Raises ServerFailed."""
     try:
         server.start()
     except BaseException:
@@ -166,7 +171,8 @@ def _started(server: Server) -> Server:
     return server
 
 
-def _log_in(url: str) -> None:
+def log_in(url: str) -> None:
+    """Return if PostgreSQL lets in there. Raises ConnectionError."""
     try:
         connect(url).close()
     except psycopg.OperationalError as error:

@@ -1,8 +1,11 @@
-"""Two more ways to run the suite: on gunicorn's own worker, and without the response cache. `.ci/run` does both.
+"""More ways to run the suite: on gunicorn's own worker, without the response cache, and through a connection pooler.
 
 `SERVER_WORKER=gthread make test` and `RESPONSE_CACHE=false make test` hold for every application and every server that
 the tests start. A test that needs our worker or the cache has the mark `our_worker(...)`, with a key of OUR_WORKER, or
-`response_cache`; such a run leaves it out, and `pytest -rs` prints the reason that stands here.
+`response_cache`; such a run leaves it out, and `pytest -rs` prints the reason that stands here. With
+`TEST_POOLER=pgbouncer make test` applications reach PostgreSQL through PgBouncer (tests/support/pooler.py); a test that
+has to reach it directly has the mark `direct(...)` with the reason. `.ci/run` does all of this, the last
+in part.
 """
 
 import os
@@ -33,4 +36,6 @@ def reason_to_skip(item: pytest.Item) -> str | None:
         reason = OUR_WORKER[marker.args[0]]
         if settings["SERVER_WORKER"] == "gthread":
             return reason
+    if (marker := item.get_closest_marker("direct")) and os.environ.get("TEST_POOLER"):
+        return f"not through a connection pooler: {marker.args[0]}"
     return None

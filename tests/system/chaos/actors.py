@@ -43,6 +43,28 @@ def voter(stage: Stage, by: Person, seed: int = 0) -> Step:
     return step
 
 
+def watcher(stage: Stage, by: Person, project: int) -> Step:
+    """Sets and clears the one vote of a project, and reads after each acknowledged write what the public sees of it.
+
+    The step raises AssertionError where that is stale: where it lacks what was acknowledged before it was asked for.
+    """
+    wishes = [("cast", "PUT", 1), ("withdraw", "DELETE", 0)]
+
+    def step() -> Answer:
+        wishes.reverse()
+        op, method, votes = wishes[0]
+        written = stage.ask(method, f"/api/projects/{project}/upvote", by)
+        stage.ledger.note(op, written.status, user=by.id, project=project)
+        if written.status != 200:
+            return written
+        read = stage.ask("GET", f"/api/projects/{project}")
+        if read.status == 200:
+            assert read.json["upvotes"] == votes, f"stale: {read.json['upvotes']} votes after {op} was acknowledged"
+        return read
+
+    return step
+
+
 def author(stage: Stage, by: Person, made: list[int], seed: int = 0) -> Step:
     """Submits projects to `made`, edits them, and deletes a few."""
     chance = random.Random(seed)

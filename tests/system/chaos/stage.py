@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 from directory.extensions import db
 from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, build, migrate
-from tests.support import servers
+from tests.support import pooler, servers
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import World
 from tests.support.ledger import Ledger, check
@@ -48,6 +48,7 @@ class Stage:
     target: str = "wsgi:app"
     server: Server | None = None
     proxy: ChaosProxy | None = None
+    pooler: Server | None = None
     service: Serving | None = None
     members: list[Person] = field(default_factory=list)
     admins: list[Person] = field(default_factory=list)
@@ -114,9 +115,15 @@ def _dead(process: psutil.Process) -> bool:
 
 @contextmanager
 def stage(
-    kind: str, *, proxied: bool = False, target: str = "wsgi:app", admins: int = 3, **settings: Any
+    kind: str,
+    *,
+    proxied: bool = False,
+    pooled: bool = False,
+    target: str = "wsgi:app",
+    admins: int = 3,
+    **settings: Any,
 ) -> Iterator[Stage]:
-    """A stage on `sqlite`, or on a PostgreSQL of its own (behind a proxy).
+    """A stage on `sqlite`, or on a PostgreSQL of its own (behind a proxy, or behind a PgBouncer).
 
     `target` is the application for gunicorn, `settings` its environment, where `{folder}` stands for the stage's own.
     """
@@ -135,6 +142,10 @@ def stage(
         if proxied:
             made.proxy = stack.enter_context(ChaosProxy(make_url(made.url).port or 0))
             seen = make_url(made.url).set(port=made.proxy.port).render_as_string(hide_password=False)
+        if pooled:
+            pooler.provide_settings(made.url)
+            made.pooler = stack.enter_context(pooler.pgbouncer(made.url))
+            seen = made.pooler.url
         given = {name: str(value).replace("{folder}", str(folder)) for name, value in settings.items()}
         made.settings = {**ENVIRONMENT, **WEBHOOK, "LOG_LEVEL": "ERROR", "DATABASE_URL": seen, **given}
         people(made, admins=admins)
@@ -168,11 +179,16 @@ def submit(made: Stage, by: Person, name: str) -> int:
     return int(answer.json["id"])
 
 
+def live_project(made: Stage, by: Person, name: str) -> int:
+    """A live project that belongs to no voter's choice."""
+    project = submit(made, by, name)
+    decided = made.ask("PUT", f"/api/admin/projects/{project}/approve", made.admins[0])
+    made.ledger.note("approve", decided.status, project=project)
+    assert decided.status == 200, decided
+    return project
+
+
 def projects(made: Stage, count: int = 6) -> None:
     """More live projects, made through the service and so with their notifications and lines in the ledger."""
     for number in range(len(made.projects), len(made.projects) + count):
-        project = submit(made, made.members[number % len(made.members)], f"live/{number}")
-        decided = made.ask("PUT", f"/api/admin/projects/{project}/approve", made.admins[0])
-        made.ledger.note("approve", decided.status, project=project)
-        assert decided.status == 200, decided
-        made.projects.append(project)
+        made.projects.append(live_project(made, made.members[number % len(made.members)], f"live/{number}"))

@@ -1,0 +1,90 @@
+"""How connections reach PostgreSQL: directly, or through a connection pooler such as PgBouncer in transaction mode.
+
+Behind a pooler each transaction may run over another of the server's sessions. So nothing that a session holds may be
+relied on from one transaction to the next: no prepared statement, and no setting that the session did not begin with.
+A pooler is detected, by the id of the process that serves a connection, because neither side announces it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+
+# Written as the server shows them, because a session of a pooler is compared with them.
+POSTGRES_SETTINGS = {
+    "statement_timeout": "4s",
+    "lock_timeout": "1400ms",
+    "idle_in_transaction_session_timeout": "10s",
+    "timezone": "UTC",
+    "datestyle": "ISO, MDY",
+    "jit": "off",  # compiling takes 20 ms; with a million projects the planner would compile a search that takes 1 ms
+    "max_parallel_workers_per_gather": "0",  # to start them takes 5 ms, and no search needs them: see in_parallel
+}
+# A value within the options of a connection escapes its spaces.
+OPTIONS = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in POSTGRES_SETTINGS.items())
+REFUSED = "unsupported startup parameter"  # PgBouncer's own words, where it is not told to ignore our options
+CONNECTION_CLASS = "08"  # of SQLSTATE: the connection failed, or the pooler lost its server
+SESSION = (
+    "SELECT pg_backend_pid(), quote_ident(session_user), quote_ident(current_database()), "
+    + ", ".join(f"current_setting('{name}')" for name in POSTGRES_SETTINGS)
+).encode()
+
+
+class SettingsMissing(psycopg.OperationalError):
+    """The sessions behind a pooler lack our settings; the message names the SQL that sets them."""
+
+
+class Route:
+    """How an engine's connections reach the server, as far as is known; a pooler that was met once stays assumed."""
+
+    def __init__(self) -> None:
+        self.is_pooled = False
+
+    def open(self, connect: Any, given: Any, named: Mapping[str, Any]) -> Any:
+        """A new connection, made with our settings or, where a pooler refuses these, without. Raises psycopg.Error."""
+        if not self.is_pooled:
+            try:
+                return connect(*given, **named)
+            except psycopg.OperationalError as error:
+                if REFUSED not in str(error):
+                    raise
+        self.is_pooled = True
+        return connect(*given, **{name: value for name, value in named.items() if name != "options"})
+
+    def examine(self, connection: Any) -> None:
+        """Find out whether a new connection leads through a pooler, and whether our settings hold behind that.
+
+        Raises psycopg.Error; SettingsMissing where they do not.
+        """
+        connection.pgconn.send_query(SESSION)
+        result = connection.result()
+        pid, role, database, *found = (result.get_value(0, n).decode() for n in range(result.nfields))
+        self.is_pooled |= int(pid) != connection.pgconn.backend_pid
+        if self.is_pooled:
+            require_settings(role, database, dict(zip(POSTGRES_SETTINGS, found, strict=True)))
+
+
+def require_settings(role: str, database: str, found: Mapping[str, str]) -> None:
+    """Raise SettingsMissing where a session of a pooler has other settings than ours."""
+    if found != POSTGRES_SETTINGS:
+        wrong = ", ".join(name for name, value in POSTGRES_SETTINGS.items() if found[name] != value)
+        raise SettingsMissing(
+            f"DATABASE_URL leads through a connection pooler, whose sessions lack our settings ({wrong}). "
+            f"Run once, then reconnect the pooler (RECONNECT in PgBouncer): {role_settings(role, database)}"
+        )
+
+
+def role_settings(role: str, database: str) -> str:
+    """The SQL that has each session of this role in this database begin with our settings; both are quoted names."""
+    alter = f"ALTER ROLE {role} IN DATABASE {database} SET"
+    return " ".join(f"{alter} {name} = '{value}';" for name, value in POSTGRES_SETTINGS.items())
+
+
+def is_lost(error: BaseException, *, is_pooled: bool) -> bool:
+    """Whether an error that was reported means that the connection failed, and the outcome is unknown.
+
+    A pooler that loses its server reports that as an error of its own: the server may have committed before.
+    """
+    if not isinstance(error, psycopg.Error):
+        return False
+    return (error.sqlstate or "").startswith(CONNECTION_CLASS) or (is_pooled and error.diag.severity == "FATAL")
