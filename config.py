@@ -58,6 +58,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
         "MAIL": _mail(env),
+        "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),
         "SENTRY_DSN": _read(env, "SENTRY_DSN", "", extras.sentry_dsn),
@@ -188,6 +189,8 @@ def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:
     Without SITE_URL they name the address that the server listens on, which is of use during development alone.
     """
     if settings["MAIL"] is None:
+        if settings["REQUIRE_VERIFIED_EMAIL"] != "none":
+            raise ConfigError("REQUIRE_VERIFIED_EMAIL", "set MAIL_URL: without mail no address can be confirmed")
         return
     if settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
         raise ConfigError("SITE_URL", "set the public address of the site, as MAIL_URL is set: mail has links to it")

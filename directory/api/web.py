@@ -90,6 +90,8 @@ def project(project_id: int, title: str) -> Page:
 @bp.get("/submit")
 @bp.get("/mine")
 @bp.get("/account")
+@bp.get("/reset")
+@bp.get("/verify")
 @public
 @operation(tier=None, page=True, etag=True, cache_tags=without_votes)
 def account_page() -> Page:

@@ -16,6 +16,7 @@ from flask import Flask
 
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
+from directory.services.accounts import mail_links
 from directory.services.mail import messages, smtp
 from directory.services.mail.messages import NotToBeSent
 from directory.services.mail.server import MailServer
@@ -132,10 +133,14 @@ class Deliverer:
             thread.join()
 
     def tidy(self) -> bool:
-        """Delete some of the deliveries whose retention has ended. Returns whether there may be more."""
+        """Delete some of the mailed links that have expired, and of the deliveries whose retention has ended.
+
+        Returns whether there may be more.
+        """
         try:
             with self._app.app_context():
-                return transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)) == PURGED_AT_ONCE
+                links = transaction(lambda: mail_links.purge(PURGED_AT_ONCE))
+                return PURGED_AT_ONCE in (links, transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)))
         except Exception as error:  # a delivery thread says so when the database is out of reach for it
             log.warning("old deliveries are left for the next time: %s", type(error).__name__)
             return False

@@ -100,6 +100,7 @@ def test_what_mail_lacks_is_named() -> None:
     server = "smtp://localhost"
     assert refusal(MAIL_URL=server).startswith("MAIL_FROM: set the address that mail comes from")
     assert refusal(MAIL_URL=server, MAIL_FROM=FROM, SITE_URL="", APP_ENV="production").startswith("SITE_URL: ")
+    assert refusal(REQUIRE_VERIFIED_EMAIL="vote").startswith("REQUIRE_VERIFIED_EMAIL: set MAIL_URL")
     taken = '[{"name": "mail", "url": "https://h.example/", "format": "slack"}]'
     assert load(WEBHOOK_ENDPOINTS=taken)["MAIL"] is None
     line = refusal(WEBHOOK_ENDPOINTS=taken, MAIL_URL=server, MAIL_FROM=FROM)

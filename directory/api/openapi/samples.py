@@ -82,6 +82,8 @@ USER = {
     "is_admin": False,
     "status": "active",
     "created_at": "2026-11-01T09:00:00.000000Z",
+    "email_verified": True,
+    "notify": True,
 }
 SESSION = {
     "id": 31,

@@ -10,11 +10,13 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from typing import Any
 
 from sqlalchemy import select
 
 from directory.extensions import db
-from directory.models import AccountStatus, User, now
+from directory.models import AccountStatus, MailLink, User, now
+from directory.services.accounts import mail_links, subscriptions
 from directory.services.mail import letters
 from directory.services.mail.letters import Letter
 from directory.services.mail.server import MailServer
@@ -23,6 +25,7 @@ from directory.services.webhooks.endpoints import TEST
 
 # Its headers raise ValueError for a line break. A server may not take 8 bits.
 POLICY = SMTP.clone(cte_type="7bit")
+ACTIVE = User.status == AccountStatus.ACTIVE
 
 
 class NotToBeSent(Exception):
@@ -50,10 +53,39 @@ def of_claim(claim: Claim, server: MailServer) -> Message:
 
 
 def _written(claim: Claim, server: MailServer) -> Message:
-    if claim.event != TEST:
-        raise NotToBeSent(f"there is no text for {claim.event}")
-    user_id = json.loads(claim.payload)["data"]["user"]["id"]
-    return message(letters.test(server.site), to=_address(user_id), server=server, message_id=claim.webhook_id)
+    event = json.loads(claim.payload)["data"]
+    if claim.event == TEST:
+        to = _active(event["user"]["id"]).email
+        return message(letters.test(server.site), to=to, server=server, message_id=claim.webhook_id)
+    if claim.event in letters.OF_LINKS:
+        return _with_link(claim, event["link_id"], server)
+    if claim.event in letters.OF_DECISIONS:
+        return _decision(claim, event, server)
+    raise NotToBeSent(f"there is no text for {claim.event}")
+
+
+def _with_link(claim: Claim, link_id: int, server: MailServer) -> Message:
+    columns = (MailLink.nonce, MailLink.email, MailLink.expires_at, User.username)
+    query = select(*columns).join(User, User.id == MailLink.user_id).where(MailLink.id == link_id, ACTIVE)
+    link = db.session.execute(query).one_or_none()
+    if link is None or link.expires_at <= now():
+        raise NotToBeSent("the link has been used, or it has expired")
+    token = mail_links.token_of(link.nonce, server.key)
+    letter = letters.OF_LINKS[claim.event](server.site, link.username, token, link.expires_at)
+    made = message(letter, to=link.email, server=server, message_id=claim.webhook_id)
+    return Message(made.to, made.content, frozenset({token}))
+
+
+def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
+    owner = _active(event["project"]["owner"]["id"])
+    if not owner.notify:
+        raise NotToBeSent("the owner has switched mail about decisions off")
+    letter = letters.decision(server.site, claim.event, owner.username, event["project"], event.get("reason"))
+    made = message(letter, to=owner.email, server=server, message_id=claim.webhook_id)
+    address = server.site.address(f"/api/auth/notifications/{subscriptions.token_of(owner.id, server.key)}")
+    made.content["List-Unsubscribe"] = f"<{address}>"
+    made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
+    return made
 
 
 def message(letter: Letter, *, to: str, server: MailServer, message_id: str) -> Message:
@@ -70,8 +102,9 @@ def message(letter: Letter, *, to: str, server: MailServer, message_id: str) -> 
     return Message(to, content)
 
 
-def _address(user_id: int) -> str:
-    found = db.session.scalar(select(User.email).where(User.id == user_id, User.status == AccountStatus.ACTIVE))
+def _active(user_id: int) -> Any:
+    columns = (User.id, User.username, User.email, User.notify)
+    found = db.session.execute(select(*columns).where(User.id == user_id, ACTIVE)).one_or_none()
     if found is None:
         raise NotToBeSent("the account is suspended or deleted")
     return found
