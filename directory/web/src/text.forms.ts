@@ -1,4 +1,6 @@
-// What the forms of the public pages say: signing in, submitting, the account.
+// What the pages and forms of those who are signed in say: signing in, submitting, their projects, the account.
+import { count } from "./text.ts";
+
 const n = new Intl.NumberFormat("en");
 
 export const f = {
@@ -118,4 +120,15 @@ export const f = {
   removeNotSure: "Please confirm this.",
   remove: "Delete my account",
   removed: "Your account is deleted.",
+
+  copy: "Copy",
+  copied: "Copied.",
+  votes: (votes: number) => count(votes, "vote"),
+  mineTitle: "Your projects",
+  mineVotes: "Voted for",
+  mineEmpty: { all: "You have not submitted anything yet", live: "None of your projects is live", pending: "Nothing is in review", rejected: "Nothing was rejected" },
+  mineEmptyWhy: "A project appears here after you have submitted it.",
+  votesEmpty: "You have not voted yet",
+  votesEmptyWhy: "Projects that you vote for are listed here.",
+  place: (place: number) => `Number ${n.format(place)} in the queue`,
 } as const;
