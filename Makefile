@@ -87,7 +87,7 @@ screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take a picture of every pag
 	@$(BIN)/python -m tests.support.screenshots .venv/screenshots
 
 # Packages of Debian, each named as its program.
-SERVERS = nginx pgbouncer chromium buildah mmdebstrap
+SERVERS = nginx pgbouncer chromium caddy buildah mmdebstrap docker-compose
 servers: ## Install what some tests need and no wheel carries, such as nginx, Prometheus and Chromium: by apt-get, as root
 	@missing=; for each in $(SERVERS); do \
 	    PATH="$$PATH:/usr/sbin" command -v "$$each" >/dev/null || missing="$$missing $$each"; done; \
