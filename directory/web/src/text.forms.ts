@@ -128,6 +128,8 @@ export const f = {
   copy: "Copy",
   copied: "Copied.",
   votes: (votes: number) => count(votes, "vote"),
+  membersOnly: "Sign in to see this page",
+  membersOnlyWhy: "It shows what belongs to your account.",
   mineTitle: "Your projects",
   mineVotes: "Voted for",
   mineEmpty: { all: "You have not submitted anything yet", live: "None of your projects is live", pending: "Nothing is in review", rejected: "Nothing was rejected" },

@@ -93,8 +93,6 @@ export const t = {
     submitted: "Submitted", edited: "Edited", approved: "Approved", rejected: "Rejected", unpublished: "Taken down",
   } as Record<string, string>,
 
-  membersOnly: "Sign in to see this page",
-  membersOnlyWhy: "It shows what belongs to your account.",
 
   memberSince: (date: string) => `Member since ${date}`,
   memberLive: (projects: number) => count(projects, "live project"),
