@@ -1,4 +1,6 @@
-// What the forms of the public pages say: signing in, submitting, the account.
+// What the pages and forms of those who are signed in say: signing in, submitting, their projects, the account.
+import { count } from "./text.ts";
+
 const n = new Intl.NumberFormat("en");
 
 export const f = {
@@ -43,8 +45,8 @@ export const f = {
   category: "Category",
   chooseCategory: "Choose a category",
   tags: "Tags",
-  tagsHint: "Up to 5, separated by commas: command-line, backup",
-  tagsWrong: "Use small letters, digits and hyphens in a tag.",
+  tagsHint: "Up to 5, separated by commas or spaces, of a–z, 0–9 and hyphens: command-line, backup",
+  tagsWrong: "Use a–z, 0–9 and hyphens in a tag.",
   tagsMany: "Up to 5 tags.",
   repository: "Source code",
   write: "Write",
@@ -65,7 +67,11 @@ export const f = {
   liveEdit: "A new title or website sends a live project back to review.",
   sameTitle: "It is here already",
   sameOwn: "You have submitted this website already.",
-  sameOther: "You can vote for it instead.",
+  sameOther: "You can vote for it instead of submitting it again.",
+  rejectedFor: "This project was rejected, for this reason:",
+  sameSend: "A project with this website is here already. You can send yours all the same; the reviewers see both.",
+  signedOutNow: "You were signed out",
+  signedOutWhy: "What you have written is still here. Sign in, and send it again.",
   similarTitle: "Similar projects",
   changed: "The project was changed meanwhile",
   changedWhy: "Somebody saved another version while you were editing. Load it to go on from there.",
@@ -140,4 +146,17 @@ export const f = {
   removeNotSure: "Please confirm this.",
   remove: "Delete my account",
   removed: "Your account is deleted.",
+
+  copy: "Copy",
+  copied: "Copied.",
+  votes: (votes: number) => count(votes, "vote"),
+  membersOnly: "Sign in to see this page",
+  membersOnlyWhy: "It shows what belongs to your account.",
+  mineTitle: "Your projects",
+  mineVotes: "Voted for",
+  mineEmpty: { all: "You have not submitted anything yet", live: "None of your projects is live", pending: "Nothing is in review", rejected: "Nothing was rejected" },
+  mineEmptyWhy: "A project appears here after you have submitted it.",
+  votesEmpty: "You have not voted yet",
+  votesEmptyWhy: "Projects that you vote for are listed here.",
+  place: (place: number) => `Number ${n.format(place)} in the queue`,
 } as const;

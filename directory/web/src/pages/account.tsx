@@ -77,6 +77,11 @@ function Profile({ username, email }: { username: string; email: string }) {
 function Password({ username }: { username: string }) {
   const wrong = errors.value.password;
   const send: Send = async (given, form) => {
+    const wanting = ["current_password", "password"].filter((name) => !given(name));
+    if (wanting.length) {
+      errors.value = { ...errors.peek(), password: Object.fromEntries(wanting.map((name) => [name, f.required])) };
+      return false;
+    }
     const taken = await changePassword(given("current_password"), given("password"), given("revoke_tokens") !== "");
     if (taken) form.reset();
     return taken;
@@ -148,12 +153,12 @@ function MadeToken() {
   if (!token) return null;
   const copy = async () => {
     await navigator.clipboard.writeText(token.token);
-    say(t.copied);
+    say(f.copied);
   };
   return (
     <div class="banner good" role="status">
       <div class="grow"><p><strong>{f.tokenMade}</strong></p><code class="secret" tabIndex={0}>{token.token}</code></div>
-      <button type="button" class="button small" onClick={() => void copy()}>{t.copy}</button>
+      <button type="button" class="button small" onClick={() => void copy()}>{f.copy}</button>
     </div>
   );
 }
