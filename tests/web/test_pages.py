@@ -22,8 +22,6 @@ SHELLS = {
     "/submit": "members",
     "/mine": "members",
     "/account": "members",
-    "/reset": "members",
-    "/verify": "members",
     "/users/ada": "index",
     **dict.fromkeys(("/admin", "/admin/queue", "/admin/queue/7", "/admin/projects", "/admin/users"), "console"),
     **dict.fromkeys(("/admin/users/7", "/admin/categories", "/admin/deliveries", "/admin/audit"), "console"),

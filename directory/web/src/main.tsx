@@ -22,8 +22,6 @@ const routes: Route[] = [
   { pattern: /^\/submit$/, page: async () => (await mine()).submit },
   { pattern: /^\/mine$/, page: async () => (await mine()).mine },
   { pattern: /^\/account$/, page: async () => (await mine()).account },
-  { pattern: /^\/reset$/, page: async () => (await mine()).resetPage },
-  { pattern: /^\/verify$/, page: async () => (await mine()).verifyPage },
 ];
 
 startKeys(); // first, so that no key is lost

@@ -3,4 +3,3 @@ export { SignIn } from "../parts/signin.tsx";
 export { account } from "./account.tsx";
 export { mine } from "./mine.tsx";
 export { submit } from "./submit.tsx";
-export { resetPage, verifyPage } from "./recovery.tsx";

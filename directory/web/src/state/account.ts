@@ -40,27 +40,11 @@ function loadTokens(): void {
   void tokens.load("tokens", async (signal) => (await ask(api.GET("/api/auth/tokens", { signal }))).items);
 }
 
-/** Change the address. Where the site sends mail it takes the password, and holds once it is confirmed. */
-export function changeEmail(email: string, current_password: string): Promise<boolean> {
+export function changeEmail(email: string): Promise<boolean> {
   return attempt("email", async () => {
-    const saved = await ask(api.PUT("/api/auth/me", { body: { email, ...(current_password && { current_password }) } }));
+    await ask(api.PUT("/api/auth/me", { body: { email } }));
     await loadSession();
-    say(saved.email === email.trim().toLowerCase() ? f.emailSaved : f.emailProposed(email));
-  });
-}
-
-export function sendVerification(): Promise<boolean> {
-  return attempt("mail", async () => {
-    await ask(api.POST("/api/auth/email/verification"));
-    say(f.mailSent);
-  });
-}
-
-export function setNotify(notify: boolean): Promise<boolean> {
-  return attempt("mail", async () => {
-    await ask(api.PUT("/api/auth/me", { body: { notify } }));
-    await loadSession();
-    say(f.mailSaved);
+    say(f.emailSaved);
   });
 }
 
