@@ -95,7 +95,7 @@ lighthouse: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) $(LIGHTHOUSE) ## Measu
 servers: ## Install what some tests need and no wheel carries: nginx, PgBouncer, Prometheus and Chromium, by apt-get, as root
 	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
 	  [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null || missing="$$missing pgbouncer"; \
-	  command -v chromium >/dev/null || missing="$$missing chromium"; [ -z "$$missing" ] || { apt-get update -qq && \
+	  command -v chromium-headless-shell >/dev/null || missing="$$missing chromium-headless-shell"; [ -z "$$missing" ] || { apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 	@# Of Prometheus the two programs: what its package depends on, for its pages, takes 220 MB more.
 	@command -v promtool >/dev/null || { folder=$$(mktemp -d); cd "$$folder"; apt-get update -qq; \
