@@ -46,6 +46,13 @@ class Pair:
             query = "SELECT state || ' ' || sync_state FROM pg_stat_replication"
             until(lambda: connection.execute(query).fetchall() == [(f"streaming {state}",)], 30)
 
+    def wait_for_standby(self) -> None:
+        """Return once the standby has received what is committed by now."""
+        with servers.connect(self.primary.url) as connection:
+            (now,) = connection.execute("SELECT pg_current_wal_lsn()").fetchone() or ("",)
+            query = "SELECT count(*) FROM pg_stat_replication WHERE write_lsn >= %s"
+            until(lambda: connection.execute(query, (now,)).fetchone() == (1,), 30)
+
     def promote(self) -> None:
         """Have the standby take the primary's place; return when it takes writes. No standby follows it yet."""
         assert self.standby is not None

@@ -13,7 +13,7 @@ from tests.support.ledger import check, entries
 from tests.support.receiver import Receiver
 from tests.support.replication import Pair
 from tests.system.chaos import Outcome, scenario
-from tests.system.chaos.actors import everybody, watcher
+from tests.system.chaos.actors import everybody, publisher, watcher
 from tests.system.chaos.load import LATE, Load, expect_good, statuses, until_good
 from tests.system.chaos.stage import Person, Stage, live_project, stage
 from tests.system.chaos.webhooks import QUICK
@@ -61,11 +61,12 @@ def synchronous(faults: list[str], after: float) -> Outcome:
     with ExitStack() as stack:
         receiver = stack.enter_context(Receiver())
         at = stack.enter_context(
-            stage("postgresql", replicated="synchronous", WEBHOOK_URL=receiver.url, WEB_CONCURRENCY=2)
+            stage("postgresql", replicated="synchronous", admins=4, WEBHOOK_URL=receiver.url, WEB_CONCURRENCY=2)
         )
         stack.enter_context(deliverers.running(at.settings, *QUICK))
         observer = watcher(at, at.members[6], live_project(at, at.members[5], "watched"))
-        with Load([*everybody(at), observer]) as load:
+        approver = publisher(at, at.members[5], at.admins.pop())  # whom no other administrator demotes
+        with Load([*everybody(at), observer, approver]) as load:
             for number, fault in enumerate(faults):
                 back.append(_failover(at, load, fault, after))
                 if number + 1 < len(faults):
@@ -127,8 +128,9 @@ def asynchronous(rounds: int) -> Outcome:
             assert at.pair.link is not None
             with Load(everybody(at)):
                 time.sleep(2)
-                at.pair.link.set("mute")
                 behind = time.monotonic()
+                at.pair.wait_for_standby()
+                at.pair.link.set("mute")
                 time.sleep(0.5)
             at.pair.primary.kill()
             promote(at)
