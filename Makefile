@@ -86,10 +86,12 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take a picture of every page into .venv/screenshots: light and dark, desktop and phone
 	@$(BIN)/python -m tests.support.screenshots .venv/screenshots
 
-servers: ## Install what some tests need and no wheel carries: nginx, PgBouncer, Prometheus and Chromium, by apt-get, as root
-	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
-	  [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null || missing="$$missing pgbouncer"; \
-	  command -v chromium >/dev/null || missing="$$missing chromium"; [ -z "$$missing" ] || { apt-get update -qq && \
+# Packages of Debian, each named as its program.
+SERVERS = nginx pgbouncer chromium buildah mmdebstrap
+servers: ## Install what some tests need and no wheel carries, such as nginx, Prometheus and Chromium: by apt-get, as root
+	@missing=; for each in $(SERVERS); do \
+	    PATH="$$PATH:/usr/sbin" command -v "$$each" >/dev/null || missing="$$missing $$each"; done; \
+	  [ -z "$$missing" ] || { apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 	@# Of Prometheus the two programs: what its package depends on, for its pages, takes 220 MB more.
 	@command -v promtool >/dev/null || { folder=$$(mktemp -d); cd "$$folder"; apt-get update -qq; \
@@ -124,7 +126,7 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 .venv/.compiled: .venv/.run $(SOURCES)
 	@{ $(BIN)/python -m compileall -qq $(SOURCES) && touch $@; } 2>/dev/null || true
 
-.venv/.test: $(BIN)/python requirements.txt tests/requirements.txt constraints.txt
+.venv/.test: $(BIN)/python requirements.txt requirements-extras.txt tests/requirements.txt constraints.txt
 	@$(PROGRESS) "Installing what runs and what tests" $(INSTALL) tests/requirements.txt
 	@touch $@ .venv/.run
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from settings import values, webhooks
+from settings import extras, values, webhooks
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent
@@ -58,6 +58,8 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
+        "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),
+        "SENTRY_DSN": _read(env, "SENTRY_DSN", "", extras.sentry_dsn),
         "WEB_ENABLED": _flag(env, "WEB_ENABLED", True),
         "SITE_NAME": _read(env, "SITE_NAME", "Project Directory", values.site_name),
         "SITE_URL": _read(env, "SITE_URL", "", values.site_url),

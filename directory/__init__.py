@@ -25,6 +25,7 @@ from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
 from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
+from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.site import Site
 from directory.services.webhooks.outbox import Endpoint
@@ -62,4 +63,6 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     if config["TRUSTED_PROXIES"]:
         hops = config["TRUSTED_PROXIES"]
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
+    for extra in (error_reports, tracing):
+        extra.init_app(app)
     return app

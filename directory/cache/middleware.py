@@ -69,6 +69,7 @@ class CacheMiddleware:
             personal = None if recognised is None else self.personal_reads.find(recognised)
             if personal is None:
                 return self._app(environ, start_response)
+            environ[hooks.ROUTE] = personal.response.route
             return self._start_response(personal.response, request, start_response, began, personal.user_id)
         environ["HTTP_X_REQUEST_ID"] = request.request_id
         try:
@@ -77,6 +78,7 @@ class CacheMiddleware:
             return hooks.answer_error(self._flask, error, environ, start_response)
         if response is None:
             return self._store_from_application(environ, start_response, request)
+        environ[hooks.ROUTE] = response.route
         return self._start_response(response, request, start_response, began)
 
     def _start_response(

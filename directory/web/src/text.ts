@@ -39,6 +39,7 @@ export const t = {
   footerFeed: "Feed",
   footerErrors: "Errors explained",
 
+  intro: "Projects that members submitted and reviewers approved. Vote for those that you like, or submit another.",
   search: "Search projects",
   searchHint: "Press / to search",
   clearSearch: "Clear the search",
@@ -93,6 +94,7 @@ export const t = {
       : "Until it is approved only its owner and the reviewers see it.",
   rejectedTitle: "This project was rejected",
   rejectedWhy: "The reviewers gave no reason. You can change it and send it again.",
+  rejectedFor: "This project was rejected, for this reason:",
   reason: "Reason",
 
   history: "History",

@@ -3,10 +3,10 @@ import { askToSignIn } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Empty } from "./states.tsx";
 
-export function MembersOnly() {
+export function MembersOnly({ why = t.membersOnlyWhy }: { why?: string }) {
   return (
     <div class="wide">
-      <Empty whole title={t.membersOnly} why={t.membersOnlyWhy}>
+      <Empty whole title={t.membersOnly} why={why}>
         <button type="button" class="button primary" onClick={() => askToSignIn("")}>{t.signIn}</button>
       </Empty>
     </div>
