@@ -82,7 +82,7 @@ def synchronous(faults: list[str], after: float) -> Outcome:
 
 
 def _failover(at: Stage, load: Load, fault: str, after: float) -> float:
-    """Break the primary and promote the standby; the seconds from the promotion to the last request that failed."""
+    """Break the primary and promote the standby; the seconds from the promotion to the last failure."""
     assert at.pair is not None
     time.sleep(1)
     FAULTS[fault](at.pair)
@@ -92,8 +92,7 @@ def _failover(at: Stage, load: Load, fault: str, after: float) -> float:
     until_good(lambda: at.ask("GET", "/api/auth/me", at.members[7]))
     time.sleep(max(0.0, promoted + WITHIN + LATE - time.monotonic()) + after)
     expect_good(load.since(promoted + WITHIN + LATE))
-    failed = [answer.began + answer.seconds for answer in load.since(promoted) if not answer.good]
-    return max(failed, default=promoted) - promoted
+    return max(answer.began + answer.seconds for answer in load.answers if not answer.good) - promoted
 
 
 def _require_fresh(at: Stage) -> None:
