@@ -126,6 +126,7 @@ def promoted(failures: list[str], within: float) -> Outcome:
                 assert [answer.status for answer in meanwhile] == [200] * 10 + [429] * 5
                 answers += meanwhile
             found.wait_for_failover()
+            answers.append(vote(at, 2))  # which finds out that the master is another
             _used_again([at])
             answers += (rest := [vote(at) for _ in range(8)])
             back.append(time.monotonic() - began)
