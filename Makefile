@@ -92,10 +92,12 @@ screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take pictures of every page
 lighthouse: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) $(LIGHTHOUSE) ## Measure every page by Lighthouse and axe against its bars (needs Chromium); LIGHTHOUSE_ARGS as in '--only ^/admin'
 	@$(BIN)/python -m bench.lighthouse $(LIGHTHOUSE_ARGS)
 
-servers: ## Install what some tests need and no wheel carries: nginx, PgBouncer, Prometheus and Chromium, by apt-get, as root
-	@missing=; [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing=nginx; \
-	  [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null || missing="$$missing pgbouncer"; \
-	  command -v chromium-headless-shell >/dev/null || missing="$$missing chromium-headless-shell"; [ -z "$$missing" ] || { apt-get update -qq && \
+# Packages of Debian, each named as its program.
+SERVERS = nginx pgbouncer chromium-headless-shell caddy buildah mmdebstrap docker-compose
+servers: ## Install what some tests need and no wheel carries, such as nginx, Prometheus and Chromium: by apt-get, as root
+	@missing=; for each in $(SERVERS); do \
+	    PATH="$$PATH:/usr/sbin" command -v "$$each" >/dev/null || missing="$$missing $$each"; done; \
+	  [ -z "$$missing" ] || { apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 	@# Of Prometheus the two programs: what its package depends on, for its pages, takes 220 MB more.
 	@command -v promtool >/dev/null || { folder=$$(mktemp -d); cd "$$folder"; apt-get update -qq; \

@@ -8,11 +8,13 @@ from html import escape
 from typing import Any
 
 from flask import Blueprint, Response, current_app, render_template, request
+from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
 from directory.api import docs
 from directory.api.web_build import Build
 from directory.errors import NotFound
+from directory.http import problem_details
 from directory.http.access import public
 from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation
@@ -26,6 +28,7 @@ POLICY = (
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
+KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
 DESCRIPTION = "Projects that members submitted and voted for: browse, search, vote, and submit your own."
 SESSION = "/api/session"
 PRELOAD = '<link rel="preload" href="{}" as="fetch" crossorigin>'
@@ -166,6 +169,20 @@ def asset(name: str) -> Response:
     response.vary.add("Accept-Encoding")
     if is_compressed:
         response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+@bp.app_errorhandler(404)
+def no_route(_error: HTTPException) -> Response:
+    """Answer 404 at an address without a route: people get the page, and programs the problem, as everywhere."""
+    if request.path.startswith("/api/"):
+        return problem_details.answer(NotFound())
+    if request.accept_mimetypes.best_match(KINDS) == "text/html":
+        html, headers = show("index", Head(indexed=False))
+        response = Response(html, 404, headers, content_type="text/html; charset=utf-8")
+    else:
+        response = problem_details.answer(NotFound())
+    response.vary.add("Accept")
     return response
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from flask import Flask
 
+from directory.db import deadline
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
 from directory.services.webhooks import claims, sender
@@ -53,7 +54,8 @@ class DeliveryThread(threading.Thread):
 
     def turn(self, done: Done | None = None) -> Done | None:
         """Write down the last try and claim the next in one transaction, then send that one, in none."""
-        claim = self._record_and_take(done)
+        with deadline.within(deadline.SECONDS):  # a thread that waited for a frozen database would miss its successor
+            claim = self._record_and_take(done)
         # Late to start is late to end: another may have it by then.
         if claim is None or claim.age() > self._policy.slack:
             return None
@@ -120,7 +122,7 @@ class Deliverer:
     def tidy(self) -> bool:
         """Delete some of the deliveries whose retention has ended. Returns whether there may be more."""
         try:
-            with self._app.app_context():
+            with self._app.app_context(), deadline.within(deadline.SECONDS):
                 return transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)) == PURGED_AT_ONCE
         except Exception as error:  # a delivery thread says so when the database is out of reach for it
             log.warning("old deliveries are left for the next time: %s", type(error).__name__)

@@ -149,7 +149,8 @@ def test_a_user_is_suspended_taken_down_signed_out_and_restored(chromium, app, w
         dialog.get_by_label("Also take down 2 live projects and reject 1 pending project").check()
         dialog.get_by_label("Reason").fill("Advertising.")
         dialog.get_by_role("button", name="Suspend", exact=True).click()
-        expect(page.get_by_text("mallory is suspended. 2 projects taken down, 3 rejected.")).to_be_visible()
+        done = "mallory is suspended. 2 live projects taken down; 3 projects rejected in all."
+        expect(page.get_by_text(done)).to_be_visible()
         expect(page.locator(".about .badge")).to_have_text("Suspended")
         expect(page.locator(".timeline")).to_contain_text("grace suspended mallory.")
         expect(page.locator(".timeline")).to_contain_text("grace signed mallory out everywhere.")

@@ -64,6 +64,16 @@ def test_a_page_is_the_same_for_everybody_whatever_its_parameters(app, world, ap
 def test_any_other_path_is_a_problem(api, path):
     answer = api.get(path)
     assert (answer.status_code, answer.json["code"]) == (404, "not_found")
+    assert "Accept" in answer.headers["Vary"]
+    page = api.get(path, headers={"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"})
+    assert (page.status_code, page.content_type) == (404, HTML)
+    assert "<p>index</p>" in page.text
+    assert page.headers["Content-Security-Policy"] == web.POLICY
+
+
+def test_below_api_people_get_the_problem_too(api):
+    answer = api.get("/api/nothing", headers={"Accept": "text/html"})
+    assert (answer.status_code, answer.json["code"]) == (404, "not_found")
 
 
 def test_pages_are_read_and_no_more(api):

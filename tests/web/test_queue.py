@@ -73,7 +73,7 @@ def test_the_keyboard_alone_clears_the_queue(chromium, app, world, grace, waitin
         expect(dialog.get_by_role("radio").first).to_be_focused()
         dialog.get_by_label("Reason", exact=True).focus()
         page.keyboard.type("a reason with r, x and u")
-        press(page, "Tab", "Enter")
+        press(page, "Control+Enter")
         press(page, "x", "j", "j", "Shift+X", "a")
         page.clock.fast_forward(5000)
         expect(page.get_by_text("Nothing waits for review")).to_be_visible()
@@ -83,6 +83,30 @@ def test_the_keyboard_alone_clears_the_queue(chromium, app, world, grace, waitin
     assert [each["status"] for each in stored] == ["live", "rejected", "rejected", "live", "live", "live"]
     reasons = [world.row(each).rejection_reason for each in ids[1:3]]
     assert reasons == ["This project is in the directory already.", "a reason with r, x and u"]
+
+
+def test_the_next_submission_appears_in_the_empty_queue(chromium, app, grace, waiting):
+    with served(app) as site, visitor(chromium, site) as person:
+        person.page.clock.install()
+        page = at_queue(person)
+        expect(page.get_by_text("Nothing waits for review")).to_be_visible()
+        waiting(1)
+        page.clock.fast_forward(30_000)
+        shown(page, "Lamp 1")
+
+
+def test_the_address_of_a_submission_beyond_the_first_page_is_counted_too(chromium, app, grace, waiting):
+    *_, last = waiting(52)
+    with served(app) as site, visitor(chromium, site) as person:
+        person.page.clock.install()
+        page = person.enter("grace").open(f"/admin/queue/{last}").page
+        shown(page, "Lamp 52")
+        press(page, "a")
+        expect(page.get_by_role("status").filter(has_text="Approved Lamp 52. 51 left.")).to_be_visible()
+        page.clock.fast_forward(5000)
+        expect(page.locator(".q-outcomes li")).to_have_text(["Lamp 52Approved"])
+        press(page, "j", "a")
+        expect(page.get_by_role("status").filter(has_text="50 left.")).to_be_visible()
 
 
 def test_a_decision_that_is_undone_is_never_sent(chromium, app, world, grace, waiting):
@@ -221,7 +245,7 @@ def test_many_are_decided_at_once_by_the_mouse_with_an_outcome_for_each(chromium
         expect(page.get_by_text("4 selected")).to_be_visible()
         assert owner.put(f"/api/projects/{ids[1]}", {"tagline": "Changed"}).status_code == 200
         assert owner.delete(f"/api/projects/{ids[2]}").status_code == 204
-        person.button("Reject 4").click()
+        person.button("Reject 4 r").click()
         page.get_by_label("This is an advertisement, and no project.").check()
         page.get_by_role("dialog").get_by_role("button", name="Reject 4").click()
         page.clock.fast_forward(5000)

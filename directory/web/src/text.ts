@@ -36,6 +36,7 @@ export const t = {
   footerFeed: "Feed",
   footerErrors: "Errors explained",
 
+  intro: "Projects that members submit and reviewers approve.",
   search: "Search projects",
   searchHint: "Press / to search",
   categories: "Categories",
@@ -92,8 +93,6 @@ export const t = {
     submitted: "Submitted", edited: "Edited", approved: "Approved", rejected: "Rejected", unpublished: "Taken down",
   } as Record<string, string>,
 
-  membersOnly: "Sign in to see this page",
-  membersOnlyWhy: "It shows what belongs to your account.",
 
   memberSince: (date: string) => `Member since ${date}`,
   memberLive: (projects: number) => count(projects, "live project"),

@@ -85,9 +85,9 @@ function change(category: Category): void {
   });
 }
 
-function remove({ slug, name }: Category): void {
+function remove({ slug, name, live_projects }: Category): void {
   question({
-    title: w.deleteOf(name), text: w.deleteWhy, action: w.delete, danger: true,
+    title: w.deleteOf(name), text: w.deleteWhy(live_projects), action: w.delete, danger: true,
     act: async () => {
       await ask(api.DELETE("/api/admin/categories/{slug}", { params: { path: { slug } } }));
       say(w.deleted(name));

@@ -19,7 +19,7 @@ function Unknown({ problem }: { problem: Problem | null }) {
 export function Gate({ children }: { children: ComponentChildren }) {
   const problem = sessionProblem.value;
   if (!session.value) return <Unknown problem={problem} />;
-  if (!user.value) return <MembersOnly />;
+  if (!user.value) return <MembersOnly why={w.consoleWhy} />;
   if (!user.value.is_admin) {
     return <div class="wide"><Empty whole title={w.adminsOnly} why={w.adminsOnlyWhy}><a class="button" href="/">{t.toDirectory}</a></Empty></div>;
   }

@@ -9,7 +9,7 @@ import { say } from "../state/notice.ts";
 import { askReason, decide } from "../state/queue-decisions.ts";
 import { showNew, story } from "../state/queue-history.ts";
 import { differences } from "../state/queue-story.ts";
-import { changed, current, type Item, item, linked, queue } from "../state/queue.ts";
+import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed } from "./difference.tsx";
@@ -54,12 +54,13 @@ function Submission({ item: shown }: { item: Item }) {
 
 function Actions({ url }: { url: string }) {
   const href = safeAddress(url);
+  const isMany = selected.value.size > 0; // the keys are about those
   return (
     <div class="q-actions">
       <button type="button" class="button primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => decide("approve", [current.peek()]))}>
-        {r.approve} <kbd>a</kbd>
+        {r.approve} {!isMany && <kbd>a</kbd>}
       </button>
-      <button type="button" class="button danger" disabled={readOnly.value} onClick={() => askReason([current.peek()])}>{r.reject} <kbd>r</kbd></button>
+      <button type="button" class="button danger" disabled={readOnly.value} onClick={() => askReason([current.peek()])}>{r.reject} {!isMany && <kbd>r</kbd>}</button>
       {href && <a class="button" href={href} target="_blank" rel="nofollow ugc noopener noreferrer">{r.open} <kbd>o</kbd></a>}
     </div>
   );

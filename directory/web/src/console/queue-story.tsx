@@ -27,9 +27,11 @@ export function Changes() {
 export function Others() {
   const others = story.value?.others ?? [];
   if (!others.length) return null;
+  const isListed = others.some((each) => each.last.action === "project.approved" || each.last.action === "project.imported");
   return (
     <section>
       <h3>{r.others}</h3>
+      {isListed && <p class="banner pending"><strong>{r.isListed}</strong></p>}
       <ul class="q-log">{others.map((each) => <Another key={each.id} other={each} />)}</ul>
     </section>
   );

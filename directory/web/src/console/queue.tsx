@@ -8,6 +8,7 @@ import {
   busyMore, changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
   selected, selectTo, showMore, takesFocus, toggle,
 } from "../state/queue.ts";
+import { refreshEmptyQueue } from "../state/queue-refresh.ts";
 import { address, type Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
@@ -18,6 +19,8 @@ import { ReasonDialog } from "./queue-reject.tsx";
 import { r } from "./review-text.ts";
 import { w } from "./text.ts";
 import "../styles/console-queue.css";
+
+refreshEmptyQueue();
 
 export const reviewQueue: Page = {
   enter: ([id = "0"]) => enterQueue(Number(id)),
@@ -105,9 +108,9 @@ function Selection({ count }: { count: number }) {
         <>
           <strong class="small grow">{r.selected(ids.length)}</strong>
           <button type="button" class="button small primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => decide("approve", ids))}>
-            {r.approveMany(ids.length)}
+            {r.approveMany(ids.length)} <kbd>a</kbd>
           </button>
-          <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason(ids)}>{r.rejectMany(ids.length)}</button>
+          <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason(ids)}>{r.rejectMany(ids.length)} <kbd>r</kbd></button>
           <button type="button" class="button small ghost" onClick={clearSelection}>{r.clear}</button>
         </>
       )}

@@ -55,7 +55,9 @@ function Content<Row>(props: TableProps<Row>) {
       <div class="above">
         <p role="status">{listing.rows.busy.value && shown.of !== listing.key ? t.loading : w.shown(shown.items.length, shown.total, shown.capped)}</p>
         {children}
-        <button type="button" class="button small" disabled={!shown.items.length} onClick={() => save(props, shown.items)}>{w.export}</button>
+        <button type="button" class="button small" disabled={!shown.items.length} onClick={() => save(props, shown.items)}>
+          {shown.next || shown.previous ? w.exportShown(shown.items.length) : w.export}
+        </button>
       </div>
       {selecting && chosen.length > 0 && <Selected listing={listing} rows={chosen}>{selecting.actions(chosen)}</Selected>}
       {shown.items.length ? <Rows {...props} items={shown.items} />

@@ -19,6 +19,7 @@ export const w = {
   /** A day of the series, "Nov 23, 2026". Days are of UTC. */
   day: (date: string) => utcDays.format(new Date(`${date}T00:00:00Z`)),
 
+  consoleWhy: "The console is for administrators.",
   adminsOnly: "This page is for administrators",
   adminsOnlyWhy: "Your account is a member's. Ask an administrator to change its role.",
   nav: "Console",
@@ -52,6 +53,7 @@ export const w = {
   shown: (here: number, total: number | null, capped: boolean) =>
     total === null || total === here ? `${n.format(here)} shown` : `${n.format(here)} of ${capped ? "more than " : ""}${n.format(total)} shown`,
   export: "Export as CSV",
+  exportShown: (rows: number) => `Export these ${count(rows, "row")} as CSV`,
   empty: "–",
   pagesOf: "Pages of the table",
   previous: "Previous page",
@@ -113,8 +115,8 @@ export const w = {
   bulkTitle: (decision: Bulk, number: number) => `${bulk[decision][0]} ${count(number, "project")}`,
   bulkDone: (decision: Bulk, number: number) => `${count(number, "project")} ${bulk[decision][1]}.`,
   bulkWhy: {
-    approve: "Each becomes public in the version that this table shows. Its webhooks are sent at once.",
-    reject: "Each leaves the queue. Its owner sees the reason.",
+    approve: "Each becomes public in the version that was read for this table; one that changed since is left out. Its webhooks are sent at once.",
+    reject: "Each leaves the queue. Its owner sees the reason, and can change it and send it again; this cannot be taken back here.",
     unpublish: "Each goes back to the queue and is no longer listed. Votes stay. The owner sees the reason.",
     delete: "Each is deleted with its votes. This cannot be undone. The reason stands in the log.",
   },
@@ -154,7 +156,7 @@ export const w = {
   you: "This is your own account.",
   suspend: "Suspend…",
   suspendOf: (name: string) => `Suspend ${name}`,
-  suspendWhy: "The user is signed out everywhere, tokens stop working, and signing in is refused until the account is restored.",
+  suspendWhy: "The user is signed out everywhere, tokens stop working, and signing in is refused until the account is restored. Projects that are taken down stay rejected then, until their owner sends each one again.",
   suspendDo: "Suspend",
   unpublish: (live: number, pending: number) => {
     const parts = [live && `take down ${count(live, "live project")}`, pending && `reject ${count(pending, "pending project")}`];
@@ -162,12 +164,12 @@ export const w = {
   },
   reasonHint: "It stands in the log, and the user sees it at each project that is taken down.",
   suspended: (name: string, down?: { unpublished: number; rejected: number }) =>
-    down ? `${name} is suspended. ${count(down.unpublished, "project")} taken down, ${n.format(down.rejected)} rejected.` : `${name} is suspended.`,
+    down ? `${name} is suspended. ${count(down.unpublished, "live project")} taken down; ${count(down.rejected, "project")} rejected in all.` : `${name} is suspended.`,
   takeDownRest: "Take down the projects…",
   takeDownRestOf: (name: string) => `Take down the projects of ${name}`,
   restore: "Restore…",
   restoreOf: (name: string) => `Restore ${name}`,
-  restoreWhy: "The user can sign in again. Projects that were taken down stay rejected.",
+  restoreWhy: "The user can sign in again. Projects that were taken down stay rejected, until their owner sends each one again.",
   restoreDo: "Restore",
   restored: (name: string) => `${name} can sign in again.`,
   promote: "Make administrator…",
@@ -200,7 +202,9 @@ export const w = {
   changed: (name: string) => `${name} is changed.`,
   delete: "Delete",
   deleteOf: (name: string) => `Delete ${name}`,
-  deleteWhy: "Only a category that no project uses can be deleted.",
+  deleteWhy: (live: number) =>
+    live ? `${count(live, "live project")} ${live === 1 ? "is" : "are"} in this category. Only a category that no project uses can be deleted.`
+      : "Only a category that no project uses can be deleted, whatever its state.",
   deleted: (name: string) => `${name} is deleted.`,
 
   endpoints: "Endpoints",

@@ -69,6 +69,11 @@ function Profile({ username, email }: { username: string; email: string }) {
 function Password({ username }: { username: string }) {
   const wrong = errors.value.password;
   const send: Send = async (given, form) => {
+    const wanting = ["current_password", "password"].filter((name) => !given(name));
+    if (wanting.length) {
+      errors.value = { ...errors.peek(), password: Object.fromEntries(wanting.map((name) => [name, f.required])) };
+      return false;
+    }
     const taken = await changePassword(given("current_password"), given("password"), given("revoke_tokens") !== "");
     if (taken) form.reset();
     return taken;

@@ -37,6 +37,9 @@ function SubmitPage() {
     <div class="wide">
       <h1>{project ? f.editTitle : f.submitTitle}</h1>
       <p class="lead">{project ? (project.status === "live" ? f.liveEdit : project.title) : f.submitLead}</p>
+      {project?.rejection_reason && (
+        <div class="banner rejected"><p><strong>{f.rejectedFor}</strong></p><p dir="auto">{project.rejection_reason}</p></div>
+      )}
       <div class="columns turned">
         <Form />
         <aside class="beside">
@@ -69,6 +72,7 @@ function Form() {
       <Text name="tags" label={f.tags} hint={f.tagsHint} optional autocapitalize="none" />
       <Text name="repository_url" label={f.repository} type="url" inputMode="url" optional />
       <Description />
+      {!project && found.data.value?.same.length ? <p class="banner pending" role="status">{f.sameSend}</p> : null}
       <p class="actions">
         <button type="submit" class="button primary" disabled={sending.value || readOnly.value}>{sending.value ? f.busy : label}</button>
         {!project && hasText(draft.value) && (
@@ -102,13 +106,19 @@ function Refusal() {
     );
   }
   const own = existing(refusal);
-  const detail = Object.keys(refusal.fields).some((name) => name in EMPTY) ? f.correct : refusal.detail;
+  const isOut = refusal.status === 401;
+  const detail = isOut ? f.signedOutWhy : Object.keys(refusal.fields).some((name) => name in EMPTY) ? f.correct : refusal.detail;
   return (
-    <div class="banner bad" role="alert">
-      <p><strong>{refusal.title}.</strong> {detail}</p>
+    <div class="banner bad" role="alert" ref={scrollHere}>
+      <p><strong>{isOut ? f.signedOutNow : refusal.title}.</strong> {detail}</p>
       {own && <a class="button small" href={`/submit?project=${own.id}`}>{own.title}</a>}
     </div>
   );
+}
+
+/** The button that was pressed is at the other end of a long form. */
+function scrollHere(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
 }
 
 type TextProps = { name: keyof Draft } & Omit<Parameters<typeof TextField>[0], "name">;

@@ -24,7 +24,7 @@ export function SignIn() {
           <h2 id="sign-in-title">{asked.mode === "in" ? f.signInTitle : f.signUpTitle}</h2>
           <button type="button" class="button square ghost" aria-label={t.close} onClick={close}><Cross /></button>
         </header>
-        {asked.reason && <p class="muted">{asked.reason}</p>}
+        {asked.reason && asked.mode === "in" && <p class="muted">{asked.reason}</p>}
         {problem.value && <p class="banner bad" role="alert">{problem.value.detail}</p>}
         {closed ? <p class="banner">{f.closed}</p> : asked.mode === "in" ? <InFields /> : <UpFields />}
         {!closed && (
@@ -34,7 +34,7 @@ export function SignIn() {
         )}
         <p class="small muted center">
           {asked.mode === "in" ? f.toSignUpLead : f.toSignInLead}{" "}
-          <button type="button" class="link" onClick={change}>{asked.mode === "in" ? f.toSignUp : f.toSignIn}</button>
+          <button type="button" class="link" onClick={(event) => change(event.currentTarget.form)}>{asked.mode === "in" ? f.toSignUp : f.toSignIn}</button>
         </p>
       </form>
     </dialog>
@@ -79,11 +79,12 @@ function closeOutside(event: MouseEvent): void {
   if (event.target === event.currentTarget) close();
 }
 
-function change(): void {
+function change(form: HTMLFormElement | null): void {
   const asked = dialog.value;
   problem.value = null;
   errors.value = {};
   if (asked) dialog.value = { ...asked, mode: asked.mode === "in" ? "up" : "in" };
+  setTimeout(() => form?.querySelector("input")?.focus()); // once the other fields are there
 }
 
 /** What can be seen to be wrong before the service is asked. */

@@ -5,6 +5,7 @@ import { f } from "../text.forms.ts";
 import { drop } from "./draft.ts";
 import { say } from "./notice.ts";
 import { Resource } from "./resource.ts";
+import { navigate } from "./router.ts";
 import { learn, loadSession, onceKnown, onNewCaller, renew, user } from "./session.ts";
 
 export const sessions = new Resource<readonly Schemas["Session"][]>(true);
@@ -67,6 +68,7 @@ export async function leave(current_password: string, sure: boolean): Promise<bo
   if (!left) return false;
   drop();
   await renew();
+  navigate("/");
   say(f.removed);
   return true;
 }

@@ -34,7 +34,9 @@ export function startConsoleKeys(): void {
 }
 
 export function onKey(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  if (event.isComposing || event.defaultPrevented) return;
+  if (rejecting.peek() && event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat) return sendReason(event);
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.repeat && event.key === "Enter" && (event.target as Element | null)?.closest?.("[data-decides]")) event.preventDefault();
   if (rejecting.peek()) return onReasonKey(event);
   if (takesText(event.target)) return;
@@ -54,6 +56,12 @@ function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {
   if (isSecond && PLACES[key]) return () => navigate(PLACES[key] as string);
   if (key === "g") return () => (goUntil = event.timeStamp + SECOND_KEY);
   return canAct ? ACTS[key] : undefined;
+}
+
+/** The keys that send what is written in many fields of more than a line. */
+function sendReason(event: KeyboardEvent): void {
+  event.preventDefault();
+  confirmReason();
 }
 
 /** Keys while a reason is asked for: a digit takes one, Enter sends. In the text they are text. */

@@ -33,7 +33,7 @@ export const rows = computed(() => queue.data.value?.items.filter((each) => !dec
 /** How many wait, as far as is known. */
 export const waitingCount = computed(() => {
   const found = queue.data.value;
-  return found ? found.total - found.items.filter((each) => decided.value.has(each.id)).length : 0;
+  return found ? Math.max(0, found.total - decided.value.size) : 0;
 });
 /** The item that is shown. */
 export const item = computed(() => {
@@ -158,7 +158,7 @@ export function drop(ids: readonly number[]): void {
   const found = queue.data.peek();
   const left = found?.items.filter((each) => !ids.includes(each.id)) ?? [];
   batch(() => {
-    if (found) queue.set({ ...found, items: left, total: Math.max(left.length, found.total - (found.items.length - left.length)) });
+    if (found) queue.set({ ...found, items: left, total: Math.max(left.length, found.total - ids.length) });
     if (ids.includes(linked.data.peek()?.id ?? 0)) linked.clear();
     decided.value = without(decided.peek(), ids);
     selected.value = without(selected.peek(), ids);
