@@ -30,15 +30,22 @@ def chromium_program(*, whole: bool = False) -> str:
     raise ServerMissing("no chromium here: install Debian's chromium, as `make servers` does")
 
 
-@pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
-    """The browser of a folder's tests; skips where there is none, and fails there where servers are required."""
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """The browser while the block runs; skips where there is none, and fails there where servers are required."""
     with or_skip():
         program = chromium_program()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The browser of a module. Two cannot run in one process, nor one beside a test with an event loop of its own."""
+    with launched() as browser:
+        yield browser
 
 
 class Handler(WSGIRequestHandler):
