@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lock wheel trial audit servers clean
+.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -11,6 +11,8 @@ TESTS ?= not slow
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
+LIGHTHOUSE_ARGS ?=
+SCREENSHOTS_ARGS ?=
 FUZZ_EXAMPLES ?= 2000
 API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
 
@@ -24,6 +26,7 @@ WEB = $(BIN)/python .ci/web.py
 PAGES = directory/web/dist/index.html
 PAGE_SOURCES := $(wildcard directory/web/*.* directory/web/src/*.* directory/web/src/*/*.*)
 TOOLS = tests/web/node_modules/.installed
+LIGHTHOUSE = bench/lighthouse/node_modules/.installed
 # The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".
 ifneq ($(shell command -v uv 2>/dev/null),)
 NEW_VENV = uv venv -p $(PYTHON) .venv
@@ -39,7 +42,7 @@ help: ## List these commands
 
 run: export PREPARE_DATABASE = true
 run: $(BIN)/python ## Serve on http://127.0.0.1:8000, with demo projects where the database is empty
-	@$(MAKE) -s $(PAGES) & pages=$$!; $(MAKE) -s .venv/.compiled || exit; \
+	@[ "$${WEB_ENABLED:-true}" = false ] || $(MAKE) -s $(PAGES) & pages=$$!; $(MAKE) -s .venv/.compiled || exit; \
 	  wait $$pages || true; exec $(BIN)/python serve.py
 
 web: $(BIN)/python ## Build the pages (needs a package index for JavaScript); make run does it where they are missing
@@ -83,11 +86,14 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 	  2>/dev/null >.venv/node/redocly.json || true; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
 	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
 
-screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take a picture of every page into .venv/screenshots: light and dark, desktop and phone
-	@$(BIN)/python -m tests.support.screenshots .venv/screenshots
+screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take pictures of every page into .venv/screenshots; SCREENSHOTS_ARGS as in '--empty'
+	@$(BIN)/python -m tests.support.screenshots $(SCREENSHOTS_ARGS)
+
+lighthouse: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) $(LIGHTHOUSE) ## Measure every page by Lighthouse and axe against its bars (needs Chromium); LIGHTHOUSE_ARGS as in '--only ^/admin'
+	@$(BIN)/python -m bench.lighthouse $(LIGHTHOUSE_ARGS)
 
 # Packages of Debian, each named as its program.
-SERVERS = nginx pgbouncer chromium buildah mmdebstrap
+SERVERS = nginx pgbouncer chromium caddy buildah mmdebstrap docker-compose
 servers: ## Install what some tests need and no wheel carries, such as nginx, Prometheus and Chromium: by apt-get, as root
 	@missing=; for each in $(SERVERS); do \
 	    PATH="$$PATH:/usr/sbin" command -v "$$each" >/dev/null || missing="$$missing $$each"; done; \
@@ -136,6 +142,10 @@ $(PAGES): $(BIN)/python $(PAGE_SOURCES)
 
 $(TOOLS): $(BIN)/python tests/web/package.json tests/web/deno.lock
 	@$(WEB) tools && touch $@ || true
+
+$(LIGHTHOUSE): $(BIN)/python bench/lighthouse/package.json bench/lighthouse/deno.lock
+	@$(WEB) lighthouse
+	@touch $@
 
 # Missing also where it points at a Python that is gone; such a .venv, and half of a new one, is of no use.
 $(BIN)/python:

@@ -1,9 +1,10 @@
-"""Build and check the pages of directory/web: python .ci/web.py build|tools|check|run ARGUMENTS...
+"""Build and check the pages of directory/web: python .ci/web.py build|tools|check|lighthouse|run ARGUMENTS...
 
 `build` installs what the build needs, and bundles; `tools` installs what checks the pages, and `check` checks their
-sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema` makes those types anew, and
-`run` runs Deno itself, which does all of this: the one on PATH, or the wheel of PyPI, which goes into .venv/web. The
-lock files refuse a package other than the one that was tested. A failure is one line: the API works without its pages.
+sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema` makes those types anew,
+`lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself, which does all of this: the one on PATH,
+or the wheel of PyPI, which goes into .venv/web. The lock files refuse a package other than the one that was tested. A
+failure is one line: the API works without its pages.
 """
 
 import os
@@ -15,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-WEB, TOOLS = ROOT / "directory" / "web", ROOT / "tests" / "web"
+WEB, TOOLS, LIGHTHOUSE = ROOT / "directory" / "web", ROOT / "tests" / "web", ROOT / "bench" / "lighthouse"
 OWN = ROOT / ".venv" / "web"
 DENO = "deno==2.9.8"
 OLDEST = (2, 5)
@@ -30,6 +31,7 @@ DONE = {
     "tools": "tested",
     "check": "checked",
     "schema": "typed",
+    "lighthouse": "audited",
     "run": "run",
 }
 ENVIRONMENT = {"DENO_NO_UPDATE_CHECK": "1", "DENO_TLS_CA_STORE": "mozilla,system", "NO_COLOR": "1"}
@@ -91,6 +93,11 @@ def tools() -> None:
     step("install the tools for the pages", [deno(), "install", "--frozen"], TOOLS)
 
 
+def lighthouse() -> None:
+    """Install Lighthouse into bench/lighthouse/node_modules. Raises CannotBuild."""
+    step("install Lighthouse", [deno(), "install", "--frozen"], LIGHTHOUSE)
+
+
 def schema(path: Path) -> None:
     """Write the types of the OpenAPI document. Raises CannotBuild."""
     program = "node_modules/openapi-typescript/bin/cli.js"
@@ -130,7 +137,8 @@ def main(action: str, *arguments: str) -> int:
             wrong = check()
             sys.stderr.write("".join(f"{line}\n" for line in wrong))
             return int(bool(wrong))
-        {"build": build, "tools": tools, "schema": lambda: schema(SCHEMA)}[action]()
+        actions = {"build": build, "tools": tools, "lighthouse": lighthouse, "schema": lambda: schema(SCHEMA)}
+        actions[action]()
     except CannotBuild as error:
         sys.stderr.write(f"The pages are not {DONE[action]}: {error}\n")
         return int(action != "check" or bool(os.environ.get("CI")))

@@ -18,6 +18,7 @@ bp = Blueprint("pages", __name__)
 
 LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects": "/api/projects", "feed": feed.PATH}
 SITEMAP = "/sitemap.xml"
+HOME = web.Head(path="/")
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
 
 
@@ -35,7 +36,7 @@ def home() -> Any:
         response.vary.add("Accept")
         tag(response)
         return response
-    html, headers = web.show(path="/") if current_app.config["WEB_ENABLED"] else web.unbuilt()
+    html, headers = web.show("index", HOME) if current_app.config["WEB_ENABLED"] else web.unbuilt()
     return html, {**headers, "Vary": "Accept"}
 
 

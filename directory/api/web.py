@@ -3,6 +3,7 @@
 They are for people: they pass over unknown query parameters and are not in the OpenAPI document.
 """
 
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -28,6 +29,9 @@ POLICY = (
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
+DESCRIPTION = "Projects that members submitted and voted for: browse, search, vote, and submit your own."
+SESSION = "/api/session"
+PRELOAD = '<link rel="preload" href="{}" as="fetch" crossorigin>'
 Page = tuple[bytes, dict[str, str]]
 
 
@@ -40,14 +44,27 @@ def without_votes(_page: bytes, _query: dict[str, Any]) -> CacheTags:
     return CacheTags(())
 
 
-def show(entry: str = "index", *, title: str = "", description: str = "", path: str = "") -> Page:
-    """A page, and its policy. Where the pages are not built it says how to build them.
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the head of a page says.
 
-    `path` is the page's canonical address, for search engines and for previews of links.
+    `path` is the page's canonical address, for search engines and previews of links; "" where it has none. `indexed`
+    says whether search engines may list the page. `reads` are paths of the API that the page's code always reads: the
+    browser reads them while the code is on its way.
     """
+
+    title: str = ""
+    description: str = DESCRIPTION
+    path: str = ""
+    indexed: bool = True
+    reads: tuple[str, ...] = ()
+
+
+def show(entry: str, head: Head) -> Page:
+    """A page, and its policy. Where the pages are not built it says how to build them."""
     site: Site = current_app.extensions["site"]
     build: Build = current_app.extensions["web_build"]
-    html = build.page(entry, _head(site, title, description, path))
+    html = build.page(entry, _lines(site, head))
     if html is None:
         return unbuilt()
     return html, {"Content-Security-Policy": POLICY}
@@ -60,20 +77,26 @@ def unbuilt() -> Page:
     return html.encode(), {"Content-Security-Policy": docs.POLICY}
 
 
-def _head(site: Site, title: str, description: str, path: str) -> str:
-    """The title, and what search engines and previews of links show."""
-    shown = f"{title} · {site.name}" if title else site.name
-    lines = [f"<title>{escape(shown)}</title>", f'<meta name="application-name" content="{escape(site.name)}">']
-    if description:
-        lines.append(f'<meta name="description" content="{escape(description)}">')
-    if path:
-        address = site.address(path)
-        facts = {"og:type": "website", "og:site_name": site.name, "og:title": title or site.name, "og:url": address}
-        if description:
-            facts["og:description"] = description
-        lines.append(f'<link rel="canonical" href="{escape(address)}">')
-        lines += [f'<meta property="{name}" content="{escape(value)}">' for name, value in facts.items()]
-    return "\n".join(lines)
+def _lines(site: Site, head: Head) -> str:
+    """The head as HTML."""
+    shown = f"{head.title} · {site.name}" if head.title else site.name
+    lines = [f"<title>{escape(shown)}</title>"]
+    names = {"application-name": site.name, "description": head.description}
+    if not head.indexed:
+        names["robots"] = "noindex"
+    lines += [f'<meta name="{name}" content="{escape(value)}">' for name, value in names.items()]
+    if head.path:
+        lines += _preview(site, head)
+    # With the credentials of a call by the page's code, or the browser would read it twice.
+    return "\n".join([*lines, *(PRELOAD.format(escape(path)) for path in (SESSION, *head.reads))])
+
+
+def _preview(site: Site, head: Head) -> list[str]:
+    """What previews of links show, and the address, which has to be absolute for those that read it."""
+    facts = {"type": "website", "site_name": site.name, "title": head.title or site.name}
+    facts |= {"description": head.description} | ({"url": site.address(head.path)} if site.url else {})
+    lines = [f'<meta property="og:{name}" content="{escape(value)}">' for name, value in facts.items()]
+    return lines + ([f'<link rel="canonical" href="{escape(facts["url"])}">'] if site.url else [])
 
 
 @bp.get("/p/<id:project_id>/<title>")
@@ -87,17 +110,24 @@ def project(project_id: int, title: str) -> Page:
     path = f"/p/{project_id}/{found['slug']}"
     if title != found["slug"]:
         raise RequestRedirect(path)
-    return show("project", title=found["title"], description=found["tagline"], path=path)
+    return show("project", Head(found["title"], found["tagline"], path, reads=(f"/api/projects/{project_id}",)))
 
 
 @bp.get("/submit")
+@public
+@operation(tier=None, page=True, etag=True, cache_tags=without_votes)
+def submit_page() -> Page:
+    """Show the form for a submission."""
+    return show("members", Head("Submit a project", path="/submit"))
+
+
 @bp.get("/mine")
 @bp.get("/account")
 @public
 @operation(tier=None, page=True, etag=True, cache_tags=without_votes)
 def account_page() -> Page:
     """Show a page of an account. It is the same for everybody: the API decides what they see on it."""
-    return show("members")
+    return show("members", Head(indexed=False))
 
 
 @bp.get("/users/<username>")
@@ -105,7 +135,7 @@ def account_page() -> Page:
 @operation(tier=None, page=True, etag=True, cache_tags=without_votes)
 def user_page(username: str) -> Page:
     """Show a member's projects."""
-    return show(title=username)
+    return show("index", Head(username, f"Projects that {username} submitted."))
 
 
 @bp.get("/admin")
@@ -121,7 +151,7 @@ def user_page(username: str) -> Page:
 @operation(tier=None, page=True, etag=True, cache_tags=without_votes)
 def console_page(**_path: int) -> Page:
     """Show a page of the console. It is the same for everybody: the API decides who sees anything on it."""
-    return show("console")
+    return show("console", Head(indexed=False))
 
 
 @bp.get("/assets/<name>")
@@ -148,7 +178,7 @@ def no_route(_error: HTTPException) -> Response:
     if request.path.startswith("/api/"):
         return problem_details.answer(NotFound())
     if request.accept_mimetypes.best_match(KINDS) == "text/html":
-        html, headers = show()
+        html, headers = show("index", Head(indexed=False))
         response = Response(html, 404, headers, content_type="text/html; charset=utf-8")
     else:
         response = problem_details.answer(NotFound())
@@ -159,5 +189,5 @@ def no_route(_error: HTTPException) -> Response:
 @bp.app_errorhandler(PageNotFound)
 def page_not_found(_error: PageNotFound) -> Response:
     """Answer 404 with the page, which looks for itself whether there is something that the caller may see."""
-    html, headers = show("project")
+    html, headers = show("project", Head(indexed=False))
     return Response(html, 404, headers, content_type="text/html; charset=utf-8")

@@ -18,18 +18,18 @@ FLASK = (sys.executable, "-m", "flask", "--app", str(Path(__file__).resolve().pa
 
 
 def prepare(app: Flask) -> str:
-    """Migrate a database that is behind, and fill an empty one with the demo. Leaves no connection open.
+    """Migrate a database that is behind, and fill an empty one with the demo, if this is not production.
 
-    Returns what `flask seed` prints: the passwords of the demo. A look takes a few milliseconds. Each command is a
-    process of its own, and what it loads ends with it. Raises SystemExit with the status of a command that fails; the
-    command prints the reason.
+    Leaves no connection open. Returns what `flask seed` prints: the passwords of the demo. A look takes a few
+    milliseconds. Each command is a process of its own, and what it loads ends with it. Raises SystemExit with the
+    status of a command that fails; the command prints the reason.
     """
     seeded = ""
     with app.app_context():
         if not _migrated():
             _run("db", "upgrade")
             log.info("migrated", extra={"database": db.address, "revision": ", ".join(health.heads())})
-        if seeding.is_empty():
+        if app.config["APP_ENV"] != "production" and seeding.is_empty():
             log.info("seeding an empty database", extra={"database": db.address})
             seeded = _run("seed", "--if-empty")
         db.session.remove()

@@ -63,6 +63,7 @@ def test_in_production_it_begins_with_tables_alone(empty: str, tmp_path: Path) -
     with serving(environment(empty, APP_ENV="production"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 200
     assert (rows(empty, "users"), rows(empty, "projects")) == (0, 0)
+    assert "seeding" not in server.log.read_text()
 
 
 def test_without_the_setting_the_database_is_not_prepared(empty: str, tmp_path: Path) -> None:

@@ -1,92 +1,213 @@
-"""Pictures of every page with the demo, light and dark, desktop and phone: python -m tests.support.screenshots FOLDER.
+"""Pictures of every page, light and dark, desktop and phone: python -m tests.support.screenshots [FOLDER] [--empty].
 
-They are to be looked at, and decide nothing.
+They show the demo, the projects of a file (`--projects FILE`, JSON Lines as `flask import` takes them), or an empty
+directory. They are to be looked at, and decide nothing. `--readme` takes the three of the README into docs instead.
 """
 
-import sys
+import argparse
+import base64
+import json
+import logging
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import flask_migrate
-from playwright.sync_api import Browser, sync_playwright
+from flask import Flask
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 import config
 from directory import create_app
+from directory.db.transactions import transaction
 from directory.services.accounts import passwords
+from directory.services.data import demo, seeding
 from tests.support.chromium import QUIET, chromium_program, served
 from tests.support.factories import PASSWORD, World
 
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Draws **lines**, bars and scatter plots from any CSV file.\n\n- reads pipes\n- needs no display"
+SETTINGS = {
+    "APP_ENV": "testing",
+    "SECRET_KEY": "x" * 40,
+    "RATELIMIT_ENABLED": "false",
+    "LOG_LEVEL": "ERROR",
+    "WEBHOOK_URL": "https://hooks.example.org/projects",
+    "WEBHOOK_SECRET": f"whsec_{base64.b64encode(bytes(32)).decode()}",
+}
 SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
-PUBLIC = ("/", "/?q=data", "/?q=nothing-at-all", "/submit", "/mine")
-OF_MEMBERS = ("/", "/submit", "/mine", "/account")
+README = {"directory": "/", "console": "/admin/queue", "dashboard": "/admin"}
+README_SIZE = {"width": 1280, "height": 720}
+PUBLIC = (
+    "/",
+    "/?q=data&sort=upvotes",
+    "/?q=nothing-at-all",
+    "/submit",
+    "/mine",
+    "/p/9999999/gone",
+    "/users/nobody-at-all",
+)
+OF_MEMBERS = ("/", "/submit", "/mine", "/mine?show=votes", "/account")
 OF_ADMINS = (
     "/admin",
     "/admin?days=365",
     "/admin/queue",
     "/admin/projects",
     "/admin/users",
-    "/admin/users/2",
     "/admin/categories",
     "/admin/deliveries",
     "/admin/audit",
 )
 
 
-def main(folder: Path) -> None:
-    """Take all pictures."""
-    folder.mkdir(parents=True, exist_ok=True)
+class Shown:
+    """What the pages show: the application, and the pages beside those that are always there."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app, self.world = app, World(app)
+        self.public: list[str] = []
+        self.of_members: list[str] = []
+        self.of_admins: list[str] = []
+
+    def fill(self, projects: Path | None) -> None:
+        """Plant the demo, its people with the projects of a file if there is one, and what one member submitted."""
+        with self.app.app_context(), mock.patch.object(demo, "data", return_value=story(projects)):
+            composed = demo.compose(1)
+            transaction(lambda: seeding.plant(composed))
+        ada, grace = self.world.user("ada-demo"), self.world.admin("grace-demo")
+        category = composed.categories[0]["slug"]
+        own = {"owner": ada, "category": category, "description": TEXT}
+        live = self.world.project(**own, title="Lanternfish", tagline="Charts in the terminal", votes=3, tags=["csv"])
+        self.world.project(**own, status="pending", title="Grey heron")
+        self.world.project(**own, status="rejected", title="Red panda")
+        admin, member = self.world.caller(grace), self.world.caller(ada)
+        changed = self.world.project(
+            **own, status="pending", title="Tern", tagline="Tables in the terminal", tags=["tables"]
+        )
+        admin.put(f"/api/admin/projects/{changed}/reject", {"reason": "Please say which formats it reads."})
+        text = f"{TEXT}\n- reads TSV and Parquet"
+        member.put(
+            f"/api/projects/{changed}", {"tagline": "Tables in the terminal, from any file", "description": text}
+        )
+        approved = self.world.project(**own, status="pending", title="Sandpiper")
+        admin.put(f"/api/admin/projects/{approved}/approve")
+        self.public = [f"/p/{live}/lanternfish", "/users/ada-demo"]
+        self.of_members = [f"/p/{changed}/tern", f"/submit?project={changed}"]
+        self.of_admins = [f"/admin/queue/{changed}", f"/admin/users/{ada.id}"]
+
+
+def story(projects: Path | None) -> Any:
+    """The demo's data, with the projects of a file and categories for them if there is one."""
+    known = json.loads((demo.DATA / "demo.json").read_text(encoding="utf-8"))
+    if projects is None:
+        return known
+    rows = [json.loads(line) for line in projects.read_text(encoding="utf-8").splitlines()]
+    slugs = sorted({row["category"] for row in rows})
+    named = [{"slug": slug, "name": slug.capitalize(), "description": ""} for slug in slugs]
+    return {**known, "projects": rows, "categories": named}
+
+
+@contextmanager
+def running(projects: Path | None, *, empty: bool) -> Iterator[tuple[Shown, str]]:
+    """What is shown, and its address for as long as the block runs."""
     passwords.configure(8, 1, 1)
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        settings = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "RATELIMIT_ENABLED": "false", "LOG_LEVEL": "WARNING"}
-        app = create_app(config.load({**settings, "DATABASE_URL": f"sqlite:///{place}/demo.db"}))
+    with tempfile.TemporaryDirectory() as place:
+        app = create_app(config.load({**SETTINGS, "DATABASE_URL": f"sqlite:///{place}/demo.db"}))
         with app.app_context():
             flask_migrate.upgrade()
-        app.test_cli_runner().invoke(args=["seed"])
-        world = World(app)
-        ada = world.user("ada-demo")
-        world.admin("grace-demo")
-        live = world.project(
-            owner=ada,
-            title="Lanternfish",
-            tagline="Charts in the terminal",
-            description=TEXT,
-            votes=3,
-            category="developer-tools",
-        )
-        world.project(owner=ada, status="pending", title="Grey heron", category="developer-tools")
-        world.project(owner=ada, status="rejected", title="Red panda", category="developer-tools")
-        browser = playwright.chromium.launch(executable_path=chromium_program(), args=QUIET)
+        shown = Shown(app)
+        if empty:
+            shown.world.user("ada-demo")
+            shown.world.admin("grace-demo")
+        else:
+            shown.fill(projects)
         with served(app) as site:
-            for look in ("light", "dark"):
-                for size in SIZES:
-                    take(browser, site, folder, look, size, [*PUBLIC, f"/p/{live}/lanternfish", "/users/ada-demo"])
-        browser.close()
+            yield shown, site
 
 
-def take(browser: Browser, site: str, folder: Path, look: str, size: str, public: list[str]) -> None:
+def take_all(browser: Browser, site: str, shown: Shown, folder: Path) -> None:
+    """Take the pictures of every look and size."""
+    for look in ("light", "dark"):
+        for size in SIZES:
+            take(browser, site, shown, folder, look, size)
+
+
+def take(browser: Browser, site: str, shown: Shown, folder: Path, look: str, size: str) -> None:
     """Take the pictures of one look and size."""
     width, height = SIZES[size]
     options = {"viewport": {"width": width, "height": height}, "reduced_motion": "reduce"}
     context = browser.new_context(color_scheme=look, **options)  # type: ignore[arg-type]
     page = context.new_page()
-    for path in public:
-        page.goto(f"{site}{path}")
-        page.wait_for_load_state("networkidle")
-        page.screenshot(path=folder / f"visitor{_named(path)}-{look}-{size}.png")
-    for login, who, paths in (("ada-demo", "member", OF_MEMBERS), ("grace-demo", "admin", OF_ADMINS)):
+    paths = {"visitor": [*PUBLIC, *shown.public], "member": [*OF_MEMBERS, *shown.of_members]}
+    paths["admin"] = [*OF_ADMINS, *shown.of_admins]
+    for caller, login in (("visitor", ""), ("member", "ada-demo"), ("admin", "grace-demo")):
+        enter(context, site, login)
+        for path in paths[caller]:
+            opened(page, f"{site}{path}")
+            page.screenshot(path=folder / f"{caller}{_named(path)}-{look}-{size}.png", full_page=path != "/")
+        if caller == "visitor":
+            page.goto(site)
+            page.get_by_role("button", name="Sign in", exact=True).click()
+            page.get_by_role("dialog").wait_for()
+            page.screenshot(path=folder / f"visitor-sign-in-{look}-{size}.png")
+    context.close()
+
+
+def take_readme(browser: Browser, site: str, folder: Path) -> None:
+    """Take the README's pictures, as WebP."""
+    context = browser.new_context(viewport=README_SIZE, color_scheme="light")  # type: ignore[arg-type]
+    page = context.new_page()
+    for name, path in README.items():
+        enter(context, site, "" if path == "/" else "grace-demo")
+        opened(page, f"{site}{path}")
+        if name == "console":
+            page.get_by_text("Tern", exact=True).first.click()
+            page.get_by_text("Changed since the last review").wait_for()
+        order = {"format": "webp", "quality": 90}
+        picture = context.new_cdp_session(page).send("Page.captureScreenshot", order)["data"]
+        (folder / f"{name}.webp").write_bytes(base64.b64decode(picture))
+    context.close()
+
+
+def enter(context: BrowserContext, site: str, login: str) -> None:
+    """Be signed in, or a visitor."""
+    if login:
         credentials = {"login": login, "password": PASSWORD}
         context.request.post(f"{site}/api/auth/login", data=credentials, headers={"Origin": site})
-        for path in paths:
-            page.goto(f"{site}{path}")
-            page.wait_for_load_state("networkidle")
-            page.screenshot(path=folder / f"{who}{_named(path)}-{look}-{size}.png", full_page=who == "admin")
-    context.close()
+    else:
+        context.clear_cookies()
+
+
+def opened(page: Page, address: str) -> None:
+    """Open a page, and wait until it has read what it shows."""
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
 
 
 def _named(path: str) -> str:
     return "-" + ("".join(each if each.isalnum() else "-" for each in path).strip("-") or "first")
 
 
+def main() -> None:
+    """Take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=ROOT / ".venv" / "screenshots")
+    parser.add_argument("--projects", type=Path, metavar="FILE")
+    parser.add_argument("--empty", action="store_true")
+    parser.add_argument("--readme", action="store_true")
+    given = parser.parse_args()
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with running(given.projects, empty=given.empty) as (shown, site), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_program(), args=QUIET)
+        if given.readme:
+            take_readme(browser, site, ROOT / "docs")
+        else:
+            take_all(browser, site, shown, given.folder)
+        browser.close()
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

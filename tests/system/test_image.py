@@ -24,6 +24,7 @@ from tests.support.processes import free_port
 from tests.support.waiting import until
 
 SECRET = {"SECRET_KEY": "k" * 40}
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploy.md").read_text()
 GRACE = ("--username", "grace", "--email", "grace@example.org", "--password", "nine blue paper boats")
 
 Container = FolderContainer | ImageContainer
@@ -74,9 +75,9 @@ def test_the_image_serves_as_its_own_user_without_a_shell(
     with servers.or_skip():
         redis = servers.url_of(servers.REDIS)
     container, instead = made
-    data, environment = container.root / "data", {**SECRET, "PREPARE_DATABASE": "true"}
+    data = container.root / "data"
     _require_frugal(container)
-    _require_service(container, environment, tmp_path / "log")
+    _require_service(container, _documented(), tmp_path / "log")
     assert {path.name for path in (data / "instance").iterdir()} == {"directory.db"}
     # As compose.yaml runs it: secrets in a file, nothing to write to.
     shutil.rmtree(data / "instance")
@@ -86,6 +87,13 @@ def test_the_image_serves_as_its_own_user_without_a_shell(
     assert {path.name for path in data.iterdir()} == {".env"}
     if instead:
         pytest.skip(f"the steps of the Containerfile ran in a folder, and the service from there: {instead}")
+
+
+def _documented() -> dict[str, str]:
+    """What the page sets for the image alone, with a secret of the tests' own."""
+    given = dict(re.findall(r"--env (\w+)=(\S+)", PAGE.partition("podman run ")[2].partition("```")[0]))
+    assert set(given) == {"PREPARE_DATABASE", "SECRET_KEY", "TRUSTED_PROXIES"}
+    return {**given, **SECRET}
 
 
 def _require_service(container: Container, environment: dict[str, str], log: Path) -> None:

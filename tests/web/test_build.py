@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.lighthouse import sources
 from directory.api import web_build
 from tests.support.web import DENO, ROOT, require_pages
 
@@ -38,6 +39,8 @@ def test_the_pages_weigh_no_more_than_they_may():
     for entry in ("index", "project", "console"):
         assert weight(entry, "css")[0] <= 8 * KB
     assert weight("index", "js")[0] <= 25 * KB
+    assert weight("project", "js")[0] <= 25 * KB
+    assert weight("members", "js")[0] <= weight("index", "js")[0] + 10 * KB
     assert weight("console", "js")[0] <= weight("index", "js")[0] + 30 * KB
     for entry in web_build.load().shells:
         # besides: the page, the icon, and the reads of the session, the list and the categories
@@ -56,13 +59,11 @@ def test_every_file_that_a_page_names_is_there_and_none_is_elsewhere():
 
 
 def test_the_lock_files_name_no_registry_and_the_build_few_packages():
-    for folder in ("directory/web", "tests/web"):
+    for folder in ("directory/web", "tests/web", "bench/lighthouse"):
         lock = (ROOT / folder / "deno.lock").read_text()
         assert "://" not in lock
         assert '"integrity": "sha512-' in lock
-    lock = (ROOT / "directory/web/deno.lock").read_text()
-    packages = set(re.findall(r'^    "(@?[^@"]+)@[^"]+": \{$', lock, re.MULTILINE))
-    assert len({name for name in packages if not name.startswith("@esbuild/")}) + 1 <= 10  # one of esbuild's programs
+    assert 4 <= sources.packages() <= 10
 
 
 def test_sources_with_hooks_are_refused(tmp_path, monkeypatch):
@@ -141,3 +142,19 @@ def test_a_package_that_is_not_the_tested_one_is_refused(checkout):
 def test_make_run_goes_on_without_the_pages():
     makefile = (ROOT / "Makefile").read_text()
     assert "wait $$pages || true; exec $(BIN)/python serve.py" in makefile
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_make_run_builds_the_pages_where_they_are_served(tmp_path, enabled):
+    calls = tmp_path / "calls"
+    program = tmp_path / ".venv" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\necho "$*" >>{calls}\n')
+    program.chmod(0o755)
+    for name in ("Makefile", "requirements.txt", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv" / ".run").touch()
+    environment = {"PATH": os.environ["PATH"], "WEB_ENABLED": enabled}
+    subprocess.run(["make", "run"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    said = [line for line in calls.read_text().splitlines() if ".py" in line and "compileall" not in line]
+    assert said == [*[".ci/web.py build"] * (enabled == "true"), "serve.py"]

@@ -1,4 +1,6 @@
-// What the forms of the public pages say: signing in, submitting, the account.
+// What the pages and forms of those who are signed in say: signing in, submitting, their projects, the account.
+import { count } from "./text.ts";
+
 const n = new Intl.NumberFormat("en");
 
 export const f = {
@@ -66,6 +68,7 @@ export const f = {
   sameTitle: "It is here already",
   sameOwn: "You have submitted this website already.",
   sameOther: "You can vote for it instead of submitting it again.",
+  rejectedFor: "This project was rejected, for this reason:",
   sameSend: "A project with this website is here already. You can send yours all the same; the reviewers see both.",
   signedOutNow: "You were signed out",
   signedOutWhy: "What you have written is still here. Sign in, and send it again.",
@@ -121,4 +124,17 @@ export const f = {
   removeNotSure: "Please confirm this.",
   remove: "Delete my account",
   removed: "Your account is deleted.",
+
+  copy: "Copy",
+  copied: "Copied.",
+  votes: (votes: number) => count(votes, "vote"),
+  membersOnly: "Sign in to see this page",
+  membersOnlyWhy: "It shows what belongs to your account.",
+  mineTitle: "Your projects",
+  mineVotes: "Voted for",
+  mineEmpty: { all: "You have not submitted anything yet", live: "None of your projects is live", pending: "Nothing is in review", rejected: "Nothing was rejected" },
+  mineEmptyWhy: "A project appears here after you have submitted it.",
+  votesEmpty: "You have not voted yet",
+  votesEmptyWhy: "Projects that you vote for are listed here.",
+  place: (place: number) => `Number ${n.format(place)} in the queue`,
 } as const;

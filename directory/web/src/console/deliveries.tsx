@@ -1,7 +1,7 @@
 // The deliveries of webhooks, and the endpoints that they go to.
 import { signal } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
-import { Failed } from "../parts/states.tsx";
+import { Failed, Skeleton } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
@@ -85,7 +85,10 @@ function answerOf(attempt: Schemas["Attempt"] | undefined): string {
   return attempt.status ? w.answered(attempt.status) : attempt.error ?? "";
 }
 
+/** The table waits for the endpoints: above it, they would push it down. */
 function DeliveriesPage() {
+  const known = endpoints.data.value ?? endpoints.problem.value;
+  if (!known) return <Frame title={w.pages["/admin/deliveries"]}><Skeleton rows={3} /></Frame>;
   return (
     <Frame title={w.pages["/admin/deliveries"]}>
       <Endpoints />
@@ -97,12 +100,12 @@ function DeliveriesPage() {
 }
 
 function Endpoints() {
-  const found = endpoints.data.value;
+  const found = endpoints.data.value ?? [];
   const problem = endpoints.problem.value;
   return (
     <section class="endpoints">
       <h2>{w.endpoints}</h2>
-      {!found ? problem ? <Failed problem={problem} again={loadEndpoints} /> : <p class="muted">{t.loading}</p>
+      {problem && !found.length ? <Failed problem={problem} again={loadEndpoints} />
         : found.length ? <ul class="items">{found.map((each) => <EndpointItem key={each.name} endpoint={each} />)}</ul>
         : <p class="muted">{w.endpointsNone}</p>}
     </section>

@@ -1,14 +1,24 @@
 // Who sees the console: administrators. Others see why not.
 import type { ComponentChildren } from "preact";
+import type { Problem } from "../api/client.ts";
 import { MembersOnly } from "../parts/members.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { loadSession, session, sessionProblem, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { w } from "./text.ts";
 
+/** A component of its own: else Preact would reuse its skeleton in a page that shows one, and move it below the heading. */
+function Unknown({ problem }: { problem: Problem | null }) {
+  return (
+    <div class="wide console">
+      {problem ? <Failed whole problem={problem} again={() => void loadSession()} /> : <Skeleton rows={3} />}
+    </div>
+  );
+}
+
 export function Gate({ children }: { children: ComponentChildren }) {
   const problem = sessionProblem.value;
-  if (!session.value) return <div class="wide">{problem ? <Failed whole problem={problem} again={() => void loadSession()} /> : <Skeleton rows={3} />}</div>;
+  if (!session.value) return <Unknown problem={problem} />;
   if (!user.value) return <MembersOnly why={w.consoleWhy} />;
   if (!user.value.is_admin) {
     return <div class="wide"><Empty whole title={w.adminsOnly} why={w.adminsOnlyWhy}><a class="button" href="/">{t.toDirectory}</a></Empty></div>;

@@ -145,12 +145,12 @@ function MadeToken() {
   if (!token) return null;
   const copy = async () => {
     await navigator.clipboard.writeText(token.token);
-    say(t.copied);
+    say(f.copied);
   };
   return (
     <div class="banner good" role="status">
       <div class="grow"><p><strong>{f.tokenMade}</strong></p><code class="secret" tabIndex={0}>{token.token}</code></div>
-      <button type="button" class="button small" onClick={() => void copy()}>{t.copy}</button>
+      <button type="button" class="button small" onClick={() => void copy()}>{f.copy}</button>
     </div>
   );
 }

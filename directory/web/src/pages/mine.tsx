@@ -11,6 +11,7 @@ import { Resource } from "../state/resource.ts";
 import { address, withQuery, type Page } from "../state/router.ts";
 import { onceKnown, session, user } from "../state/session.ts";
 import { note } from "../state/votes.ts";
+import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 
 type Own = Schemas["ProjectDetail"];
@@ -24,7 +25,7 @@ const shown = new Resource<Shown>();
 const counts = new Resource<{ live: number; pending: number; rejected: number }>(true);
 const open = signal<number | null>(null); // the project whose history is shown
 
-export const mine: Page = { enter, view: MinePage, title: () => t.mineTitle };
+export const mine: Page = { enter, view: MinePage, title: () => f.mineTitle };
 
 function tabOf(query: URLSearchParams): Tab {
   const asked = query.get("show") as Tab;
@@ -65,12 +66,12 @@ function MinePage() {
   const numbers = counts.data.value;
   return (
     <div class="wide narrow">
-      <h1>{t.mineTitle}</h1>
-      <nav class="tabs" aria-label={t.mineTitle}>
+      <h1>{f.mineTitle}</h1>
+      <nav class="tabs" aria-label={f.mineTitle}>
         {TABS.map((each) => (
           <a key={each} href={withQuery({ show: each === "all" ? "" : each })} aria-current={each === tab ? "true" : undefined}>
-            {each === "votes" ? t.mineVotes : each === "all" ? t.all : t.states[each]}
-            {each !== "votes" && each !== "all" && numbers && <span class="count">{t.number(numbers[each])}</span>}
+            {each === "votes" ? f.mineVotes : each === "all" ? t.all : t.states[each]}
+            {each !== "votes" && each !== "all" && <span class={`count${numbers ? "" : " waiting"}`}>{t.number(numbers?.[each] ?? 0)}</span>}
           </a>
         ))}
       </nav>
@@ -96,8 +97,8 @@ function List({ tab }: { tab: Tab }) {
 }
 
 function Nothing({ tab }: { tab: Tab }) {
-  if (tab === "votes") return <Empty title={t.votesEmpty} why={t.votesEmptyWhy}><a class="button" href="/">{t.toDirectory}</a></Empty>;
-  return <Empty title={t.mineEmpty[tab]} why={t.mineEmptyWhy}><a class="button primary" href="/submit">{t.submit}</a></Empty>;
+  if (tab === "votes") return <Empty title={f.votesEmpty} why={f.votesEmptyWhy}><a class="button" href="/">{t.toDirectory}</a></Empty>;
+  return <Empty title={f.mineEmpty[tab]} why={f.mineEmptyWhy}><a class="button primary" href="/submit">{t.submit}</a></Empty>;
 }
 
 function OwnRow({ project }: { project: Own }) {
@@ -111,8 +112,8 @@ function OwnRow({ project }: { project: Own }) {
         <p class="tagline" dir="auto">{tagline}</p>
         <p class="meta">
           <span class={`badge ${status}`}>{t.states[status]}</span>
-          {status === "live" && <span>{t.votes(upvotes)}</span>}
-          {status === "pending" && queue_position != null && <span>{t.place(queue_position)}</span>}
+          {status === "live" && <span>{f.votes(upvotes)}</span>}
+          {status === "pending" && queue_position != null && <span>{f.place(queue_position)}</span>}
           <Time at={submitted_at} />
         </p>
         {rejection_reason && <p class="reason" dir="auto"><strong>{t.reason}:</strong> {rejection_reason}</p>}

@@ -112,7 +112,7 @@ function Facts({ project }: { project: Detail }) {
       {repository_url && <Address url={repository_url} label={t.source} Icon={Code} />}
       <dl>
         <dt>{t.category}</dt><dd><a href={`/?category=${category.slug}`}>{category.name}</a></dd>
-        {tags.length > 0 && <><dt>{t.tags}</dt><dd class="chips">{tags.map((tag) => <a class="tag" key={tag} href={`/?tag=${tag}`}>{tag}</a>)}</dd></>}
+        {tags.length > 0 && <><dt>{t.tags}</dt><dd class="chips">{tags.map((tag) => <a class="tag" key={tag} href={`/?tag=${tag}`} rel="nofollow">{tag}</a>)}</dd></>}
         <dt>{t.submittedBy}</dt><dd><Owner name={owner.username} /></dd>
         <dt>{published_at ? t.published : t.submitted}</dt><dd><Time at={published_at ?? created_at} /></dd>
       </dl>

@@ -38,7 +38,7 @@ function SubmitPage() {
       <h1>{project ? f.editTitle : f.submitTitle}</h1>
       <p class="lead">{project ? (project.status === "live" ? f.liveEdit : project.title) : f.submitLead}</p>
       {project?.rejection_reason && (
-        <div class="banner rejected"><p><strong>{t.rejectedFor}</strong></p><p dir="auto">{project.rejection_reason}</p></div>
+        <div class="banner rejected"><p><strong>{f.rejectedFor}</strong></p><p dir="auto">{project.rejection_reason}</p></div>
       )}
       <div class="columns turned">
         <Form />

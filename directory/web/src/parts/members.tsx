@@ -1,12 +1,13 @@
 // What a page of an account shows to a visitor.
 import { askToSignIn } from "../state/session.ts";
+import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Empty } from "./states.tsx";
 
-export function MembersOnly({ why = t.membersOnlyWhy }: { why?: string }) {
+export function MembersOnly({ why = f.membersOnlyWhy }: { why?: string }) {
   return (
     <div class="wide">
-      <Empty whole title={t.membersOnly} why={why}>
+      <Empty whole title={f.membersOnly} why={why}>
         <button type="button" class="button primary" onClick={() => askToSignIn("")}>{t.signIn}</button>
       </Empty>
     </div>

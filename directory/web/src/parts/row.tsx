@@ -22,7 +22,7 @@ export function ProjectRow({ project, level: Heading }: { project: Project; leve
         <p class="tagline" dir="auto">{tagline}</p>
         <p class="meta">
           <a href={`/?category=${category.slug}`}>{category.name}</a>
-          {tags.slice(0, 3).map((tag) => <a class="tag" key={tag} href={`/?tag=${tag}`}>{tag}</a>)}
+          {tags.slice(0, 3).map((tag) => <a class="tag" key={tag} href={`/?tag=${tag}`} rel="nofollow">{tag}</a>)}
           <Owner name={owner.username} />
           <Time at={project.published_at ?? project.created_at} />
         </p>

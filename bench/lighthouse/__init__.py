@@ -1,0 +1,1 @@
+"""What Lighthouse and axe say of the pages."""

@@ -1,0 +1,159 @@
+"""The bars that the pages must meet, what is measured against them, and the tables."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from directory.api import web_build
+
+KB = 1024
+SCORES = {"performance": 98, "accessibility": 100, "best-practices": 100, "seo": 100}
+SCRIPTS = {"public": 25, "member": 35, "console": 55}  # KB; the forms of members and the console come on top
+LARGEST_PAINT = {"mobile": 2000, "desktop": 500}  # milliseconds
+NOT_INDEXED = "is-crawlable"  # the audit that a page with `noindex` fails on purpose
+COLUMNS = (
+    "page", "as", "profile", "performance", "accessibility", "best practices", "SEO", "LCP ms", "CLS", "TBT ms",
+    "requests", "JS KB", "CSS KB", "console errors",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A figure beside its limit. `where` says what was measured, `why` which audits or faults are behind it."""
+
+    name: str
+    value: float
+    limit: float
+    where: str = ""
+    why: str = ""
+    least: bool = False  # the limit is the least that the figure may be, not the most
+
+    @property
+    def holds(self) -> bool:
+        """Whether the figure is within its limit."""
+        return self.value >= self.limit if self.least else self.value <= self.limit
+
+    @property
+    def distance(self) -> float:
+        """How far the figure is beyond its limit; the worse, the greater."""
+        return self.limit - self.value if self.least else self.value - self.limit
+
+    def __str__(self) -> str:
+        """What is wrong, in words."""
+        told = f"{self.where}: {self.name} {self.value:.4g} of at {'least' if self.least else 'most'} {self.limit:g}"
+        return f"{told} ({self.why})" if self.why else told
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What Lighthouse measured of one page in one profile.
+
+    Scores are of 100, times in milliseconds, weights in KB as compressed by gzip. `failed` are the audits behind a
+    score that is not full, by category.
+    """
+
+    scores: dict[str, int]
+    failed: dict[str, list[str]]
+    largest_paint: float
+    shift: float
+    blocking: float
+    requests: int
+    scripts: float
+    styles: float
+    errors: list[str]
+
+
+def figures(report: dict[str, Any], *, indexed: bool = True) -> Figures:
+    """The figures of a report of Lighthouse.
+
+    A page that search engines are asked not to list fails one audit of SEO on purpose: its score is that of the others,
+    and 0 where that audit passes.
+    """
+    audits, categories = report["audits"], dict(report["categories"])
+    if not indexed:
+        categories["seo"] = _without_listing(categories["seo"], audits)
+    requests = [each for each in audits["network-requests"]["details"]["items"] if each["url"].startswith("http")]
+    return Figures(
+        scores={name: round(100 * (categories[name]["score"] or 0)) for name in SCORES},
+        failed={name: _failed(categories[name], audits) for name in SCORES},
+        largest_paint=audits["largest-contentful-paint"]["numericValue"],
+        shift=audits["cumulative-layout-shift"]["numericValue"],
+        blocking=audits["total-blocking-time"]["numericValue"],
+        requests=len(requests),
+        scripts=_weight(requests, ".js"),
+        styles=_weight(requests, ".css"),
+        errors=[each["description"] for each in audits["errors-in-console"]["details"]["items"]],
+    )
+
+
+def _without_listing(category: dict[str, Any], audits: dict[str, Any]) -> dict[str, Any]:
+    refs = [each for each in category["auditRefs"] if each["id"] != NOT_INDEXED]
+    if audits[NOT_INDEXED]["score"] != 0:
+        return {"score": 0, "auditRefs": refs}
+    counted = [(each["weight"], audits[each["id"]]["score"]) for each in refs]
+    counted = [(weight, score) for weight, score in counted if score is not None]
+    total = sum(weight for weight, _score in counted)
+    return {"score": sum(weight * score for weight, score in counted) / total, "auditRefs": refs}
+
+
+def _failed(category: dict[str, Any], audits: dict[str, Any]) -> list[str]:
+    counted = [each["id"] for each in category["auditRefs"] if each["weight"]]
+    return [name for name in counted if audits[name]["score"] not in (None, 1)]
+
+
+def _weight(requests: list[dict[str, Any]], suffix: str) -> float:
+    """KB of the files of the build that were loaded; what was transferred has some 0.5 KB of headers besides, each."""
+    assets = web_build.load().assets
+    names = [each["url"].rpartition("/")[2] for each in requests]
+    return sum(len(assets[name].compressed) for name in names if name.endswith(suffix)) / KB
+
+
+def measured(found: Figures, *, kind: str, profile: str, where: str) -> list[Bar]:
+    """The bars of a page in a profile. `kind` is one of SCRIPTS."""
+    scores = [
+        Bar(f"Lighthouse {name}", found.scores[name], least, where, ", ".join(found.failed[name]), least=True)
+        for name, least in SCORES.items()
+    ]
+    return [
+        *scores,
+        Bar(f"LCP in ms, {profile}", found.largest_paint, LARGEST_PAINT[profile], where),
+        Bar("CLS", found.shift, 0.01, where),
+        Bar("TBT in ms", found.blocking, 100, where),
+        Bar("requests", found.requests, 10, where),
+        Bar(f"JavaScript in KB, {kind} pages", found.scripts, SCRIPTS[kind], where),
+        Bar("CSS in KB", found.styles, 8, where),
+        Bar("console errors and policy violations", len(found.errors), 0, where, "; ".join(found.errors)),
+    ]
+
+
+def row(path: str, caller: str, profile: str, found: Figures) -> list[str]:
+    """The cells of a page's line in the table of pages."""
+    scores = [str(found.scores[name]) for name in SCORES]
+    times = [f"{found.largest_paint:.0f}", f"{found.shift:.3f}", f"{found.blocking:.0f}", str(found.requests)]
+    weights = [f"{found.scripts:.1f}", f"{found.styles:.1f}"]
+    return [path, caller, profile, *scores, *times, *weights, str(len(found.errors))]
+
+
+def pages_table(rows: list[list[str]]) -> str:
+    """The table of pages, as Markdown."""
+    return _table([COLUMNS, ["---"] * 3 + ["--:"] * (len(COLUMNS) - 3), *rows])
+
+
+def bars_table(bars: Iterable[Bar]) -> str:
+    """The table of bars, as Markdown: of each the worst figure, and where it was measured, "all" where all agree."""
+    found: dict[str, list[Bar]] = {}
+    for bar in bars:
+        found.setdefault(bar.name, []).append(bar)
+    rows = [_bar_row(each) for each in found.values()]
+    return _table([["bar", "limit", "worst figure", "holds", "where"], ["---", "--:", "--:", "---", "---"], *rows])
+
+
+def _bar_row(found: list[Bar]) -> list[str]:
+    worst = max(found, key=lambda each: each.distance)
+    limit = f"{'≥' if worst.least else '≤'} {worst.limit:g}"
+    where = "all" if len(found) > 1 and len({each.value for each in found}) == 1 else worst.where
+    return [worst.name, limit, f"{worst.value:.4g}", "yes" if worst.holds else "no", where]
+
+
+def _table(lines: Iterable[Iterable[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
