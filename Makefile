@@ -93,7 +93,7 @@ lighthouse: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) $(LIGHTHOUSE) ## Measu
 	@$(BIN)/python -m bench.lighthouse $(LIGHTHOUSE_ARGS)
 
 # Packages of Debian, each named as its program.
-SERVERS = nginx pgbouncer chromium caddy buildah mmdebstrap docker-compose
+SERVERS = nginx pgbouncer chromium-headless-shell caddy buildah mmdebstrap docker-compose
 servers: ## Install what some tests need and no wheel carries, such as nginx, Prometheus and Chromium: by apt-get, as root
 	@missing=; for each in $(SERVERS); do \
 	    PATH="$$PATH:/usr/sbin" command -v "$$each" >/dev/null || missing="$$missing $$each"; done; \

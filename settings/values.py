@@ -1,7 +1,7 @@
 """Addresses, names and limits. Each function raises ValueError with the reason, which repeats no password."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, MutableMapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -11,6 +11,9 @@ from sqlalchemy.exc import ArgumentError
 
 HUGE = 2**31  # what a limit and its seconds stay under, so that any storage can count it
 LONGEST_NAME = 100
+SENTINEL_SCHEME = "redis+sentinel://"
+# One Sentinel or several, with one user and password for all or none; the path is the name that they have for Redis.
+SENTINEL = rf"{re.escape(SENTINEL_SCHEME)}([^\s@/]*@)?(,?([\w.-]+|\[[\da-fA-F:]+\]):[0-9]{{1,5}})+(?<!/,)/[\w.-]+"
 
 
 def database_url(value: str) -> str:
@@ -19,8 +22,9 @@ def database_url(value: str) -> str:
         url = make_url(value)
         if url.drivername in {"postgres", "postgresql"}:
             url = url.set(drivername="postgresql+psycopg")
+        named: MutableMapping[str, Any] = {}
         if url.drivername in {"sqlite", "postgresql+psycopg"}:
-            url.get_dialect()().create_connect_args(url)  # refuses what it cannot read
+            _, named = url.get_dialect()().create_connect_args(url)  # refuses what it cannot read
     except (TypeError, ValueError, ArgumentError):
         # The library's own words may repeat a part of the password.
         raise ValueError("is no database URL such as postgresql+psycopg://user:password@host/name") from None
@@ -28,6 +32,8 @@ def database_url(value: str) -> str:
         raise ValueError(f"{url.drivername!r} is neither sqlite nor postgresql+psycopg")
     if url.port is not None and not 0 < url.port < 65536:
         raise ValueError(f"{url.port} is no port")
+    if "," in str(named.get("host")) and "target_session_attrs" not in named:
+        raise ValueError("several hosts need target_session_attrs=read-write: one of them is the primary")
     if url.drivername == "sqlite" and (url.database in {None, "", ":memory:"} or "uri" in url.query):
         raise ValueError("SQLite needs a file, by its path: several threads cannot share a database in memory")
     return url.render_as_string(hide_password=False)
@@ -41,7 +47,11 @@ def host(value: str) -> str:
 
 
 def redis_url(value: str) -> str:
-    """A URL that the Redis client takes, or nothing."""
+    """A URL that the Redis client takes, of a Redis or of its Sentinels, or nothing."""
+    if value.startswith(SENTINEL_SCHEME):
+        if not re.fullmatch(SENTINEL, value, re.ASCII):
+            raise ValueError("is no URL of Sentinels such as redis+sentinel://host:26379,host:26379/name")
+        return value
     parts = web_address(value, {"redis", "rediss"})
     numbered = parts is not None and re.fullmatch(r"/?|/[0-9]+", parts.path, re.ASCII)
     if value and not ((numbered or re.fullmatch(r"unix:///\S+", value)) and _is_for_redis(value)):

@@ -44,7 +44,7 @@ def main() -> int | str:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     try:
-        program, built = chromium_program(), sources.measured()
+        program, built = chromium_program(whole=True), sources.measured()
         with TemporaryDirectory() as folder, site(Path(folder), given.projects) as served, sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=program, args=QUIET)
             with closing(Lighthouse()) as lighthouse:

@@ -61,7 +61,7 @@ def chromium() -> Iterator[int]:
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         own = ["--headless=new", "--no-first-run", "--remote-debugging-port=0", f"--user-data-dir={folder}"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen([chromium_program(), *QUIET, *own, "about:blank"], **quiet)
+        process = subprocess.Popen([chromium_program(whole=True), *QUIET, *own, "about:blank"], **quiet)
         try:
             told = Path(folder) / "DevToolsActivePort"
             until(lambda: told.exists() and "\n" in told.read_text())

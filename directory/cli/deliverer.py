@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from flask import Flask
 
+from directory.db import deadline
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
 from directory.services.accounts import mail_links
@@ -57,7 +58,8 @@ class DeliveryThread(threading.Thread):
 
     def turn(self, done: Done | None = None) -> Done | None:
         """Write down the last try and claim the next in one transaction, then send that one, in none."""
-        claim = self._record_and_take(done)
+        with deadline.within(deadline.SECONDS):  # a thread that waited for a frozen database would miss its successor
+            claim = self._record_and_take(done)
         # Late to start is late to end: another may have it by then.
         if claim is None or claim.age() > self._policy.slack:
             return None
@@ -66,7 +68,7 @@ class DeliveryThread(threading.Thread):
     def _send(self, claim: Claim) -> Outcome:
         if not isinstance(self._endpoint, MailServer):
             return sender.send(self._endpoint, claim, self._policy)
-        with self._app.app_context():
+        with self._app.app_context(), deadline.within(deadline.SECONDS):
             try:
                 message = messages.of_claim(claim, self._endpoint)
             except NotToBeSent as refused:
@@ -138,7 +140,7 @@ class Deliverer:
         Returns whether there may be more.
         """
         try:
-            with self._app.app_context():
+            with self._app.app_context(), deadline.within(deadline.SECONDS):
                 links = transaction(lambda: mail_links.purge(PURGED_AT_ONCE))
                 return PURGED_AT_ONCE in (links, transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)))
         except Exception as error:  # a delivery thread says so when the database is out of reach for it

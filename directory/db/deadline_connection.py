@@ -14,10 +14,12 @@ from psycopg import errors
 from psycopg.abc import RV, PQGen
 from psycopg.pq import ExecStatus
 from sqlalchemy import Engine, event
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import deadline
 from directory.db.circuit_breaker import CircuitBreaker
+from directory.db.failover import Servers
 from directory.db.pooler import Route, is_lost
 
 CONNECT_SECONDS = 2  # at most for a new connection; the driver accepts no less
@@ -33,7 +35,21 @@ class DeadlineConnection(psycopg.Connection[Any]):
     """A connection that cancels what runs at the deadline, and closes itself where the server does not confirm that."""
 
     breaker: CircuitBreaker
+    servers: Servers
+    server: str  # the one that it leads to, as `servers` names it
     is_pooled = False  # whether it leads through a connection pooler
+    _is_cancelled = False  # whether the server was asked to cancel what ran last
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether a later connection led to another server, which is the primary now."""
+        return self.server != self.servers.current
+
+    def commit(self) -> None:
+        """Commit the transaction. Raises psycopg.Error, also where what is committed may not last."""
+        self._is_cancelled = False
+        super().commit()
+        self._require_certainty()
 
     def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
         """Wait as the driver does. Raises psycopg.OperationalError where that takes too long."""
@@ -42,14 +58,14 @@ class DeadlineConnection(psycopg.Connection[Any]):
 
     def _watched(self, gen: PQGen[RV], expires_at: float) -> PQGen[RV]:
         """The driver's own steps, with a look at the time after each: when the socket is ready, or after a pause."""
-        began, is_cancelled = time.monotonic(), False
+        began, self._is_cancelled = time.monotonic(), False
         try:
             wanted = next(gen)
             while True:
                 ready = yield wanted
                 if not ready:
                     self._probe_after_silence(began)
-                is_cancelled = self._enforce(expires_at, is_cancelled, is_silent=not ready)
+                self._enforce(expires_at, is_silent=not ready)
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
@@ -60,7 +76,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
         With `seconds` the connection is closed where the result takes longer, without an attempt to cancel.
         Raises psycopg.Error.
         """
-        libpq, results = self.pgconn, []
+        libpq, results, self._is_cancelled = self.pgconn, [], False
         give_up_at = math.inf if seconds is None else time.monotonic() + seconds
         while libpq.flush():
             self._wait_for_socket(select.POLLIN | select.POLLOUT, give_up_at)
@@ -76,6 +92,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
             raise psycopg.OperationalError("the connection is closed")
         if results[-1].status not in SUCCESS:
             raise errors.error_from_result(results[-1])
+        self._require_certainty()
         return results[-1]
 
     def _wait_for_socket(self, wanted: int, give_up_at: float) -> None:
@@ -93,72 +110,103 @@ class DeadlineConnection(psycopg.Connection[Any]):
         self._probe_after_silence(now)
         if give_up_at < math.inf:
             self._give_up()
-        expires_at, is_cancelled = deadline.expires_at(), False
+        expires_at = deadline.expires_at()
         while not poll.poll(INTERVAL * 1000):
-            is_cancelled = self._enforce(expires_at, is_cancelled, is_silent=True)
+            self._enforce(expires_at, is_silent=True)
             self._probe_after_silence(now)
 
     def _probe_after_silence(self, since: float) -> None:
         if time.monotonic() >= since + SILENCE:
             self.breaker.probe()
 
-    def _enforce(self, expires_at: float, is_cancelled: bool, *, is_silent: bool) -> bool:
-        """Cancel the statement at the deadline, and give up where that fails. Returns whether it is cancelled."""
+    def _enforce(self, expires_at: float, *, is_silent: bool) -> None:
+        """Cancel the statement at the deadline, and give up where that fails."""
         now = time.monotonic()
-        if now > expires_at + GRACE or (is_silent and self.breaker.check_open()):
+        if now > expires_at + GRACE or (is_silent and (self.breaker.check_open() or self.is_superseded)):
             self._give_up()
-        if now > expires_at and not is_cancelled:
+        if now > expires_at and not self._is_cancelled:
             self._cancel()
-            return True
-        return is_cancelled
+
+    def _require_certainty(self) -> None:
+        """Give up where a success does not mean that what was written stays.
+
+        PostgreSQL reports a success, with a warning, when it is told to cancel a commit that waits for a synchronous
+        standby: what is committed would be lost with this server. And another server may have taken its place.
+        """
+        if self._is_cancelled:
+            self._give_up()
+        if self.server != self.servers.current:
+            self._give_up("another server has taken the place of this one")
 
     def _cancel(self) -> None:
         """Have the server cancel the statement: otherwise it could still execute it after the caller got an error."""
+        self._is_cancelled = True
         try:
             self.cancel_safe(timeout=GRACE / 2)
         except psycopg.Error:
             self._give_up()
 
-    def _give_up(self) -> None:
+    def _give_up(self, reason: str = "the database did not answer in time") -> None:
         self.close()  # a late answer would otherwise be taken for the answer to the next statement
-        raise psycopg.OperationalError("the database did not answer in time")
+        raise psycopg.OperationalError(reason)
 
 
-def _connect(route: Route, breaker: CircuitBreaker, given: Any, named: dict[str, Any]) -> DeadlineConnection:
-    """A new connection over which the server has answered. Raises psycopg.Error."""
-    connection: DeadlineConnection = route.open(DeadlineConnection.connect, given, named)
-    connection.breaker = breaker
-    try:
-        with deadline.within(CONNECT_SECONDS):
-            route.examine(connection)
-    except BaseException:
-        connection.close()
-        raise
-    connection.is_pooled = route.is_pooled
-    return connection
+class Connector:
+    """Makes the connections of an engine: to that server of DATABASE_URL which takes writes."""
+
+    def __init__(self) -> None:
+        self.breaker, self.route, self.servers = CircuitBreaker(), Route(), Servers()
+
+    def connect(self, given: Any, named: dict[str, Any]) -> DeadlineConnection:
+        """A new connection over which the server has answered. Raises psycopg.Error."""
+        failures: list[psycopg.OperationalError] = []
+        for server, arguments in self.servers.attempts(named):
+            if deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
+                raise psycopg.OperationalError("the request has no time left to connect to the database")
+            try:
+                return self._connect_to(server, given, arguments)
+            except psycopg.OperationalError as error:
+                failures.append(error)
+                if isinstance(error, errors.ConnectionTimeout):
+                    self.servers.timed_out(server)
+        raise failures[0]
+
+    def _connect_to(self, server: str, given: Any, named: dict[str, Any]) -> DeadlineConnection:
+        connection: DeadlineConnection = self.route.open(DeadlineConnection.connect, given, named)
+        connection.breaker, connection.servers, connection.server = self.breaker, self.servers, server
+        self.servers.connected(server)
+        try:
+            with deadline.within(CONNECT_SECONDS):
+                self.route.examine(connection)
+        except BaseException:
+            connection.close()
+            raise
+        connection.is_pooled = self.route.is_pooled
+        return connection
 
 
 def install(engine: Engine) -> None:
     """Have a PostgreSQL engine make such connections, and give out none while its circuit breaker is open."""
-    breaker, route = CircuitBreaker(), Route()
+    connector = Connector()
+    breaker = connector.breaker
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> DeadlineConnection:
         if breaker.check_open():
             raise psycopg.OperationalError("the database does not answer")
-        if deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
-            raise psycopg.OperationalError("the request has no time left to connect to the database")
-        connection = _connect(route, breaker, given, named)
+        connection = connector.connect(given, named)
         # It asks the server too: a pooler accepts connections while its server is out of reach.
-        breaker.connect = lambda: _connect(route, breaker, given, named)
+        breaker.connect = lambda: connector.connect(given, named)
         return connection
 
     @event.listens_for(engine, "checkout")
-    def checkout(*_: Any) -> None:
+    def checkout(driver: DeadlineConnection, *_: Any) -> None:
         if breaker.check_open():
             raise PoolTimeout("the database does not answer")
+        if driver.is_superseded:
+            raise DisconnectionError
 
     @event.listens_for(engine, "handle_error")
     def handle_error(context: Any) -> None:
-        if is_lost(context.original_exception, is_pooled=route.is_pooled):
+        if is_lost(context.original_exception, is_pooled=connector.route.is_pooled):
             context.is_disconnect = True

@@ -4,7 +4,7 @@ import time
 from threading import Lock
 from typing import Any
 
-from limits.storage import MemoryStorage, RedisStorage
+from limits.storage import MemoryStorage, RedisSentinelStorage, RedisStorage
 
 from directory.extensions import limiter
 
@@ -34,10 +34,10 @@ class ProcessMemory(MemoryStorage):
             entry.atime = now
 
 
-class Redis(RedisStorage):
-    """The library's storage in Redis, whose place it takes, asked whether it counts and not just whether it answers."""
+class _ChecksWrites(RedisStorage):
+    """The library's storage in Redis, asked whether it counts and not just whether it answers."""
 
-    STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012 (as the library has it)
+    STORAGE_SCHEME = []  # noqa: RUF012 (as the library has it)
 
     def check(self) -> bool:
         """Whether it takes a write.
@@ -48,6 +48,23 @@ class Redis(RedisStorage):
             return bool(self.storage.set(self.prefixed_key("check"), 1, ex=1))
         except self.base_exceptions:
             return False
+
+
+class Redis(_ChecksWrites):
+    """The library's storage in one Redis, whose place it takes."""
+
+    STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012
+
+
+class Sentinel(_ChecksWrites, RedisSentinelStorage):
+    """The library's storage in the Redis that its Sentinels name as the master."""
+
+    STORAGE_SCHEME = ["redis+sentinel"]  # noqa: RUF012
+
+    def __init__(self, uri: str, **options: Any) -> None:
+        # A replica may be behind. And the client's own way with a Sentinel that is gone is to try it for seconds.
+        asking: dict[str, Any] = {**options, "retry": None}
+        super().__init__(uri, use_replicas=False, sentinel_kwargs=asking, **options)
 
 
 def fall_back() -> None:

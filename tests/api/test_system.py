@@ -207,6 +207,17 @@ def test_a_redis_that_is_mute_holds_nobody_up(make_app, monkeypatch):
     assert (answer.status_code, answer.json["checks"]["redis"]["ok"]) == (200, False)
 
 
+def test_sentinels_out_of_reach_decide_nothing_and_are_each_asked_once(make_app, monkeypatch):
+    monkeypatch.setattr(limiter, "_storage_dead", False)
+    url = "redis+sentinel://127.0.0.1:1,127.0.0.1:2/directory"
+    api = Api(make_app(REDIS_URL=url, RATELIMIT_ENABLED="true"))
+    assert api.post("/api/auth/login", {"login": "ada", "password": "x"}).status_code == 401
+    assert api.get("/readyz").json["checks"]["redis"] == {"ok": False, "fallback": True}
+    for sentinel in limiter.storage.sentinel.sentinels:
+        options = sentinel.get_connection_kwargs()
+        assert (options["retry"], options["socket_timeout"], options["socket_connect_timeout"]) == (None, 0.25, 0.25)
+
+
 def test_a_redis_that_nothing_is_counted_in_is_not_asked(make_app, monkeypatch):
     monkeypatch.setattr(limiter, "_storage", None)  # which an application before this one has left there
     api = Api(make_app(REDIS_URL="redis://127.0.0.1:1/0", RATELIMIT_ENABLED="false", METRICS_ENABLED="true"))

@@ -9,17 +9,21 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 from directory.cli import deliverer as module
 from directory.cli.deliverer import Deliverer
-from directory.db import transactions
+from directory.db import deadline, transactions
 from directory.db.transactions import transaction
+from directory.extensions import db
 from directory.models import now
 from directory.services import moderation
 from directory.services.webhooks import claims, deliveries, sender
 from directory.services.webhooks.outbox import Endpoint
 from directory.services.webhooks.schedule import DELAYS, HOUR, Policy
+from tests.conftest import Database, build
+from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import World
 from tests.support.outbox import Clock, attempts, delivery_thread, endpoint, put, quick, row, send_all, states
 from tests.support.receiver import Receiver, after, hang, status
@@ -105,6 +109,27 @@ def test_a_healthy_endpoint_is_served_while_another_hangs(app: Flask, delivering
         # It took its share: one exchange, still under way.
         assert sum(hanging.arrived.values()) == 1
         hanging.ending.set()
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_no_thread_waits_for_a_mute_database_without_end(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChaosProxy(make_url(database.url).port or 5432) as proxy, Receiver() as receiver:
+        app = build(make_url(database.url).set(port=proxy.port).render_as_string(hide_password=False))
+        by_hand, to = delivery_thread(app, endpoint(receiver.url), quick()), endpoint(receiver.url)
+        assert by_hand.turn() is None
+        monkeypatch.setattr(deadline, "SECONDS", 0.3)
+        proxy.set("mute")
+        with pytest.raises(OperationalError, match="did not answer in time"):
+            by_hand.turn()
+        assert not Deliverer(app, [to], quick()).tidy()
+        proxy.set("pass")
+        monkeypatch.undo()
+        with app.app_context():
+            put(to)
+        assert send_all(by_hand) == 1
+        with app.app_context():
+            db.session.remove()
+            db.engine.dispose()
 
 
 def test_parallel_deliveries_go_to_one_endpoint_at_once(app: Flask, delivering: Callable[..., Deliverer]) -> None:

@@ -17,23 +17,35 @@ from tests.support.servers import or_skip
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
-def chromium_program() -> str:
-    """Debian's Chromium, or the one on PATH. Raises ServerMissing."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+# The headless shell takes half the CPU time: the others also run the user interface, which is not shown.
+SHELL = ("chromium-headless-shell", "chrome-headless-shell")
+WHOLE = ("chromium", "chromium-browser", "google-chrome")
+
+
+def chromium_program(*, whole: bool = False) -> str:
+    """Debian's Chromium, or the one on PATH: its headless shell first, or the whole one. Raises ServerMissing."""
+    for name in (*WHOLE, *SHELL) if whole else (*SHELL, *WHOLE):
         if found := shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/bin"):
             return found
     raise ServerMissing("no chromium here: install Debian's chromium, as `make servers` does")
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """The browser; skips where there is none, and fails there where servers are required."""
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """The browser while the block runs; skips where there is none, and fails there where servers are required."""
     with or_skip():
         program = chromium_program()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The browser of a module. Two cannot run in one process, nor one beside a test with an event loop of its own."""
+    with launched() as browser:
+        yield browser
 
 
 class Handler(WSGIRequestHandler):

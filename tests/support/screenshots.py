@@ -37,6 +37,7 @@ SETTINGS = {
     "WEBHOOK_URL": "https://hooks.example.org/projects",
     "WEBHOOK_SECRET": f"whsec_{base64.b64encode(bytes(32)).decode()}",
 }
+MISSING = {"description": "", "repository_url": None, "tags": []}  # what a row need not have
 SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
 README = {"directory": "/", "console": "/admin/queue", "dashboard": "/admin"}
 README_SIZE = {"width": 1280, "height": 720}
@@ -91,7 +92,9 @@ class Shown:
         member.put(
             f"/api/projects/{changed}", {"tagline": "Tables in the terminal, from any file", "description": text}
         )
-        approved = self.world.project(**own, status="pending", title="Sandpiper")
+        approved = self.world.project(
+            **own, status="pending", title="Sandpiper", tagline="Notes in plain files, with a search", tags=["notes"]
+        )
         admin.put(f"/api/admin/projects/{approved}/approve")
         self.public = [f"/p/{live}/lanternfish", "/users/ada-demo"]
         self.of_members = [f"/p/{changed}/tern", f"/submit?project={changed}"]
@@ -103,7 +106,7 @@ def story(projects: Path | None) -> Any:
     known = json.loads((demo.DATA / "demo.json").read_text(encoding="utf-8"))
     if projects is None:
         return known
-    rows = [json.loads(line) for line in projects.read_text(encoding="utf-8").splitlines()]
+    rows = [{**MISSING, **json.loads(line)} for line in projects.read_text(encoding="utf-8").splitlines()]
     slugs = sorted({row["category"] for row in rows})
     named = [{"slug": slug, "name": slug.capitalize(), "description": ""} for slug in slugs]
     return {**known, "projects": rows, "categories": named}
@@ -165,6 +168,7 @@ def take_readme(browser: Browser, site: str, folder: Path) -> None:
         if name == "console":
             page.get_by_text("Tern", exact=True).first.click()
             page.get_by_text("Changed since the last review").wait_for()
+            page.evaluate("scrollTo(0, 0)")
         order = {"format": "webp", "quality": 90}
         picture = context.new_cdp_session(page).send("Page.captureScreenshot", order)["data"]
         (folder / f"{name}.webp").write_bytes(base64.b64decode(picture))

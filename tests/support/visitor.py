@@ -8,7 +8,9 @@ from typing import Any
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.factories import PASSWORD
+from tests.support.waiting import until
 
+NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
 # What Chromium says of an answer that is no success, beside what the page shows of it.
 REFUSED = re.compile(r"Failed to load resource: .*(status of (\d+)|net::ERR_\w+)")
 
@@ -22,9 +24,13 @@ class Visitor:
         self.elsewhere: list[str] = []
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.reading: set[Any] = set()
         page.on("request", self._note)
+        for ended in ("requestfinished", "requestfailed"):
+            page.on(ended, lambda request: self.reading.discard(request))
 
     def _note(self, request: Any) -> None:
+        self.reading.add(request)
         if not request.url.startswith((f"{self.site}/", "data:")):
             self.elsewhere.append(request.url)
 
@@ -33,6 +39,15 @@ class Visitor:
         self.page.goto(f"{self.site}{path}")
         expect(self.page.locator("main")).to_be_visible()
         return self
+
+    def settle(self) -> None:
+        """Wait until the page has read all that it shows, without the half second that `networkidle` adds."""
+        until(lambda: not self._loading() and not self._loading())
+
+    def _loading(self) -> bool:
+        """Whether anything is read, or is about to be: what an answer asks for begins before the next frame."""
+        self.page.evaluate(NEXT_FRAME)
+        return bool(self.reading) or self.page.locator(".skeleton, main [aria-busy=true]").count() > 0
 
     def button(self, name: str) -> Any:
         """The button of this name."""

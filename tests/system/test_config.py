@@ -93,6 +93,13 @@ GOOD = [
     ("REDIS_URL", "redis://localhost:6379/0", "redis://localhost:6379/0"),
     ("REDIS_URL", "rediss://:pass@redis.example", "rediss://:pass@redis.example"),
     ("REDIS_URL", "unix:///run/redis.sock", "unix:///run/redis.sock"),
+    *(
+        ("REDIS_URL", v, v)
+        for v in (
+            "redis+sentinel://a:26379/directory",
+            "redis+sentinel://:pass@a:26379,10.0.0.2:26380,[::1]:26379/my-master",
+        )
+    ),
     ("HOST", "::1", "::1"),
     ("PORT", "80", 80),
     ("THREADS", "256", 256),
@@ -134,6 +141,10 @@ def test_a_good_value_is_taken(name, given, value):
         ("postgresql+psycopg://u:p%40ss@h:5432/d", "postgresql+psycopg://u:p%40ss@h:5432/d"),
         ("postgresql://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
         ("postgres://u:p@h/d?sslmode=require", "postgresql+psycopg://u:p@h/d?sslmode=require"),
+        (
+            "postgresql://u:p@/d?host=a:5432&host=b:5432&target_session_attrs=read-write",
+            "postgresql+psycopg://u:p@/d?host=a%3A5432&host=b%3A5432&target_session_attrs=read-write",
+        ),
     ],
 )
 def test_a_database_of_either_kind_is_taken(given, url):
@@ -147,6 +158,7 @@ NONSENSE = [
         ("DATABASE_URL", v)
         for v in ("nonsense", "mysql://h/d", "sqlite://", "sqlite:///:memory:", "postgresql://u:hunter2")
     ),
+    *(("DATABASE_URL", v) for v in ("postgresql://u:hunter2@/d?host=a:1&host=b:2", "postgresql://u:hunter2@a,b/d")),
     *(("DATABASE_URL", v) for v in ("postgresql+psycopg2://h/d", "postgresql://u:p@h:hunter2/d", "://hunter2")),
     *(
         ("DATABASE_URL", v)
@@ -162,6 +174,18 @@ NONSENSE = [
             "unix://run",
             "redis://[",
             "redis://h/db",
+        )
+    ),
+    *(
+        ("REDIS_URL", v)
+        for v in (
+            "redis+sentinel://",
+            "redis+sentinel://hunter2/",
+            "redis+sentinel://a:26379",
+            "redis+sentinel://a/name",
+            "redis+sentinel://a:1,/name",
+            "redis+sentinel://a:1 b:2/name",
+            "redis+sentinel://a:1/0/1",
         )
     ),
     *(

@@ -1,12 +1,20 @@
 """What the tests of the pages share: the browser, the pages themselves, and who reviews."""
 
-import pytest
+from collections.abc import Iterator
 
-from tests.support.chromium import chromium
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.chromium import launched
 from tests.support.factories import Caller, World
 from tests.support.web import require_pages
 
-__all__ = ["chromium"]
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """The browser of this folder's tests."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

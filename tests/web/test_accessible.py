@@ -20,6 +20,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
     waiting = world.project(owner=ada, status="rejected", title="Grey lamp")
     world.project(title="Other", votes=2)
     wrong: list[tuple[str, int, int, list]] = []
+    only = ("color-contrast",) if look == "dark" else ()  # the look changes nothing but colours
     public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/submit", "/mine", "/users/ada"]
     own = [f"/p/{waiting}/grey-lamp", "/mine", "/account", f"/submit?project={waiting}", "/admin"]
     with served(app) as site, visitor(chromium, site, 404, color_scheme=look, reduced_motion="reduce") as person:
@@ -29,17 +30,18 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
                 person.enter("ada")
             for path in paths:
                 person.open(path)
-                page.wait_for_load_state("networkidle")
+                person.settle()
                 violations = inspector(page)
                 for width in (320, 390, 1280):
                     page.set_viewport_size({"width": width, "height": 800})
                     wide = page.evaluate("document.documentElement.scrollWidth")
-                    if (found := violations()) or wide > width:
+                    found = violations(*only) if width != 390 else []  # it shows nothing that 320 and 1280 do not
+                    if found or wide > width:
                         wrong.append((path, width, wide, found))
         person.open("/")
         page.context.clear_cookies()
         person.open("/")
         person.button("Sign in").click()
         page.get_by_role("dialog").wait_for()
-        assert inspector(page)() == []
+        assert inspector(page)(*only) == []
     assert wrong == []

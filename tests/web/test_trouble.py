@@ -42,7 +42,7 @@ def test_hostile_texts_are_text_on_every_page(chromium, app, world, width):
         person.enter("ada")
         for path in paths:
             page = person.open(path).page
-            page.wait_for_load_state("networkidle")
+            person.settle()
             assert "taken" not in page.title() or "<" in page.title(), path
             assert page.locator("main script, main img, main iframe, main svg[onload], [onerror]").count() == 0
             links = page.eval_on_selector_all("a", "links => links.map(link => link.href)")
@@ -89,7 +89,7 @@ def test_over_the_limit_the_vote_is_taken_back_with_the_seconds_to_wait(chromium
         page.get_by_role("button", name="Upvote Lamp, 0 votes").click()
         pressed = page.get_by_role("button", name="Upvote Lamp, 1 vote")
         expect(pressed).to_have_attribute("aria-pressed", "true")
-        page.wait_for_load_state("networkidle")
+        person.settle()
         pressed.click()
         expect(page.locator(".notice")).to_contain_text("seconds")
         expect(pressed).to_have_attribute("aria-pressed", "true")

@@ -1,6 +1,7 @@
 """What people do to the service, over and over, noting in the ledger what they were told."""
 
 import random
+import time
 from itertools import count
 
 from tests.system.chaos.load import Answer, Step
@@ -87,6 +88,24 @@ def author(stage: Stage, by: Person, made: list[int], seed: int = 0) -> Step:
         answer = stage.ask("DELETE", f"/api/projects/{project}", by)
         stage.ledger.note("delete", answer.status, project=project)
         return answer
+
+    return step
+
+
+def publisher(stage: Stage, by: Person, admin: Person) -> Step:
+    """Submits a project and has it approved, ten times a second at most, by an administrator that keeps the role."""
+
+    def step() -> Answer:
+        time.sleep(0.1)
+        asked = {**MAKING, "url": f"https://example.org/{next(_numbers)}"}
+        answer = stage.ask("POST", "/api/projects", by, asked)
+        project = answer.json["id"] if answer.status == 201 else None
+        stage.ledger.note("submit", answer.status, began=answer.began, project=project, title=MAKING["title"])
+        if project is None:
+            return answer
+        decided = stage.ask("PUT", f"/api/admin/projects/{project}/approve", admin)
+        stage.ledger.note("approve", decided.status, began=decided.began, project=project)
+        return decided
 
     return step
 

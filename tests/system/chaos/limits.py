@@ -11,8 +11,9 @@ import redis
 from tests.support import servers
 from tests.support.burst import Ask, bearer, burst, tally
 from tests.support.processes import Server, free_port
+from tests.support.sentinel import NAME, Watched, watched
 from tests.system.chaos import Outcome, scenario
-from tests.system.chaos.load import Answer, expect_within, slowest, waited
+from tests.system.chaos.load import Answer, expect_within, slowest, statuses, waited
 from tests.system.chaos.processes import FAR, serving
 from tests.system.chaos.stage import Stage, stage
 
@@ -93,6 +94,50 @@ def counting_in_redis(**settings: Any) -> Iterator[tuple[Server, Stage]]:
         assert isinstance(storage, Server)
         with stage("postgresql", **{**_limits(storage.url), **settings}) as at:
             yield storage, at
+
+
+def fail(found: Watched, failure: str) -> None:
+    """Have the master fail, together with the Sentinel that is asked first; or have the Sentinels replace it."""
+    if failure == "replaced":
+        command("SENTINEL", "FAILOVER", NAME)(found.sentinels[0])
+        return
+    for server in (found.sentinels[0], found.master):
+        (server.kill if failure == "killed" else server.pause)()
+
+
+@scenario(
+    "Redis's master is killed, is frozen, is replaced, and Sentinel promotes its replica",
+    "no request fails, all within 1 s; each process holds the limit meanwhile; the replica is used within 35 s, and "
+    "has the counts from before",
+    short={"failures": ["frozen"], "within": 5.0},
+    long={"failures": ["killed", "frozen", "replaced"], "within": 1.0},
+)
+def promoted(failures: list[str], within: float) -> Outcome:
+    back, answers = [], []
+    for failure in failures:
+        with watched() as found, stage("postgresql", **_limits(found.url)) as at:
+            answers += [vote(at) for _ in range(6)]
+            assert not on_fallback(at)
+            found.wait_for_replica()
+            began = time.monotonic()
+            fail(found, failure)
+            if failure != "replaced":
+                meanwhile = [vote(at, 1) for _ in range(15)]
+                assert [answer.status for answer in meanwhile] == [200] * 10 + [429] * 5
+                answers += meanwhile
+            found.wait_for_failover()
+            answers.append(vote(at, 2))  # which finds out that the master is another
+            _used_again([at])
+            answers += (rest := [vote(at) for _ in range(8)])
+            back.append(time.monotonic() - began)
+            assert not on_fallback(at)
+            assert [answer.status for answer in rest] == [200] * 4 + [429] * 4, statuses(rest)
+    expect_within(answers, within)
+    return Outcome(
+        f"{', '.join(failures)}; {len(answers)} votes",
+        f"0 failed, each within {slowest(answers) * 1000:.0f} ms; the replica used, with the counts, after "
+        f"{max(back):.1f} s",
+    )
 
 
 def _limits(url: str) -> dict[str, Any]:

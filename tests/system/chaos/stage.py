@@ -15,12 +15,13 @@ from sqlalchemy.engine import make_url
 from directory.extensions import db
 from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, build, migrate
-from tests.support import pooler, servers
+from tests.support import pooler, replication, servers
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import World
 from tests.support.ledger import Ledger, check
 from tests.support.processes import Server
 from tests.support.receiver import SECRET
+from tests.support.replication import Pair
 from tests.support.serving import Serving
 from tests.system.chaos.load import Answer, call
 
@@ -49,6 +50,7 @@ class Stage:
     server: Server | None = None
     proxy: ChaosProxy | None = None
     pooler: Server | None = None
+    pair: Pair | None = None
     service: Serving | None = None
     members: list[Person] = field(default_factory=list)
     admins: list[Person] = field(default_factory=list)
@@ -119,13 +121,15 @@ def stage(
     *,
     proxied: bool = False,
     pooled: bool = False,
+    replicated: str = "",
     target: str = "wsgi:app",
     admins: int = 3,
     **settings: Any,
 ) -> Iterator[Stage]:
     """A stage on `sqlite`, or on a PostgreSQL of its own (behind a proxy, or behind a PgBouncer).
 
-    `target` is the application for gunicorn, `settings` its environment, where `{folder}` stands for the stage's own.
+    With `replicated`, "synchronous" or "asynchronous", it has a standby. `target` is the application for gunicorn,
+    `settings` its environment, where `{folder}` stands for the stage's own.
     """
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="directory-chaos-"))
@@ -133,19 +137,7 @@ def stage(
         ledger = Ledger(folder / "ledger")
         stack.callback(ledger.close)
         made = Stage(folder, f"sqlite:///{folder / 'test.db'}", {}, ledger, target)
-        if kind == "postgresql":
-            # A crash must lose nothing, as with PostgreSQL's defaults.
-            made.server = stack.enter_context(servers.postgresql(own=True, synchronous_commit="on"))
-            made.url = made.server.url
-        migrate(made.url)
-        seen = made.url
-        if proxied:
-            made.proxy = stack.enter_context(ChaosProxy(make_url(made.url).port or 0))
-            seen = make_url(made.url).set(port=made.proxy.port).render_as_string(hide_password=False)
-        if pooled:
-            pooler.provide_settings(made.url)
-            made.pooler = stack.enter_context(pooler.pgbouncer(made.url))
-            seen = made.pooler.url
+        seen = _database(made, stack, kind, proxied=proxied, pooled=pooled, replicated=replicated)
         given = {name: str(value).replace("{folder}", str(folder)) for name, value in settings.items()}
         made.settings = {**ENVIRONMENT, **WEBHOOK, "LOG_LEVEL": "ERROR", "DATABASE_URL": seen, **given}
         people(made, admins=admins)
@@ -153,6 +145,28 @@ def stage(
         made.start()
         projects(made)
         yield made
+
+
+def _database(made: Stage, stack: ExitStack, kind: str, *, proxied: bool, pooled: bool, replicated: str) -> str:
+    """Give the stage a migrated database; the address at which the service reaches it."""
+    if replicated:
+        made.pair = stack.enter_context(replication.pair(synchronous=replicated == "synchronous"))
+        made.url = made.pair.primary.url
+    elif kind == "postgresql":
+        # A crash must lose nothing, as with PostgreSQL's defaults.
+        made.server = stack.enter_context(servers.postgresql(own=True, synchronous_commit="on"))
+        made.url = made.server.url
+    migrate(made.url)
+    if made.pair is not None:
+        return made.pair.url
+    if proxied:
+        made.proxy = stack.enter_context(ChaosProxy(make_url(made.url).port or 0))
+        return make_url(made.url).set(port=made.proxy.port).render_as_string(hide_password=False)
+    if pooled:
+        pooler.provide_settings(made.url)
+        made.pooler = stack.enter_context(pooler.pgbouncer(made.url))
+        return made.pooler.url
+    return made.url
 
 
 def people(made: Stage, members: int = 8, *, admins: int) -> None:

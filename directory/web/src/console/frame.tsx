@@ -1,6 +1,7 @@
 // What stands around every page of the console: the check of the role, the navigation, and the dialog that asks.
 import "../styles/console.css";
 import type { ComponentChildren } from "preact";
+import { showPresent } from "../parts/tabs.ts";
 import { help } from "../state/queue-keys.ts";
 import { pending } from "../state/queue-pending.ts";
 import { address } from "../state/router.ts";
@@ -43,12 +44,6 @@ function ConsoleNav() {
       <button type="button" class="button small ghost keys" onClick={() => (help.value = true)}>{w.keys} <kbd>?</kbd></button>
     </div>
   );
-}
-
-/** On a narrow page the navigation scrolls: to the page that is shown, whenever it is drawn anew. */
-function showPresent(nav: HTMLElement | null): void {
-  const link = nav?.querySelector<HTMLElement>("[aria-current]");
-  if (nav && link) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - 48;
 }
 
 /** How many submissions wait for review. */

@@ -7,6 +7,7 @@ import { pathOf, Rows, type Project } from "../parts/row.tsx";
 import { Empty, Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { forgetTimelines, Timeline } from "../parts/timeline.tsx";
 import { Time } from "../parts/time.tsx";
+import { showPresent } from "../parts/tabs.ts";
 import { Resource } from "../state/resource.ts";
 import { address, withQuery, type Page } from "../state/router.ts";
 import { onceKnown, session, user } from "../state/session.ts";
@@ -67,7 +68,7 @@ function MinePage() {
   return (
     <div class="wide narrow">
       <h1>{f.mineTitle}</h1>
-      <nav class="tabs" aria-label={f.mineTitle}>
+      <nav class="tabs scrolls" aria-label={f.mineTitle} ref={(nav) => showPresent(nav)}>
         {TABS.map((each) => (
           <a key={each} href={withQuery({ show: each === "all" ? "" : each })} aria-current={each === tab ? "true" : undefined}>
             {each === "votes" ? f.mineVotes : each === "all" ? t.all : t.states[each]}

@@ -1,0 +1,5 @@
+/** On a narrow page tabs scroll: to the present one, whenever they are drawn anew. */
+export function showPresent(nav: HTMLElement | null): void {
+  const link = nav?.querySelector<HTMLElement>("[aria-current]");
+  if (nav && link) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - 48;
+}
