@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from settings import extras, values, webhooks
+from settings import extras, mail, values, webhooks
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent
@@ -57,6 +57,8 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
+        "MAIL": _mail(env),
+        "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),
         "SENTRY_DSN": _read(env, "SENTRY_DSN", "", extras.sentry_dsn),
@@ -69,6 +71,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     }
     settings |= {name: _read(env, name, default, values.ratelimit) for name, default in RATELIMITS.items()}
     _one_process_on_memory(settings)
+    _mail_has_its_name_and_links(settings)
     return settings
 
 
@@ -151,6 +154,16 @@ def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"name": "", "url": url, "format": style, "events": list(webhooks.DEFAULT_EVENTS), "secrets": secret}]
 
 
+def _mail(env: Mapping[str, str]) -> dict[str, Any] | None:
+    """The mail server with the sender; None where no mail is sent."""
+    server, sender = _read(env, "MAIL_URL", "", mail.server), _read(env, "MAIL_FROM", "", mail.sender)
+    if server is None:
+        return None
+    if sender is None:
+        raise ConfigError("MAIL_FROM", "set the address that mail comes from, as MAIL_URL is set")
+    return {**server, "sender": sender}
+
+
 def _database_url(value: str) -> str:
     return values.database_url(value) if value else f"sqlite:///{_default_file()}"
 
@@ -168,3 +181,19 @@ def _one_process_on_memory(settings: dict[str, Any]) -> None:
     if settings["WEB_CONCURRENCY"] > 1 and not settings["REDIS_URL"] and settings["RATELIMIT_ENABLED"]:
         why = "several processes need REDIS_URL, because rate limits in memory hold for one process only"
         raise ConfigError("WEB_CONCURRENCY", why)
+
+
+def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:
+    """Mail has links to the site. Never by the Host header of a request: a forged one would send a member's to another.
+
+    Without SITE_URL they name the address that the server listens on, which is of use during development alone.
+    """
+    if settings["MAIL"] is None:
+        if settings["REQUIRE_VERIFIED_EMAIL"] != "none":
+            raise ConfigError("REQUIRE_VERIFIED_EMAIL", "set MAIL_URL: without mail no address can be confirmed")
+        return
+    if settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
+        raise ConfigError("SITE_URL", "set the public address of the site, as MAIL_URL is set: mail has links to it")
+    if any(endpoint["name"] == mail.NAME for endpoint in settings["WEBHOOK_ENDPOINTS"]):
+        raise ConfigError("WEBHOOK_ENDPOINTS", f"no endpoint can be called {mail.NAME}: MAIL_URL is set")
+    settings["MAIL"]["site_url"] = settings["SITE_URL"] or f"http://{settings['HOST']}:{settings['PORT']}"

@@ -93,7 +93,7 @@ def on_starting(server):
 
 def when_ready(server):
     """Start the deliverer, where there is anything to deliver to and it does not run elsewhere."""
-    if settings["WEBHOOK_ENDPOINTS"] and settings["WEBHOOK_WORKER"]:
+    if (settings["WEBHOOK_ENDPOINTS"] or settings["MAIL"]) and settings["WEBHOOK_WORKER"]:
         server.deliverer = Supervisor(DELIVERER, server.log.error_log)
         server.deliverer.start()
 

@@ -14,6 +14,7 @@ from directory.api import (
     leaving,
     pages,
     projects,
+    recovery,
     session,
     system,
     tags,
@@ -27,6 +28,7 @@ from directory.extensions import db, migrate
 from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
 from directory.runtime import error_reports, tracing
 from directory.services import health
+from directory.services.mail.server import mail_servers
 from directory.services.site import Site
 from directory.services.webhooks.outbox import Endpoint
 
@@ -48,11 +50,12 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site, e["name"])
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
+    app.extensions["webhooks"] += mail_servers(config["MAIL"], site.name, config["SECRET_KEY"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     app.extensions["web_build"] = web_build.load()
-    for routes in (projects, categories, tags, users, session, auth, leaving, admin, system, pages):
+    for routes in (projects, categories, tags, users, session, auth, recovery, leaving, admin, system, pages):
         app.register_blueprint(routes.bp)
     if config["WEB_ENABLED"]:
         app.register_blueprint(web.bp)

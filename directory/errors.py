@@ -2,7 +2,7 @@
 
 DirectoryError
 ├── Invalid     WrongPassword
-├── Forbidden   NotOwner, AdminRequired, AccountSuspended, CrossSiteRequest, RegistrationClosed
+├── Forbidden   NotOwner, AdminRequired, AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed
 ├── Conflict    InvalidTransition, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted, TooManyProjects,
 │               TooManyVotes
 └── each of the others; each class says what it means, and has its code
@@ -119,6 +119,13 @@ class AccountSuspended(Forbidden):
 
     code = "account_suspended"
     default = "This account is suspended."
+
+
+class EmailNotVerified(Forbidden):
+    """The service wants a confirmed address for this."""
+
+    code = "email_not_verified"
+    default = "Confirm your e-mail address first, by the link that was mailed to it."
 
 
 class CrossSiteRequest(Forbidden):

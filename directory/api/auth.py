@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
+from directory.api import mail_server
 from directory.api.password_checks import confirm_password, few_at_once
 from directory.api.schemas.accounts import (
     AccountChanges,
@@ -25,13 +26,14 @@ from directory.errors import (
     NotFound,
     RegistrationClosed,
 )
-from directory.http import rate_limits
+from directory.http import account_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.endpoint import operation, respond
 from directory.http.validation import Errors
-from directory.services.accounts import accounts, reserved, sessions
+from directory.services.accounts import accounts, recovery, reserved, sessions
 from directory.services.accounts.identity import Caller
+from directory.services.mail.server import MailServer
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 
@@ -50,7 +52,15 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     """What the rules refuse of changes to the caller's account, but for a wrong current password."""
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
-    return accounts.password_refusals(body.get("password"), username=user.username, email=email)
+    refused = accounts.password_refusals(body.get("password"), username=user.username, email=email)
+    if _server_for(body.get("email"), user) is not None and "current_password" not in body:
+        refused.append({"pointer": "#/current_password", "detail": "A new address needs the present password."})
+    return refused
+
+
+def _server_for(email: str | None, user: Any) -> MailServer | None:
+    """The mail server, where a change of the address has to be confirmed by a link."""
+    return None if email in (None, user.email) else mail_server.configured()
 
 
 def _user_agent() -> str:
@@ -79,8 +89,14 @@ def register(body: dict[str, Any]) -> Any:
     accounts.release()
     hashed = accounts.prepare_password(body["password"], username=username, email=email)
 
+    server = mail_server.configured()
+    if server is not None and not account_limits.may_mail(email, None):
+        server = None
+
     def work() -> tuple[Any, str]:
         user = accounts.register(username, email, hashed)
+        if server is not None:
+            recovery.ask_to_verify(user, server)
         return user, sessions.begin(user.id, user_agent=_user_agent())
 
     return _signed_in(*transaction(work), 201)
@@ -97,7 +113,7 @@ def register(body: dict[str, Any]) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address."""
     found = accounts.find(body["login"])
-    may_guess = rate_limits.spend_on_login(body["login"], found.id if found else None)
+    may_guess = account_limits.guess_at_login(body["login"], found.id if found else None)
     accounts.release()
     user = accounts.authenticate(found if may_guess else None, body["password"])
     new_hash = accounts.upgraded_hash(user, body["password"])
@@ -148,19 +164,31 @@ def show() -> Any:
     raises=(Duplicate, AccountDeleted),
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
-    """Change one's e-mail address or password.
+    """Change one's e-mail address or password, or whether decisions are mailed.
 
     A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
     one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
+
+    Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
+    the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
     """
-    changes: dict[str, Any] = {"email": body.get("email"), "known_hash": "", "new_hash": None}
+    by, email = caller(), body.get("email")
+    changes: dict[str, Any] = {"email": email, "known_hash": "", "new_hash": None, "notify": body.get("notify")}
+    user = confirm_password(body["current_password"]) if "current_password" in body else accounts.get(by.id)
+    changes["known_hash"] = user.password_hash
     if "password" in body:
-        user = confirm_password(body["current_password"])
-        email = body.get("email", user.email)
-        new_hash = accounts.prepare_password(body["password"], username=user.username, email=email)
-        revoke_tokens = body.get("revoke_tokens", False)
-        changes |= {"known_hash": user.password_hash, "new_hash": new_hash, "revoke_tokens": revoke_tokens}
-    return transaction(lambda: accounts.change(caller(), **changes))
+        new_hash = accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
+        changes |= {"new_hash": new_hash, "revoke_tokens": body.get("revoke_tokens", False)}
+    server = _server_for(email, user)
+    if server is not None:
+        account_limits.spend_on_mail(changes.pop("email"), by.id)
+
+    def work() -> Any:
+        if server is not None and email is not None:
+            recovery.propose_email(by, email, known_hash=user.password_hash, server=server)
+        return accounts.change(by, **{"email": None, **changes})
+
+    return transaction(work)
 
 
 @bp.get("/sessions")

@@ -8,7 +8,7 @@ from typing import Any
 from directory.db import deadline
 from directory.db.slots import given_back
 from directory.errors import Unavailable
-from directory.http import rate_limits
+from directory.http import account_limits
 from directory.http.authentication import caller
 from directory.models import User
 from directory.services.accounts import accounts
@@ -50,7 +50,7 @@ def confirm_password(given: str) -> User:
     Raises WrongPassword, RateLimitExceeded.
     """
     user = accounts.get(caller().id)
-    rate_limits.spend_on_current_password(user.username, user.id)
+    account_limits.guess_at_own_password(user.username, user.id)
     accounts.release()
     accounts.require_password(user.password_hash, given)
     return user

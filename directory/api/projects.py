@@ -16,13 +16,14 @@ from directory.api.schemas.projects import (
     VoteOutput,
 )
 from directory.api.schemas.review import HistoryQuery, TimelinePage
-from directory.errors import Duplicate, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
+from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
 from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation, versions_allowed
 from directory.services import audit, submissions, voting
+from directory.services.accounts import identity
 from directory.services.catalog import catalog, owned, similar
 from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.webhooks.outbox import Endpoint
@@ -33,6 +34,12 @@ bp = Blueprint("projects", __name__, url_prefix="/api/projects")
 def subscribers() -> list[Endpoint]:
     """The configured webhook endpoints."""
     return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
+
+
+def _require_verified(action: str) -> None:
+    """Raise EmailNotVerified unless the caller's address is confirmed, where REQUIRE_VERIFIED_EMAIL asks for it."""
+    if current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action):
+        identity.require_verified(caller())
 
 
 def order(query: dict[str, Any]) -> str:
@@ -126,10 +133,11 @@ def show(project_id: int) -> Any:
 @operation(
     body=ProjectInput(), body_required=True, check=submissions.refusals, answer=ProjectDetail(), status=201,
     tier="submission", etag=True, headers=("Location",),
-    raises=(Duplicate,),
+    raises=(Duplicate, EmailNotVerified),
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
     """Submit a project for review."""
+    _require_verified("submit")
     project_id = submissions.submit(body, by=caller(), notify=subscribers())
     return catalog.one(project_id, viewer=caller()), {"Location": f"/api/projects/{project_id}"}
 
@@ -171,20 +179,22 @@ def timeline(project_id: int, query: dict[str, Any]) -> Any:
 
 @bp.post("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable,))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable, EmailNotVerified))
 def toggle_vote(project_id: int) -> Any:
     """Toggle the caller's vote.
 
     What cannot be told from a first try when it is tried again: PUT and DELETE can.
     """
+    _require_verified("vote")
     return voting.toggle(project_id, by=caller())
 
 
 @bp.put("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable,))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable, EmailNotVerified))
 def cast_vote(project_id: int) -> Any:
     """Set the caller's vote; safe to retry."""
+    _require_verified("vote")
     return voting.cast(project_id, by=caller())
 
 

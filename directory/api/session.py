@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Blueprint, current_app
 
+from directory.api import mail_server
 from directory.api.schemas.site import SessionState
 from directory.http.access import public
 from directory.http.authentication import viewer
@@ -27,7 +28,7 @@ def show() -> Any:
         "site": {"name": site.name, "url": site.url or None},
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],
-        "password_reset": False,  # the service sends no mail
+        "password_reset": mail_server.configured() is not None,
         "providers": [],
     }
     return state, {"Cache-Control": "private, no-store"}

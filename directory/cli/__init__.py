@@ -9,13 +9,14 @@ from flask.cli import AppGroup, FlaskGroup, with_appcontext
 from directory.cli.backup import backup
 from directory.cli.console import names_database
 from directory.cli.copy import copy_all
+from directory.cli.mail import mail
 from directory.cli.recount import recount_all
 from directory.cli.seed import seed
 from directory.cli.transfer import export_projects, import_projects
 from directory.cli.users import users
 from directory.cli.webhooks import webhooks
 
-COMMANDS = (seed, import_projects, export_projects, copy_all, backup, recount_all, users, webhooks)
+COMMANDS = (seed, import_projects, export_projects, copy_all, backup, recount_all, users, webhooks, mail)
 
 
 class Commands(AppGroup):

@@ -1,8 +1,8 @@
 """The long-running deliverer: one thread for each endpoint, housekeeping, and an orderly end.
 
-A delivery thread sends one notification at a time to one endpoint. A receiver that hangs holds its own thread
-and no other. A deliverer that is killed leaves at most one delivery of each endpoint in doubt, and the next deliverer
-sends it again.
+A delivery thread sends one notification at a time to one endpoint, of which the mail server is one. A receiver that
+hangs holds its own thread and no other. A deliverer that is killed leaves at most one delivery of each endpoint in
+doubt, and the next deliverer sends it again.
 """
 
 import logging
@@ -17,6 +17,10 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
+from directory.services.accounts import mail_links
+from directory.services.mail import messages, smtp
+from directory.services.mail.messages import NotToBeSent
+from directory.services.mail.server import MailServer
 from directory.services.webhooks import claims, sender
 from directory.services.webhooks.claims import Claim, Outcome
 from directory.services.webhooks.outbox import Endpoint
@@ -59,7 +63,17 @@ class DeliveryThread(threading.Thread):
         # Late to start is late to end: another may have it by then.
         if claim is None or claim.age() > self._policy.slack:
             return None
-        return claim, sender.send(self._endpoint, claim, self._policy)
+        return claim, self._send(claim)
+
+    def _send(self, claim: Claim) -> Outcome:
+        if not isinstance(self._endpoint, MailServer):
+            return sender.send(self._endpoint, claim, self._policy)
+        with self._app.app_context(), deadline.within(deadline.SECONDS):
+            try:
+                message = messages.of_claim(claim, self._endpoint)
+            except NotToBeSent as refused:
+                return Outcome(None, str(refused), 0, is_final=True)
+        return smtp.send(message, self._endpoint, self._policy)
 
     def _record_and_take(self, done: Done | None) -> Claim | None:
         with self._app.app_context():
@@ -94,11 +108,12 @@ class DeliveryThread(threading.Thread):
             "error": outcome.error,
             "milliseconds": outcome.milliseconds,
         }
-        if state is None:
-            log.warning("webhook outcome came too late", extra=facts)
+        told = {None: "outcome came too late", "pending": "failed, to be tried again"}.get(state, state)
+        level = {"delivered": logging.INFO, "dead": logging.ERROR}.get(str(state), logging.WARNING)
+        if isinstance(self._endpoint, MailServer):
+            log.log(level, "mail %s", told, extra=facts)
         else:
-            level = {"delivered": logging.INFO, "pending": logging.WARNING}.get(state, logging.ERROR)
-            log.log(level, "webhook %s", "failed, to be tried again" if state == "pending" else state, extra=facts)
+            log.log(level, "webhook %s", told, extra=facts)
 
 
 class Deliverer:
@@ -120,10 +135,14 @@ class Deliverer:
             thread.join()
 
     def tidy(self) -> bool:
-        """Delete some of the deliveries whose retention has ended. Returns whether there may be more."""
+        """Delete some of the mailed links that have expired, and of the deliveries whose retention has ended.
+
+        Returns whether there may be more.
+        """
         try:
             with self._app.app_context(), deadline.within(deadline.SECONDS):
-                return transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)) == PURGED_AT_ONCE
+                links = transaction(lambda: mail_links.purge(PURGED_AT_ONCE))
+                return PURGED_AT_ONCE in (links, transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)))
         except Exception as error:  # a delivery thread says so when the database is out of reach for it
             log.warning("old deliveries are left for the next time: %s", type(error).__name__)
             return False

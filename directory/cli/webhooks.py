@@ -18,7 +18,7 @@ from directory.models.base import HIGHEST_ID
 from directory.services.catalog.paging import Window
 from directory.services.webhooks import deliveries, endpoints
 from directory.services.webhooks.claims import Claim
-from directory.services.webhooks.outbox import Endpoint
+from directory.services.webhooks.outbox import MAIL, Endpoint
 from directory.services.webhooks.schedule import Policy
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def work(parallel: int, until_eof: bool) -> None:
 
     endpoints = _endpoints()
     if not endpoints:
-        raise click.ClickException("no endpoint is configured: set WEBHOOK_URL or WEBHOOK_ENDPOINTS")
+        raise click.ClickException("no endpoint is configured: set WEBHOOK_URL, WEBHOOK_ENDPOINTS or MAIL_URL")
     log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(endpoints)})
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     Deliverer(app, endpoints, Policy(), parallel).work(until_eof=until_eof)
@@ -91,7 +91,8 @@ def send_test(endpoint: str | None) -> None:
     """Send a `webhook.test` to all endpoints, or to the one of that name or host, and show what they answer."""
     from directory.services.webhooks import sender
 
-    chosen = [one for one in _endpoints() if endpoint is None or endpoint in (one.name, one.name.rpartition("-")[0])]
+    receivers = [one for one in _endpoints() if one.format != MAIL]  # for which there is `flask mail send-test`
+    chosen = [one for one in receivers if endpoint is None or endpoint in (one.name, one.name.rpartition("-")[0])]
     if not chosen:
         raise click.ClickException(
             "no endpoint of that name is configured" if endpoint else "no endpoint is configured"

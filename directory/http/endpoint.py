@@ -44,7 +44,8 @@ class Operation:
     such an answer, and returns the projects in it: to a signed-in caller who neither owns one of them nor is an
     administrator, the answer differs by their `has_upvoted` alone. `check` returns what the rules refuse of a body
     beside its schema. A server may answer several requests for a `batched` route in one thread, so that their rules
-    commit together, and one for a `constant` route, whose answer never changes, without a thread.
+    commit together, and one for a `constant` route, whose answer never changes, without a thread. With `any_body` the
+    body is of any type and is not looked at.
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
@@ -67,6 +68,7 @@ class Operation:
     personal: bool = False
     projects_of: Callable[[Any], list[dict[str, Any]]] | None = None
     batched: bool = False
+    any_body: bool = False
     constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
@@ -101,7 +103,11 @@ def operation(**facts: Any) -> Callable[[View], View]:
 def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
     """The checked query and body, by the names of the view's arguments."""
     query = {} if spec.page else checked_query(spec.query, request.path, request.query_string)
-    return query if reads else query | checked_body(spec.body, required=spec.body_required, check=spec.check)
+    return (
+        query
+        if reads or spec.any_body
+        else query | checked_body(spec.body, required=spec.body_required, check=spec.check)
+    )
 
 
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Rendered":

@@ -6,29 +6,20 @@ own variable, names a folder that they share. Where the operator names none, gun
 
 import os
 import time
-from collections.abc import Iterator
-from datetime import datetime
-from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Flask, Response, current_app, g, request
-from sqlalchemy.exc import SQLAlchemyError
 
 from directory.errors import NotFound
-from directory.extensions import db, limiter
+from directory.extensions import limiter
 from directory.http import hooks
-from directory.models import now
-from directory.services import health
-
-if TYPE_CHECKING:
-    from prometheus_client.metrics_core import Metric
+from directory.http.stored_metrics import Stored
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-SCRAPE_SECONDS = 3.0
 MEMORY_SECONDS = 5.0  # how often a process that answers requests reads how much memory it has
 MEMORY = Path("/proc/self/statm")  # Linux: sizes in pages, the resident one second
 VOTES = {"projects.toggle_vote", "projects.cast_vote", "projects.withdraw_vote"}
@@ -111,80 +102,6 @@ class Metrics:
         stored.register(Stored())
         text = generate_latest(registry) + generate_latest(stored)
         return Response(text, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
-
-
-class Stored:
-    """What the database counts, asked at each scrape: exact, and the same whichever process is asked.
-
-    Where it does not answer in time these are left out, and the rest of the scrape stands.
-    """
-
-    def collect(self) -> Iterator["Metric"]:
-        """The outbox by state, and the submissions and decisions that the audit log holds."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        ask = health.Bounded(partial(health.ledger, db.engine), SCRAPE_SECONDS)
-        try:
-            ledger = current_app.extensions.setdefault("ledger", ask)()
-        except (SQLAlchemyError, TimeoutError):
-            return
-        deliveries = GaugeMetricFamily("directory_deliveries", "Webhook deliveries by state.", labels=["state"])
-        for state, count in ledger.deliveries.items():
-            deliveries.add_metric([state], count)
-        decisions = CounterMetricFamily("directory_decisions", "Decisions of the review.", labels=["decision"])
-        for action in ("approved", "rejected", "unpublished"):
-            decisions.add_metric([action], ledger.actions[f"project.{action}"])
-        submitted = ledger.actions["project.submitted"]
-        yield deliveries
-        yield GaugeMetricFamily(
-            "directory_oldest_delivery_seconds",
-            "Age of the oldest pending delivery; 0: none.",
-            value=_age(ledger.oldest),
-        )
-        yield GaugeMetricFamily(
-            "directory_overdue_delivery_seconds",
-            "How long the longest overdue delivery has been waiting for a deliverer to take it up; 0: none.",
-            value=_age(ledger.due),
-        )
-        yield GaugeMetricFamily(
-            "directory_oldest_transaction_seconds",
-            "Age of the oldest open PostgreSQL transaction that has written or locked something; 0: none.",
-            value=_age(ledger.transaction),
-        )
-        yield decisions
-        yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
-        yield from _queue(ledger)
-        yield from _connections(ledger)
-
-
-def _queue(ledger: health.Ledger) -> Iterator["Metric"]:
-    """What waits for review."""
-    from prometheus_client.core import GaugeMetricFamily
-
-    yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)
-    yield GaugeMetricFamily(
-        "directory_oldest_pending_seconds",
-        "How long the project that was submitted first has waited for review; 0: none.",
-        value=_age(ledger.pending_since),
-    )
-
-
-def _connections(ledger: health.Ledger) -> Iterator["Metric"]:
-    """The connections to PostgreSQL; all 0 on SQLite, which has none."""
-    from prometheus_client.core import GaugeMetricFamily
-
-    found = ledger.connections
-    family = GaugeMetricFamily("directory_database_connections", "Connections to PostgreSQL.", labels=["state"])
-    for state in ("active", "idle", "in_transaction", "unknown"):
-        family.add_metric([state], getattr(found, state))
-    yield family
-    yield GaugeMetricFamily(
-        "directory_database_connections_max", "How many connections PostgreSQL allows.", value=found.most
-    )
-
-
-def _age(since: datetime | None) -> float:
-    return max(0.0, (now() - since).total_seconds()) if since else 0.0
 
 
 def init_app(app: Flask) -> None:

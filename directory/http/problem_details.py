@@ -28,7 +28,7 @@ MEDIA_TYPE = "application/problem+json"
 # the same id, says the rest.
 REFUSALS = {
     "unauthenticated", "invalid_credentials", "account_suspended", "not_owner", "admin_required",
-    "cross_site_request", "registration_closed", "rate_limited",
+    "email_not_verified", "cross_site_request", "registration_closed", "rate_limited",
 }  # fmt: skip
 
 
@@ -67,6 +67,12 @@ KINDS = {
     "admin_required": Kind(403, "Administrators only", "Everything under /api/admin is for administrators."),
     "account_suspended": Kind(
         403, "Account suspended", "The password was right, but an administrator has suspended the account."
+    ),
+    "email_not_verified": Kind(
+        403,
+        "Address not confirmed",
+        "This service takes submissions, or submissions and votes, of members with a confirmed e-mail address alone. A "
+        "link is mailed at registration; POST /api/auth/email/verification has it mailed again.",
     ),
     "cross_site_request": Kind(
         403,

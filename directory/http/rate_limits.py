@@ -28,6 +28,8 @@ STRATEGY = "moving-window"  # the only one that holds over any window, not just 
 # Another strategy finds keys of another type under the same name, so the name says which it is.
 PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
+# Mail costs other people's attention: whoever asks, an account and an address get so many links, over all callers.
+FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
 
 
 class Standing(NamedTuple):
@@ -72,6 +74,9 @@ KEYS = {
     "auth": client_address,
     "account": lambda: f"{_masked(g.login)}@{client_address()}",
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
+    "recovery": client_address,
+    "mail_account": lambda: str(g.account_id or _masked(g.login)),
+    "mail_address": lambda: _masked(g.login),
     "write": _caller,
     "admin": _caller,
     "read": _caller,
@@ -81,6 +86,8 @@ KEYS = {
 def _limits(tier: str) -> str:
     if tier in {"account", "password"}:
         return _halved(current_app.config["RATELIMIT_AUTH"])
+    if tier in FIXED:
+        return FIXED[tier]
     return str(current_app.config[f"RATELIMIT_{tier.upper()}"])
 
 
@@ -141,7 +148,7 @@ def require(tier: str) -> None:
         return
     g.limit_key = KEYS[tier]()
     standings = _standings(tier)
-    _standings_of_request()[tier] = standings
+    standings_of_request()[tier] = standings
     if any(not standing.remaining for standing in standings):
         raise RateLimited(retry_after())
 
@@ -164,43 +171,17 @@ def spend(tier: str, *, shown: bool = True) -> None:
         raise
     finally:
         if shown:
-            _standings_of_request()[tier] = _standings(tier)
+            standings_of_request()[tier] = _standings(tier)
 
 
 def _is_limited(tier: str) -> bool:
     return bool(current_app.config["RATELIMIT_ENABLED"] and _limits(tier))
 
 
-def _standings_of_request() -> dict[str, list[Standing]]:
+def standings_of_request() -> dict[str, list[Standing]]:
+    """How the limits stand that the headers of the answer tell of, by tier."""
     found: dict[str, list[Standing]] = g.setdefault("standings", {})
     return found
-
-
-def spend_on_login(login: str, account_id: int | None) -> bool:
-    """Count a guess at the password of a login, and tell whether the password may be looked at.
-
-    The limit that refuses with 429 counts what was typed. If it counted the account, five wrong logins by username and
-    one by e-mail address would tell whether the two belong together. A second limit counts the account, by whichever
-    name, so that the names together allow no more guesses. It answers False, and the caller treats the account as
-    unknown: the answer is that of a wrong password, for a right one too. A login that no account has counts the same
-    way, so that the time tells nothing. Raises RateLimitExceeded.
-    """
-    g.login, g.account_id = login.strip().lower(), account_id
-    # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
-    spend("account", shown=False)
-    try:
-        spend("password", shown=False)
-    except RateLimitExceeded:
-        del _standings_of_request()["password"]
-        return False
-    return True
-
-
-def spend_on_current_password(username: str, account_id: int) -> None:
-    """Count a guess at the caller's own password as a login is counted. Raises RateLimitExceeded."""
-    g.login, g.account_id = username, account_id
-    for tier in ("auth", "account", "password"):
-        spend(tier)
 
 
 def _masked(text: str) -> str:
@@ -234,7 +215,7 @@ def _standings(tier: str) -> list[Standing]:
 
 def retry_after() -> int:
     """Whole seconds, at least one, after which every limit that is used up lets a request pass."""
-    tiers = _standings_of_request().values()
+    tiers = standings_of_request().values()
     return max([1, *(standing.wait for tier in tiers for standing in tier if not standing.remaining)])
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -36,13 +37,20 @@ def _database() -> dict[str, Any]:
         else:
             log.warning("the database does not answer", extra={"reason": type(error).__name__})
     revisions = state.revisions if state else ()
-    since = state.undelivered_since if state else None
-    age = max(0.0, (now() - since).total_seconds()) if since else None
     return {
         "database": {"ok": state is not None},
         "migrations": {"ok": health.suffices(revisions), "current": ", ".join(revisions) or None, "head": head},
-        "webhooks": {"oldest_undelivered_seconds": age},
+        "webhooks": {"oldest_undelivered_seconds": _age(state and state.undelivered_since)},
+        "mail": {"oldest_undelivered_seconds": _age(state and state.unsent_since)} if _sends_mail() else None,
     }
+
+
+def _age(since: datetime | None) -> float | None:
+    return max(0.0, (now() - since).total_seconds()) if since else None
+
+
+def _sends_mail() -> bool:
+    return current_app.config["MAIL"] is not None
 
 
 def _missing_settings(error: BaseException) -> str | None:

@@ -3,8 +3,8 @@
 It may import `db`, `extensions`, `errors` and `logs`.
 """
 
-from directory.models.accounts import Session, Token, User, UserCount, UserSubmissions
-from directory.models.base import NEVER, AccountStatus, DeliveryState, Role, Status, now
+from directory.models.accounts import MailLink, Session, Token, User, UserCount, UserSubmissions
+from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
 from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
 from directory.models.projects import Category, Project, ProjectTag, Standing, TagCount, Upvote
 
@@ -16,6 +16,8 @@ __all__ = [
     "Delivery",
     "DeliveryAttempt",
     "DeliveryState",
+    "LinkPurpose",
+    "MailLink",
     "Project",
     "ProjectTag",
     "Role",

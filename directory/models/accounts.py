@@ -1,18 +1,18 @@
-"""Accounts, browser sessions and API tokens."""
+"""Accounts, browser sessions, API tokens and mailed links."""
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, Role, now, one_of
+from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, LinkPurpose, Role, now, one_of
 
 
 class User(db.Model):  # type: ignore[name-defined,misc]
     """An account. Its row is never deleted, because live projects and the audit log refer to it.
 
     A deleted account has `deleted_at` and is suspended. Its `username` and `email` are both `deleted-[id]`, which is no
-    address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. Triggers maintain
-    `user_counts` and `user_submissions`.
+    address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. `notify` says whether
+    decisions about the user's projects are mailed. Triggers maintain `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"
@@ -36,6 +36,13 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     created_at: Mapped[Instant] = mapped_column(default=now)
     last_seen_at: Mapped[Instant] = mapped_column(default=NEVER)
     deleted_at: Mapped[Instant | None]
+    email_verified_at: Mapped[Instant | None]
+    notify: Mapped[bool] = mapped_column(default=True, server_default=true())
+
+    @property
+    def email_verified(self) -> bool:
+        """Whether a link that was mailed to the address has come back."""
+        return self.email_verified_at is not None
 
     @property
     def is_admin(self) -> bool:
@@ -67,6 +74,32 @@ class UserSubmissions(db.Model):  # type: ignore[name-defined,misc]
         BigId, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
     submissions: Mapped[int] = mapped_column(BigId, default=0)
+
+
+class MailLink(db.Model):  # type: ignore[name-defined,misc]
+    """A link that is mailed, and works once until it expires: who holds its token reads the mail of `email`.
+
+    The token is made of `nonce` by the service's key, and stored as its SHA-256 alone. `user_id` is null, and `email`
+    empty, for a request about a login that no account has: it writes what a request for an account writes.
+    """
+
+    __tablename__ = "mail_links"
+    __table_args__ = (
+        one_of("purpose", LinkPurpose),
+        UniqueConstraint("token_hash"),  # a token that comes back
+        Index(None, "user_id"),  # the links of a user; ending them all
+        Index(None, "expires_at"),  # links that have expired
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    user_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("users.id", ondelete="CASCADE"))
+    purpose: Mapped[str] = mapped_column(String(16))
+    email: Mapped[str] = mapped_column(String(254))
+    nonce: Mapped[str] = mapped_column(String(64))
+    token_hash: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    expires_at: Mapped[Instant]
 
 
 class Session(db.Model):  # type: ignore[name-defined,misc]

@@ -33,6 +33,13 @@ class AccountStatus(StrEnum):
     SUSPENDED = "suspended"
 
 
+class LinkPurpose(StrEnum):
+    """What a mailed link is for."""
+
+    RESET = "reset"
+    VERIFY = "verify"
+
+
 class DeliveryState(StrEnum):
     """The states of a webhook delivery."""
 

@@ -12,11 +12,11 @@ from sqlalchemy import BigInteger, bindparam, delete, exists, or_, select, text,
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
-from directory.errors import TooManyProjects, TooManyVotes
+from directory.errors import LastAdmin, TooManyProjects, TooManyVotes, Unauthenticated, Unavailable, WrongPassword
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Project, Role, Status, Upvote, User, now
 from directory.services import audit, voting
-from directory.services.accounts import accounts, sessions
+from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters, search_index
 from directory.services.webhooks import outbox
@@ -48,7 +48,7 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
     free for others. The audit log, which has ids and no names, stays as it is.
     Raises Unauthenticated, WrongPassword, LastAdmin, TooManyProjects, TooManyVotes, Unavailable.
     """
-    accounts.lock_to_delete(by, known_hash)
+    _lock(by, known_hash)
     affected = _affected(by.id)
     if affected and on_postgresql():
         db.session.execute(_LOCK, {"ids": sorted(affected)})
@@ -57,9 +57,30 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
     voting.withdraw_all(by.id)
     _delete_unlisted(affected, by=gone, notify=notify)
     sessions.end_everything(by.id)
+    mail_links.end_all(by.id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "status": AccountStatus.SUSPENDED}
     db.session.execute(update(User).where(User.id == by.id).values(closed), execution_options=UNSYNCHRONISED)
+
+
+def _lock(caller: Caller, known_hash: str) -> None:
+    """Lock the caller's account, whose password was just found to match `known_hash`.
+
+    Other requests of the caller end before, or are refused. With an administrator's account, those of all active
+    administrators are locked, as `accounts.administer` locks them.
+    Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller became an administrator meanwhile.
+    """
+    admins = accounts.lock_admins_and(caller.id)[0] if caller.is_admin else set()
+    user = accounts.locked(caller.id)
+    if user.status != AccountStatus.ACTIVE:
+        raise Unauthenticated
+    if user.password_hash != known_hash:
+        raise WrongPassword
+    if user.is_admin and caller.id not in admins:
+        raise Unavailable
+    if admins == {caller.id}:
+        raise LastAdmin("You are the last active administrator. Make another member one before you leave.")
+    accounts.wait_for_requests_of(caller.id)
 
 
 def _affected(user_id: int) -> set[int]:

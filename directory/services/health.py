@@ -7,16 +7,18 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Engine, case, func, inspect, select, text
+from sqlalchemy import Connection, Engine, case, func, inspect, literal_column, select, text
 
 from directory.db.deadline import within
 from directory.models import AuditEntry, Category, Delivery, DeliveryState, Project, Status, now
 from directory.services.catalog.paging import AnySelect
+from directory.services.webhooks.outbox import MAIL
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
+OF_MAIL = Delivery.endpoint == literal_column(f"'{MAIL}'")
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
 # Prepared ones too, which belong to no session.
 OLDEST_TRANSACTION = text(
@@ -65,10 +67,11 @@ class Bounded(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the database says of itself: its migrations, and since when its oldest notification waits."""
+    """What the database says of itself: its migrations, and since when its oldest webhook and oldest mail wait."""
 
     revisions: tuple[str, ...]
-    undelivered_since: datetime | None
+    undelivered_since: datetime | None = None
+    unsent_since: datetime | None = None
 
 
 def state(engine: Engine) -> State:
@@ -76,9 +79,14 @@ def state(engine: Engine) -> State:
     with engine.connect() as connection:
         revisions = migrations(connection)
         if not suffices(revisions):
-            return State(revisions, None)
-        oldest = select(func.min(Delivery.created_at)).where(Delivery.state == DeliveryState.PENDING)
-        return State(revisions, connection.scalar(oldest))
+            return State(revisions)
+        return State(revisions, *connection.execute(_oldest_pending()).one())
+
+
+def _oldest_pending(*more: Any) -> AnySelect:
+    """When the oldest pending webhook and the oldest pending mail were made, and `more` of what is pending."""
+    made = (func.min(Delivery.created_at).filter(of_kind) for of_kind in (~OF_MAIL, OF_MAIL))
+    return select(*made, *more).where(Delivery.state == DeliveryState.PENDING)
 
 
 def migrations(connection: Connection) -> tuple[str, ...]:
@@ -118,16 +126,19 @@ class Connections(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """How many deliveries there are of each state, and how many audit entries of the counted actions.
+    """How many webhooks and mails there are of each state, and how many audit entries of the counted actions.
 
-    Of the pending deliveries also when the oldest was made, and when the first that no deliverer has taken up was due.
+    Of those that are pending also when the oldest of either was made, and when the first of both that no deliverer has
+    taken up was due.
     Of the projects how many are pending, and since when the first of them waits. Since when the oldest open transaction
     has written or locked something, and the connections, are known of PostgreSQL only.
     """
 
     deliveries: dict[str, int]
+    mails: dict[str, int]
     actions: dict[str, int]
     oldest: datetime | None
+    oldest_mail: datetime | None
     due: datetime | None
     transaction: datetime | None
     pending: int
@@ -137,21 +148,22 @@ class Ledger:
 
 def ledger(engine: Engine) -> Ledger:
     """The counts now, from indexes and the few deliveries that are pending. Raises SQLAlchemyError."""
-    by_state = select(Delivery.state, func.count()).group_by(Delivery.state)
+    by_state = select(OF_MAIL, Delivery.state, func.count()).group_by(OF_MAIL, Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
     free = case((func.coalesce(Delivery.leased_until, Delivery.next_attempt_at) <= now(), Delivery.next_attempt_at))
-    ages = select(func.min(Delivery.created_at), func.min(free)).where(Delivery.state == DeliveryState.PENDING)
     with engine.connect() as connection:
-        deliveries = _counts(connection, by_state)
+        states = {(bool(of_mail), state): count for of_mail, state, count in connection.execute(by_state)}
         actions = _counts(connection, by_action.group_by(AuditEntry.action))
-        oldest, due = connection.execute(ages).one()
+        oldest, oldest_mail, due = connection.execute(_oldest_pending(func.min(free))).one()
         pending = connection.scalar(select(func.coalesce(func.sum(Category.pending_projects), 0))) or 0
         since = connection.scalar(select(func.min(Project.submitted_at)).where(Project.status == Status.PENDING))
         transaction, connections = _of_postgresql(connection) if engine.dialect.name == "postgresql" else _OF_SQLITE
     return Ledger(
-        {state: deliveries.get(state, 0) for state in DeliveryState},
+        {state: states.get((False, state), 0) for state in DeliveryState},
+        {state: states.get((True, state), 0) for state in DeliveryState},
         {action: actions.get(action, 0) for action in COUNTED},
         oldest,
+        oldest_mail,
         due,
         transaction,
         int(pending),

@@ -30,7 +30,8 @@ VOTE = states("401 200 200 200 401 200", pending="401 404 409 404 401 409")
 
 # The same for everybody; the API decides what they show.
 PAGES = (
-    "GET /submit", "GET /mine", "GET /account", "GET /users/<username>", "GET /admin", "GET /admin/queue",
+    "GET /submit", "GET /mine", "GET /account", "GET /users/<username>", "GET /admin",
+    "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects", "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",
 )  # fmt: skip
@@ -63,6 +64,11 @@ TABLE = {
     "PUT /api/auth/me": MEMBER,
     "DELETE /api/auth/me": states("401 422 422 422 401 422"),  # with a wrong password, or the callers were gone
     "GET /api/auth/me/export": MEMBER,
+    "POST /api/auth/password/forgot": ABSENT,
+    "POST /api/auth/password/reset": ABSENT,
+    "POST /api/auth/email/verify": ABSENT,
+    "POST /api/auth/email/verification": states("401 404 404 404 401 404"),
+    "POST /api/auth/notifications/<token>": ABSENT,
     "GET /api/auth/sessions": MEMBER,
     "DELETE /api/auth/sessions": states("401 204 204 204 401 204"),
     "DELETE /api/auth/sessions/<id:session_id>": OWN,

@@ -35,7 +35,8 @@ def code(answer):
 def test_registering_signs_in_and_tells_the_account_without_its_secrets(browser):
     answer = browser.post("/api/auth/register", NEW)
     assert answer.status_code == 201
-    assert answer.json.keys() == {"id", "username", "email", "role", "is_admin", "status", "created_at"}
+    members = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
+    assert answer.json.keys() == members
     assert (answer.json["username"], answer.json["email"]) == ("ada", "ada@example.org")
     assert (answer.json["role"], answer.json["is_admin"], answer.json["status"]) == ("member", False, "active")
     assert answer.json["created_at"].endswith("Z")

@@ -23,7 +23,7 @@ PROJECT = {
 OWN = PROJECT | {"rejection_reason"}
 OWN_DETAIL = OWN | {"queue_position"}
 QUEUED = OWN | {"earlier"} | below("owner_stats", "live", "pending", "rejected")
-ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at"}
+ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 USER = (
     ACCOUNT | {"last_seen_at", "deleted_at"} | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
 )

@@ -12,6 +12,8 @@ MORE = {
 }  # fmt: skip
 VALUE = {"role": "admin", "status": "live", "is_admin": True}
 
+# Absent without a mail server; tests/api/test_recovery.py has one.
+MAILED = {f"POST /api/auth/{path}" for path in ("password/forgot", "password/reset", "email/verify")}
 # What each route takes, written out here once more: a field that is added to a schema has to be added here too.
 PROJECT = {"title", "tagline", "description", "url", "category", "repository_url", "logo_url", "tags"}
 WRITABLE = {
@@ -19,7 +21,10 @@ WRITABLE = {
     "PUT /api/projects/<id:project_id>": PROJECT,
     "POST /api/auth/register": {"username", "email", "password"},
     "POST /api/auth/login": {"login", "password"},
-    "PUT /api/auth/me": {"email", "password", "current_password", "revoke_tokens"},
+    "PUT /api/auth/me": {"email", "password", "current_password", "revoke_tokens", "notify"},
+    "POST /api/auth/password/forgot": {"login"},
+    "POST /api/auth/password/reset": {"token", "password", "revoke_tokens"},
+    "POST /api/auth/email/verify": {"token"},
     "DELETE /api/auth/me": {"current_password"},
     "POST /api/auth/tokens": {"name", "expires_at"},
     "PUT /api/admin/projects/<id:project_id>/approve": {"reason"},
@@ -63,6 +68,8 @@ def test_each_column_of_each_table_is_refused_by_name_and_changes_nothing(app, a
     wrong = []
     admin.get("/api/auth/me")  # records the token's use, once
     for route in unsafe(app):
+        if operation(app, route).any_body:
+            continue
         path, project_id = targets.path(route.rule, "pending")
         given = body(route, project_id) or {}
         before = everything(app)
@@ -90,6 +97,6 @@ def test_the_same_body_without_the_extra_field_is_taken(app, admin, targets):
         path, project_id = targets.path(route.rule, "pending" if "unpublish" not in route.rule else "live")
         if body(route, project_id) is not None and route.name != "DELETE /api/auth/me":  # that has a wrong password
             answer = admin.call(route.method, path, body(route, project_id))
-            if answer.status_code not in {200, 201}:
+            if answer.status_code not in ({404} if route.name in MAILED else {200, 201}):
                 refused.append(f"{route.name}: {answer.status_code} {answer.json}")
     assert refused == []

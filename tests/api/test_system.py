@@ -74,6 +74,7 @@ def test_a_service_that_can_work_says_so(api):
             "migrations": {"ok": True, "current": head, "head": head},
             "redis": None,
             "webhooks": {"oldest_undelivered_seconds": None},
+            "mail": None,
         },
     }
 

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 from flask import Flask
-from sqlalchemy import Connection, event, select, text
+from sqlalchemy import Connection, event, insert, select, text
 
 from directory.db.transactions import transaction
+from directory.errors import Invalid
 from directory.extensions import db
-from directory.models import Delivery, Project, Session, Token, User, now
+from directory.models import Delivery, LinkPurpose, MailLink, Project, Session, Token, User, now
 from directory.services import health, takedown
-from directory.services.accounts import sessions
+from directory.services.accounts import mail_links, sessions
 from directory.services.catalog import queries, readers
 from directory.services.webhooks.outbox import Endpoint
 from tests.conftest import BACKENDS
@@ -22,6 +25,7 @@ from tests.support.factories import Api, World
 from tests.support.sized import SizedPostgresql, SizedSqlite
 
 SIZE = 3_000
+HOUR = timedelta(hours=1)
 ENDPOINT = Endpoint("https://example.org/", (), "slack", frozenset({"project.rejected"}))
 
 
@@ -338,6 +342,36 @@ def test_callers_and_projects_are_looked_up_by_their_keys_indexes_alone_and_toge
                 assert f"SCAN {table}" not in plan, plan
             assert "Merge" not in plan, plan
             assert "Hash" not in plan, plan
+
+
+def test_mailed_links_are_looked_up_by_indexes_alone(many: Flask, world: World) -> None:
+    someone = world.user()
+    with many.app_context():
+        links = [
+            {
+                "user_id": someone.id if n % 50 == 0 else None,
+                "purpose": "reset",
+                "email": "",
+                "nonce": "",
+                "token_hash": f"{n:064}",
+            }
+            for n in range(3_000)
+        ]
+        at = {"created_at": now(), "expires_at": now() + HOUR}
+        transaction(lambda: db.session.execute(insert(MailLink), [{**link, **at} for link in links]))
+        with db.engine.connect() as connection:
+            connection.exec_driver_sql("ANALYZE")
+        noted = Plans()
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        with suppress(Invalid):
+            mail_links.find(LinkPurpose.RESET, "no token")
+        db.session.scalars(select(MailLink.id).where(MailLink.user_id == someone.id)).all()
+        db.session.scalars(select(MailLink.id).where(MailLink.expires_at < now() - HOUR).limit(5)).all()
+        event.remove(db.engine, "before_cursor_execute", noted.note)
+        by_token, by_user, by_age = noted.explained()
+    for plan, index in ((by_token, "token_hash"), (by_user, "user_id"), (by_age, "expires_at")):
+        assert f"mail_links_{index}" in plan or f"{index}=?" in plan or f"{index}<?" in plan, plan
+        _reads_no_whole(plan, index)
 
 
 def test_members_and_their_votes_are_looked_up_by_indexes_alone(many: Flask) -> None:

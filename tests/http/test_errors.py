@@ -22,6 +22,7 @@ STATUSES = {
     "not_owner": 403,
     "admin_required": 403,
     "account_suspended": 403,
+    "email_not_verified": 403,
     "cross_site_request": 403,
     "registration_closed": 403,
     "not_found": 404,

@@ -16,7 +16,7 @@ from sqlalchemy import text, update
 from directory.cache import response
 from directory.db.transactions import transaction
 from directory.extensions import db, limiter
-from directory.http import metrics
+from directory.http import metrics, stored_metrics
 from directory.models import Delivery, Project, now
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
@@ -269,7 +269,7 @@ def test_without_a_database_only_its_own_metrics_are_missing(make_app, monkeypat
     def away(engine):
         raise TimeoutError
 
-    monkeypatch.setattr(metrics.health, "ledger", away)
+    monkeypatch.setattr(stored_metrics.health, "ledger", away)
     api.get("/healthz")
     found = samples(api.get("/metrics").text)
     assert requests(found, method="GET", route="/healthz", status="200") == 1

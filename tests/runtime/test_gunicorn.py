@@ -26,7 +26,17 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             monkeypatch.setenv(name, value)
         return SimpleNamespace(**runpy.run_path(str(ROOT / "gunicorn.conf.py")))
 
-    for name in ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS", "REDIS_URL", "WEBHOOK_URL", "SITE_NAME", "LOG_FORMAT"):
+    for name in (
+        "HOST",
+        "PORT",
+        "WEB_CONCURRENCY",
+        "THREADS",
+        "REDIS_URL",
+        "WEBHOOK_URL",
+        "MAIL_URL",
+        "SITE_NAME",
+        "LOG_FORMAT",
+    ):
         monkeypatch.delenv(name, raising=False)
     return run
 
@@ -80,6 +90,8 @@ def test_heartbeats_stay_in_memory(load: Any) -> None:
     [
         ({"WEBHOOK_URL": "https://here.example/", "WEBHOOK_SECRET": "c2VjcmV0"}, True),
         ({"WEBHOOK_URL": "https://here.example/", "WEBHOOK_SECRET": "c2VjcmV0", "WEBHOOK_WORKER": "false"}, False),
+        ({"MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org"}, True),
+        ({"MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org", "WEBHOOK_WORKER": "false"}, False),
         ({}, False),
     ],
 )

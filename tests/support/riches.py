@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from hypothesis import strategies as st
-from sqlalchemy import JSON, Column, Float, Integer, String, Table, insert
+from sqlalchemy import JSON, Boolean, Column, Float, Integer, String, Table, insert
 
 from directory.extensions import db
 from directory.models import Project, Upvote, now
@@ -28,6 +28,7 @@ def _values(column: Column[Any]) -> st.SearchStrategy[Any]:
     kinds = {
         String: lambda: texts(column.type.length),  # type: ignore[attr-defined]
         UtcDateTime: lambda: TIMES,
+        Boolean: st.booleans,
         Integer: lambda: st.integers(0, 2**31 - 1),
         Float: lambda: st.floats(allow_nan=False, allow_infinity=False),
         JSON: lambda: st.lists(texts(32), max_size=5, unique=True),
@@ -56,6 +57,8 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row |= SETTLED if n else UNSETTLED
     for row in tables["users"]:
         row |= {"status": "active", "role": "admin"}
+    for row in tables["mail_links"]:
+        row["purpose"] = "reset"
     for n, row in enumerate(tables["projects"]):
         votes = 0 if n else len(tables["users"])
         rank = hot(votes, row["published_at"] or row["created_at"])

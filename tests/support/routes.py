@@ -67,6 +67,9 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/auth/me": {"email": f"changed{number}@example.org"},
         "DELETE /api/auth/me": {"current_password": "another password"},
         "POST /api/auth/tokens": {"name": "new"},
+        "POST /api/auth/password/forgot": {"login": "login-target"},
+        "POST /api/auth/password/reset": {"token": "t" * 43, "password": PASSWORD},
+        "POST /api/auth/email/verify": {"token": "t" * 43},
     }.get(route.name)
 
 
@@ -105,6 +108,7 @@ class Targets:
             "<version>": lambda: "none",
             "<name>": lambda: "none.css",
             "<code>": lambda: "not_found",
+            "<token>": lambda: "1-x",
             "<username>": lambda: "login-target",
             "<title>": lambda: self.world.stored(self.latest)["slug"],
         }

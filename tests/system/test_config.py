@@ -69,6 +69,8 @@ def test_everything_has_a_default_that_works(instance):
         "REVIEW_ON_EDIT": "material",
         "WEBHOOK_ENDPOINTS": [],
         "WEBHOOK_WORKER": True,
+        "MAIL": None,
+        "REQUIRE_VERIFIED_EMAIL": "none",
         "METRICS_ENABLED": False,
         "OTEL_EXPORTER_OTLP_ENDPOINT": "",
         "SENTRY_DSN": "",

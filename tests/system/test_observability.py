@@ -90,9 +90,11 @@ def _said(source: Path) -> set[str]:
 def test_every_message_of_ours_is_on_the_page() -> None:
     told = {words(row[0])[0] for row in rows("Log")}
     ours = set[str]().union(*(_said(source) for source in (ROOT / "directory").rglob("*.py")))
-    assert "webhook …" in ours
-    outcomes = {f"webhook {outcome}" for outcome in ("delivered", "failed, to be tried again", "dead")}
-    assert (ours - {"webhook …"}) | outcomes <= told
+    outcomes = ("delivered", "failed, to be tried again", "dead", "outcome came too late")
+    for kind in ("webhook", "mail"):
+        assert f"{kind} …" in ours
+        ours = (ours - {f"{kind} …"}) | {f"{kind} {outcome}" for outcome in outcomes}
+    assert ours <= told
 
 
 def test_every_logged_refusal_is_on_the_page() -> None:

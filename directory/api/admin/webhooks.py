@@ -7,6 +7,7 @@ from directory.api.projects import subscribers
 from directory.api.schemas.webhooks import DeliveriesQuery, DeliveryOutput, DeliveryPage, EndpointList
 from directory.http import pagination
 from directory.http.access import admin_required
+from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.services.webhooks import deliveries as outbox
 from directory.services.webhooks import endpoints as receivers
@@ -26,10 +27,10 @@ def endpoints() -> Any:
 def test_endpoint(endpoint: str) -> Any:
     """Send a test event to an endpoint, whichever events it wants.
 
-    The event is `webhook.test`, about a project that does not exist. It is delivered as all events are; the answer is
-    its delivery.
+    The event is `webhook.test`, about a project that does not exist; the mail server sends it to the caller's address.
+    It is delivered as all events are. The answer is its delivery.
     """
-    return receivers.send_test(endpoint, subscribers())
+    return receivers.send_test(endpoint, subscribers(), by=caller())
 
 
 @bp.get("/webhooks/deliveries")

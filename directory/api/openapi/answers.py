@@ -128,7 +128,7 @@ def successes(route: "Route") -> dict[str, Any]:
     headers: dict[str, Any] = {name: name for name in names}
     headers |= {name: {**HEADERS[name], "required": False} for name in operation.optional_headers}
     answer = {"description": said or f"{route.summary}.", "headers": headers}
-    if operation.status != 204:
+    if operation.answer or operation.status not in {202, 204}:
         schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
         answer["content"] = {
             media_type: {"schema": schema, **_told(route.id, media_type)} for media_type in operation.media_types

@@ -29,6 +29,8 @@ from directory.api.openapi.samples import (
 
 PASSWORD = "correct horse battery staple"  # noqa: S105 an example, of no account
 
+MAILED_TOKEN = "uQ3nX0example-of-a-token-that-opens-nothing"  # noqa: S105 an example, of no link
+
 PATHS: dict[str, Any] = {
     "project_id": 42,
     "user_id": 7,
@@ -39,6 +41,7 @@ PATHS: dict[str, Any] = {
     "endpoint": "hooks.example-1f9d03c2ab47",
     "slug": "web-frameworks",
     "code": "not_found",
+    "token": "7-uQ3nX0example-of-a-token-that-opens-nothing",
     "version": "0123456789abcdef",
     "name": "docs.js",
 }
@@ -60,6 +63,9 @@ BODIES: dict[str, Any] = {
     "authRegister": {"username": "ada", "email": "ada@example.org", "password": PASSWORD},
     "accountDelete": {"current_password": PASSWORD},
     "authIssueToken": {"name": "Release script", "expires_at": "2036-01-01T00:00:00Z"},
+    "recoveryForgot": {"login": "ada"},
+    "recoveryReset": {"token": MAILED_TOKEN, "password": PASSWORD},
+    "recoveryVerify": {"token": MAILED_TOKEN},
     "projectsCreate": FLASK_INPUT,
     "projectsUpdate": {"tagline": FLASK_INPUT["tagline"], "tags": ["python", "web"]},
 }

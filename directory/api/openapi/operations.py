@@ -29,6 +29,7 @@ PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "code": {"type": "string", "enum": list(KINDS)},
     "version": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
     "name": {"type": "string", "enum": list(ASSETS)},
+    "token": {"type": "string", "pattern": "^[0-9]+-[A-Za-z0-9_-]{43}$"},
     "endpoint": {"type": "string", "pattern": "^[^/]+$", "maxLength": 300},
 }
 ID_SCHEMA = {"type": "integer", "format": "int64", "minimum": 1, "maximum": HIGHEST_ID}

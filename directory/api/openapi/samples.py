@@ -82,6 +82,8 @@ USER = {
     "is_admin": False,
     "status": "active",
     "created_at": "2026-11-01T09:00:00.000000Z",
+    "email_verified": True,
+    "notify": True,
 }
 SESSION = {
     "id": 31,
@@ -160,5 +162,6 @@ CHECKS = {
     "migrations": {"ok": True, "current": "0012", "head": "0012"},
     "redis": None,
     "webhooks": {"oldest_undelivered_seconds": None},
+    "mail": None,
 }
 KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes")}

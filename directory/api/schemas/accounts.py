@@ -72,26 +72,28 @@ class LoginInput(Strict):
 
 
 class AccountChanges(Strict):
-    """A new e-mail address, or a new password together with the present one. `revoke_tokens` goes with a password."""
+    """A new e-mail address, a new password together with the present one, and whether decisions are mailed.
+
+    `revoke_tokens` goes with a password.
+    """
 
     rules: ClassVar[dict[str, Any]] = {
-        "dependentRequired": {
-            "password": ["current_password"],
-            "current_password": ["password"],
-            "revoke_tokens": ["password"],
-        }
+        "dependentRequired": {"password": ["current_password"], "revoke_tokens": ["password"]},
+        "dependentSchemas": {"current_password": {"anyOf": [{"required": ["password"]}, {"required": ["email"]}]}},
     }
 
     email = Email()
     password = Secret(metadata={"minLength": 8, "maxLength": 128})
     current_password = Secret()
     revoke_tokens = Flag(metadata={"description": "Whether to revoke all API tokens as well. Default false."})
+    notify = Flag(metadata={"description": "Whether decisions about one's projects are mailed."})
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
-        for name, other in (("password", "current_password"), ("current_password", "password")):
-            if other in given and name not in given:
-                raise ValidationError("password and current_password go together.", name)
+        if "password" in given and "current_password" not in given:
+            raise ValidationError("password and current_password go together.", "current_password")
+        if "current_password" in given and not given.keys() & {"password", "email"}:
+            raise ValidationError("password and current_password go together.", "password")
         if "revoke_tokens" in given and "password" not in given:
             raise ValidationError("revoke_tokens goes with a new password alone.", "revoke_tokens")
 
@@ -106,6 +108,10 @@ class UserOutput(Strict):
     is_admin = fields.Boolean(required=True)
     status = Word(tuple(AccountStatus), required=True)
     created_at = Timestamp(required=True)
+    email_verified = fields.Boolean(
+        required=True, metadata={"description": "Whether a link that was mailed to the address has come back."}
+    )
+    notify = fields.Boolean(required=True, metadata={"description": "Whether decisions about the projects are mailed."})
 
 
 class SessionOutput(Strict):

@@ -39,12 +39,13 @@ class WebhooksCheck(Strict):
 
 
 class Checks(Strict):
-    """What was asked. Only the database and its migrations decide; `redis` is null where none is configured."""
+    """What was asked. Only the database and its migrations decide; `redis` and `mail` are null where there is none."""
 
     database = fields.Nested(DatabaseCheck, required=True)
     migrations = fields.Nested(MigrationsCheck, required=True)
     redis = fields.Nested(RedisCheck, required=True, allow_none=True)
     webhooks = fields.Nested(WebhooksCheck, required=True)
+    mail = fields.Nested(WebhooksCheck, required=True, allow_none=True)
 
 
 class Readiness(Strict):

@@ -15,14 +15,12 @@ from directory.errors import (
     InvalidCredentials,
     LastAdmin,
     NotFound,
-    Unauthenticated,
-    Unavailable,
     WrongPassword,
 )
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import AccountStatus, Role, User
+from directory.models import AccountStatus, LinkPurpose, Role, User
 from directory.services import audit
-from directory.services.accounts import sessions
+from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
 
@@ -121,7 +119,7 @@ def login(user_id: int, known_hash: str, *, new_hash: str | None, user_agent: st
     The account is looked at again under its lock, so that a suspension or a password change in between wins.
     Raises InvalidCredentials, AccountSuspended.
     """
-    user = _locked(user_id)
+    user = locked(user_id)
     if user.password_hash != known_hash:
         raise InvalidCredentials
     if user.status == AccountStatus.SUSPENDED:
@@ -131,38 +129,28 @@ def login(user_id: int, known_hash: str, *, new_hash: str | None, user_agent: st
     return sessions.begin(user_id, user_agent=user_agent)
 
 
-def lock_to_delete(caller: Caller, known_hash: str) -> None:
-    """Lock the caller's account, whose password was just found to match `known_hash`, for its deletion.
-
-    Other requests of the caller end before, or are refused. With an administrator's account, those of all active
-    administrators are locked, as `administer` locks them.
-    Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller became an administrator meanwhile.
-    """
-    admins = _lock_admins_and(caller.id)[0] if caller.is_admin else set()
-    user = _locked(caller.id)
-    if user.status != AccountStatus.ACTIVE:
-        raise Unauthenticated
-    if user.password_hash != known_hash:
-        raise WrongPassword
-    if user.is_admin and caller.id not in admins:
-        raise Unavailable
-    if admins == {caller.id}:
-        raise LastAdmin("You are the last active administrator. Make another member one before you leave.")
-    _wait_for_requests_of(caller.id)
-
-
 def change(
-    caller: Caller, *, email: str | None, known_hash: str, new_hash: str | None, revoke_tokens: bool = False
+    caller: Caller,
+    *,
+    email: str | None,
+    known_hash: str,
+    new_hash: str | None,
+    revoke_tokens: bool = False,
+    notify: bool | None = None,
 ) -> User:
-    """Change one's own e-mail address, or password, which ends one's other sessions and, if asked, revokes all tokens.
+    """Change one's own e-mail address, password, or whether decisions are mailed.
+
+    A new address is not verified. A new password ends one's other sessions and, if asked, revokes all tokens.
 
     Raises Duplicate, WrongPassword, AccountDeleted.
     """
-    user = _locked(caller.id)
+    user = locked(caller.id)
     if user.deleted_at is not None:
         raise AccountDeleted
-    if email is not None:
-        user.email = email
+    if email not in (None, user.email):
+        user.email, user.email_verified_at = email, None
+    if notify is not None:
+        user.notify = notify
     if new_hash is not None:
         if user.password_hash != known_hash:
             raise WrongPassword
@@ -170,6 +158,7 @@ def change(
     with refusing(uq_users_email=Duplicate(["email"], TAKEN)):
         db.session.flush()  # before any other statement, which would flush it unguarded
     if new_hash is not None:
+        mail_links.end_all(caller.id, LinkPurpose.RESET)
         sessions.end_others(caller.id, keep=caller.session_id)
         if revoke_tokens:
             sessions.revoke_tokens(caller.id)
@@ -186,7 +175,7 @@ def administer(
     `by` is None on the operator's command line. The reason of a new status goes into the log.
     Raises NotFound, AdminRequired, AccountDeleted, LastAdmin.
     """
-    admins, target = _lock_admins_and(user_id)
+    admins, target = lock_admins_and(user_id)
     if by is not None and by.id not in admins:
         raise AdminRequired
     if target is None:
@@ -200,7 +189,7 @@ def administer(
     values = {"role": role, "status": status}
     _record_changes(target, values, by=by, reason=reason)
     if status == AccountStatus.SUSPENDED:
-        _wait_for_requests_of(user_id)
+        wait_for_requests_of(user_id)
     changing = update(User).where(User.id == user_id).values(values)
     db.session.execute(changing, execution_options=UNSYNCHRONISED)
     if status == AccountStatus.SUSPENDED:
@@ -224,7 +213,8 @@ def sign_out(user_id: int, *, by: Caller) -> None:
         audit.record("user.signed_out", by=by, user_id=user_id)
 
 
-def _lock_admins_and(user_id: int) -> tuple[set[int], Any]:
+def lock_admins_and(user_id: int) -> tuple[set[int], Any]:
+    """The ids of the active administrators, and the row of a user, all locked in the order of their ids."""
     active = (User.role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
     columns = select(User.id, User.role, User.status, User.deleted_at).where(or_(active, User.id == user_id))
     rows = list(db.session.execute(columns.order_by(User.id).with_for_update(key_share=True)))
@@ -232,13 +222,14 @@ def _lock_admins_and(user_id: int) -> tuple[set[int], Any]:
     return admins, next((row for row in rows if row.id == user_id), None)
 
 
-def _wait_for_requests_of(user_id: int) -> None:
+def wait_for_requests_of(user_id: int) -> None:
     """Wait for what the user does at this moment, whose account is held active until then (identity.require_active)."""
     if on_postgresql():
         db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
 
 
-def _locked(user_id: int) -> User:
+def locked(user_id: int) -> User:
+    """An account, read anew under its lock. Raises NotFound."""
     query = select(User).where(User.id == user_id).with_for_update(key_share=True)
     user = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if user is None:

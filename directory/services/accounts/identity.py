@@ -4,13 +4,21 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, select
 
-from directory.errors import Unauthenticated
+from directory.db.statements import Prepared
+from directory.errors import EmailNotVerified, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Role, User
 
 # The weakest lock, which a foreign key takes as well: only a suspension waits for it (accounts.administer).
 _ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
 _ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
+
+
+_VERIFIED = Prepared(
+    select(User.__table__.c.id).where(
+        User.__table__.c.id == bindparam("id"), User.__table__.c.email_verified_at.is_not(None)
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +57,9 @@ def require_active(by: Caller) -> None:
     """
     if db.session.scalar(_ACTIVE, {"id": by.id}) is None:
         raise Unauthenticated
+
+
+def require_verified(by: Caller) -> None:
+    """Raise EmailNotVerified unless the caller has confirmed the address of the account."""
+    if _VERIFIED.first({"id": by.id}) is None:
+        raise EmailNotVerified

@@ -26,6 +26,8 @@ COLUMNS = (
     User.created_at,
     User.last_seen_at,
     User.deleted_at,
+    User.email_verified_at,
+    User.notify,
 )
 
 
@@ -110,6 +112,7 @@ def _figures(row: Any) -> dict[str, Any]:
 
 def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
     user = {column.name: getattr(row, column.name) for column in COLUMNS}
+    user["email_verified"] = user.pop("email_verified_at") is not None
     if user["last_seen_at"] == NEVER:
         user["last_seen_at"] = None
     return {**user, "is_admin": user["role"] == "admin", "stats": figures[row.id]}

@@ -43,13 +43,17 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a try went: the receiver's status, or why there was none; `retry_after` in seconds."""
+    """How a try went: the receiver's status, or why there was none; `retry_after` in seconds.
+
+    One that `is_final` is not tried again.
+    """
 
     status: int | None
     error: str | None
     milliseconds: int
     response: str = ""
     retry_after: float | None = None
+    is_final: bool = False
 
     @property
     def delivered(self) -> bool:
@@ -82,7 +86,7 @@ def take(endpoint: str, policy: Policy) -> Claim | None:
 def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
     """Write down how a claimed try went, and when the next one is. The delivery's state, or None: the claim is lost."""
     at, tries = policy.clock(), claim.tries + 1
-    wait = None if outcome.status == GONE else policy.wait(tries, outcome.retry_after)
+    wait = None if outcome.is_final or outcome.status == GONE else policy.wait(tries, outcome.retry_after)
     fate: dict[str, Any] = {"state": DeliveryState.PENDING}
     if outcome.delivered:
         fate = {"state": DeliveryState.DELIVERED, "settled_at": at}

@@ -8,8 +8,9 @@ from sqlalchemy import func, select
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import Delivery, DeliveryState
+from directory.services.accounts.identity import Caller
 from directory.services.webhooks import deliveries
-from directory.services.webhooks.outbox import Endpoint, event_json, rows_of
+from directory.services.webhooks.outbox import MAIL, Endpoint, event_json, rows_of
 from directory.services.webhooks.schedule import at_once
 
 TEST = "webhook.test"
@@ -25,9 +26,11 @@ TEST_PROJECT = {
 }
 
 
-def payload_of_test() -> str:
-    """The test event of this instant, as JSON."""
-    return event_json(TEST, {"project": TEST_PROJECT})
+def payload_of_test(recipient: Caller | None = None) -> str:
+    """The test event of this instant, as JSON; with a recipient it is one for the mail server."""
+    if recipient is None:
+        return event_json(TEST, {"project": TEST_PROJECT})
+    return event_json(TEST, {"user": {"id": recipient.id, "username": recipient.username}})
 
 
 def listed(endpoints: Iterable[Endpoint]) -> list[dict[str, Any]]:
@@ -49,12 +52,16 @@ def listed(endpoints: Iterable[Endpoint]) -> list[dict[str, Any]]:
     ]
 
 
-def send_test(name: str, endpoints: Iterable[Endpoint]) -> dict[str, Any]:
-    """Queue a test event for the endpoint of that name, and return the delivery. Raises NotFound."""
+def send_test(name: str, endpoints: Iterable[Endpoint], *, by: Caller) -> dict[str, Any]:
+    """Queue a test event for the endpoint of that name, and return the delivery. Raises NotFound.
+
+    The mail server sends it to the caller.
+    """
     named = [endpoint for endpoint in endpoints if endpoint.name == name]
     if not named:
         raise NotFound
-    [row] = rows_of(TEST, None, payload_of_test(), named, due=at_once())
+    payload = payload_of_test(by if named[0].format == MAIL else None)
+    [row] = rows_of(TEST, None, payload, named, due=at_once())
     delivery = Delivery(**row)
     db.session.add(delivery)
     db.session.flush()  # for its id

@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
+from sqlalchemy import select
 
 from directory.extensions import db
-from directory.models import Delivery, DeliveryState, now
+from directory.models import AccountStatus, Delivery, DeliveryState, User, now
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.data import bulk
@@ -37,6 +38,7 @@ PUBLIC_FIELDS = (
     "submitted_at",
     "published_at",
 )
+MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
 # The member that names the user behind the event.
 ACTORS = {
     "project.approved": "approved_by",
@@ -89,8 +91,10 @@ def enqueue(
     """Add one outbox row for each endpoint that wants `event`, in the current transaction."""
     wanted_by = wanting(event, endpoints)
     if wanted_by:
-        payload = _payload(event, catalog.stored(project_id), by, reason)
-        db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, wanted_by, due=at_once()))
+        project = catalog.stored(project_id)
+        told = _told(wanted_by, project, _mailed([project], wanted_by))
+        payload = _payload(event, project, by, reason)
+        db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, told, due=at_once()))
 
 
 def enqueue_each(
@@ -105,12 +109,14 @@ def enqueue_each(
     wanted_by = wanting(event, endpoints)
     if not (wanted_by and projects):
         return
-    due = database_clock()
+    due, mailed = database_clock(), _mailed(projects, wanted_by)
     made = {"state": DeliveryState.PENDING.value, "attempts": 0, "created_at": now()}
     rows = [
         {**row, **made}
         for project in projects
-        for row in rows_of(event, project["id"], _payload(event, project, by, reason), wanted_by, due=due)
+        for row in rows_of(
+            event, project["id"], _payload(event, project, by, reason), _told(wanted_by, project, mailed), due=due
+        )
     ]
     bulk.load_dicts(Delivery, rows)
 
@@ -118,6 +124,19 @@ def enqueue_each(
 def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:
     """The endpoints that want an event."""
     return [endpoint for endpoint in endpoints if event in endpoint.events]
+
+
+def _mailed(projects: list[dict[str, Any]], endpoints: list[Endpoint]) -> set[int]:
+    """The owners of projects to whom a decision is mailed: those who are active and have not switched it off."""
+    if not any(endpoint.format == MAIL for endpoint in endpoints):
+        return set()
+    owners = {project["owner"]["id"] for project in projects}
+    wish = User.notify, User.status == AccountStatus.ACTIVE
+    return set(db.session.scalars(select(User.id).where(User.id.in_(owners), *wish)))
+
+
+def _told(endpoints: list[Endpoint], project: dict[str, Any], mailed: set[int]) -> list[Endpoint]:
+    return [one for one in endpoints if one.format != MAIL or project["owner"]["id"] in mailed]
 
 
 def rows_of(

@@ -1,6 +1,7 @@
 """The excerpt of a receiver's answer that is stored: its first kilobyte as text, without the endpoint's secrets."""
 
 import re
+from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit
 
 from directory.services.webhooks.outbox import Endpoint
@@ -15,8 +16,13 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def excerpt(body: bytes, endpoint: Endpoint) -> str:
     """The first kilobyte of an answer. Receivers like to repeat the address that they were called by."""
+    return without(_secret_parts(endpoint), body)
+
+
+def without(secrets: Iterable[str], body: bytes) -> str:
+    """The first kilobyte of an answer as text, with the secrets hidden."""
     text = CONTROLS.sub("�", body.decode("utf-8", "replace").replace("\r\n", "\n"))
-    for part in sorted(_secret_parts(endpoint), key=len, reverse=True):
+    for part in sorted(secrets, key=len, reverse=True):
         text = text.replace(part, HIDDEN)
     return text.encode()[:KEPT_BYTES].decode("utf-8", "ignore")
 

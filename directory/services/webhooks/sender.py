@@ -1,18 +1,11 @@
 """One try over HTTP: bounded in time and in bytes whatever the receiver does, and silent about secrets.
 
-The exchange runs in a thread of its own while the deliverer watches the clock: a receiver can drip its header lines
-or its body for ever without a single read that takes too long, and a name server can take its time as well. At the
-deadline the connection is cut, and one that is not open yet never will be.
+`wire` ends the exchange at its deadline.
 """
 
 import logging
-import os
 import socket
-import ssl
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from http.client import HTTPException, RemoteDisconnected
 from typing import Any
 
@@ -23,12 +16,12 @@ from directory.services.webhooks import formats, redaction, signing
 from directory.services.webhooks.claims import Claim, Outcome
 from directory.services.webhooks.outbox import Endpoint
 from directory.services.webhooks.schedule import Policy, retry_after
+from directory.services.webhooks.wire import Wire, reason, until_deadline
 
 # It logs addresses whole, at every level: a chat's secret would come into our log by a receiver's broken header.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL + 1)
 
 READ_BYTES = 4096
-GRACE = 0.2  # seconds of the deadline for a cut exchange to come to its end
 HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "Project-Directory-Webhooks/1.0",
@@ -37,7 +30,6 @@ HEADERS = {
     "Connection": "close",
 }
 FAULTS: dict[type[BaseException], str] = {
-    socket.gaierror: "host name not found",
     RemoteDisconnected: "connection closed without an answer",
     HTTPException: "the answer is no HTTP",
 }
@@ -46,50 +38,9 @@ FAULTS: dict[type[BaseException], str] = {
 def send(endpoint: Endpoint, claim: Claim, policy: Policy) -> Outcome:
     """Send a claimed delivery once. Whatever goes wrong is in the outcome."""
     exchange = _Exchange(endpoint, claim, policy)
-    thread = threading.Thread(target=exchange.run, name=f"exchange-{claim.delivery_id}", daemon=True)
-    began = time.monotonic()
-    thread.start()
-    thread.join(policy.deadline - GRACE)
-    if thread.is_alive():
-        exchange.wire.cut()
-        thread.join(GRACE)
-    milliseconds = round((time.monotonic() - began) * 1000)
-    return exchange.outcome(milliseconds, ended=not thread.is_alive())
-
-
-class Wire:
-    """The exchange's one connection, and the knife for it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._handle: socket.socket | None = None
-        self.was_cut = False
-
-    def admit(self, connection: socket.socket) -> socket.socket:
-        """Take a connection in hand before a byte goes over it. Raises TimeoutError once the wire is cut."""
-        with self._lock:
-            if self.was_cut:
-                connection.close()
-                raise TimeoutError
-            # A second handle on the same connection: TLS takes the first one's number away, and a number that is
-            # closed may be given to another file by the time that we cut.
-            self._handle = connection.dup()
-        return connection
-
-    def cut(self) -> None:
-        """End the connection, which wakes its reader, and prevent another one."""
-        with self._lock:
-            self.was_cut = True
-            if self._handle is not None:
-                with suppress(OSError):
-                    self._handle.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        """Give the second handle back."""
-        with self._lock:
-            if self._handle is not None:
-                self._handle.close()
-                self._handle = None
+    name = f"exchange-{claim.delivery_id}"
+    milliseconds, ended = until_deadline(exchange.run, exchange.wire, name, policy)
+    return exchange.outcome(milliseconds, ended=ended)
 
 
 class _Adapter(HTTPAdapter):
@@ -145,7 +96,7 @@ class _Exchange:
                     self._status = response.status_code
                     self._read(response.raw)
         except Exception as error:
-            self._error = _reason(error, self._policy)
+            self._error = reason(error, self._policy, FAULTS)
         finally:
             self.wire.close()
 
@@ -180,28 +131,3 @@ class _Exchange:
             if not piece:
                 return
             self._body += piece
-
-
-def _reason(error: BaseException, policy: Policy) -> str:
-    """Why there was no answer, in words of ours: a library's message holds the whole address, a chat's secret."""
-    found = (words for cause in _causes(error) if (words := _words(cause, policy)))
-    return next(found, f"not sent: {type(error).__name__}")
-
-
-def _words(cause: BaseException, policy: Policy) -> str | None:
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return f"certificate refused: {cause.verify_message}"
-    if isinstance(cause, ssl.SSLError):
-        return f"TLS failed: {cause.reason}"
-    if isinstance(cause, TimeoutError):
-        return f"no connection within {policy.connect:g} s"
-    for kind, words in FAULTS.items():
-        if isinstance(cause, kind):
-            return words
-    return os.strerror(cause.errno).lower() if isinstance(cause, OSError) and cause.errno else None
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

@@ -359,12 +359,56 @@ export interface paths {
         put?: never;
         /**
          * Send a test event to an endpoint, whichever events it wants
-         * @description The event is `webhook.test`, about a project that does not exist. It is delivered as all events are; the answer is
-         *     its delivery.
+         * @description The event is `webhook.test`, about a project that does not exist; the mail server sends it to the caller's address.
+         *     It is delivered as all events are. The answer is its delivery.
          *
          *     Needs an administrator.
          */
         post: operations["adminTestEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/email/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have the link mailed again that confirms one's e-mail address
+         * @description Nothing is mailed where the address is confirmed already.
+         *
+         *     Needs a signed-in user.
+         */
+        post: operations["recoverySendVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/email/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm an e-mail address
+         * @description It takes the token of a mailed link, which works once, within 24 hours. A new address replaces the one before.
+         *
+         *     Needs no signing in.
+         */
+        post: operations["recoveryVerify"];
         delete?: never;
         options?: never;
         head?: never;
@@ -424,9 +468,12 @@ export interface paths {
          */
         get: operations["authShow"];
         /**
-         * Change one's e-mail address or password
+         * Change one's e-mail address or password, or whether decisions are mailed
          * @description A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
          *     one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
+         *
+         *     Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
+         *     the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
          *
          *     Needs a signed-in user.
          */
@@ -463,6 +510,74 @@ export interface paths {
         get: operations["accountExport"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/notifications/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch mail about decisions off, by the link in such a mail
+         * @description Mail programs call it with one click (RFC 8058), with a body of their own. It needs no signing in.
+         *
+         *     Needs no signing in.
+         */
+        post: operations["recoverySwitchOff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/password/forgot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a new password
+         * @description A link is mailed to the address of the account. The answer is the same whether there is such an account or not, and
+         *     whether a link is mailed: at most three an hour are. The link works once, within 30 minutes.
+         *
+         *     Needs no signing in.
+         */
+        post: operations["recoveryForgot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/password/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose a new password
+         * @description It takes the token of a mailed link, which works once, and ends all sessions of the account. Its API tokens stay,
+         *     unless `revoke_tokens` says otherwise. A password that is refused leaves the link as it is.
+         *
+         *     Needs no signing in.
+         */
+        post: operations["recoveryReset"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1144,7 +1259,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -1492,6 +1607,10 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
+            /** @description Whether a link that was mailed to the address has come back. */
+            email_verified: boolean;
+            /** @description Whether decisions about the projects are mailed. */
+            notify: boolean;
             /**
              * Format: date-time
              * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
@@ -1521,6 +1640,10 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
+            /** @description Whether a link that was mailed to the address has come back. */
+            email_verified: boolean;
+            /** @description Whether decisions about the projects are mailed. */
+            notify: boolean;
             /**
              * Format: date-time
              * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
@@ -1562,6 +1685,10 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
+            /** @description Whether a link that was mailed to the address has come back. */
+            email_verified: boolean;
+            /** @description Whether decisions about the projects are mailed. */
+            notify: boolean;
             /**
              * Format: date-time
              * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
@@ -1630,6 +1757,11 @@ export interface components {
         EndpointList: {
             items: components["schemas"]["Endpoint"][];
         };
+        /** @description The token of a link that was mailed to the address. */
+        VerifyInput: {
+            /** @example uQ3nX0example-of-a-token-that-opens-nothing */
+            token: string;
+        };
         /** @description A username or e-mail address, and its password. */
         LoginInput: {
             /** @example ada */
@@ -1652,8 +1784,12 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
+            /** @description Whether a link that was mailed to the address has come back. */
+            email_verified: boolean;
+            /** @description Whether decisions about the projects are mailed. */
+            notify: boolean;
         };
-        /** @description A new e-mail address, or a new password together with the present one. `revoke_tokens` goes with a password. */
+        /** @description A new e-mail address, a new password together with the present one, and whether decisions are mailed. `revoke_tokens` goes with a password. */
         AccountChanges: {
             /**
              * Format: email
@@ -1672,6 +1808,8 @@ export interface components {
             current_password?: string;
             /** @description Whether to revoke all API tokens as well. Default false. */
             revoke_tokens?: boolean;
+            /** @description Whether decisions about one's projects are mailed. */
+            notify?: boolean;
         };
         /** @description The caller's password, once more. */
         DeletionInput: {
@@ -1767,6 +1905,23 @@ export interface components {
             votes: components["schemas"]["ExportedVote"][];
             sessions: components["schemas"]["Session"][];
             tokens: components["schemas"]["Token"][];
+        };
+        /** @description Whose password is forgotten, by username or e-mail address. */
+        ForgotInput: {
+            /** @example ada */
+            login: string;
+        };
+        /** @description A new password, by the token of a mailed link. */
+        ResetInput: {
+            /** @example uQ3nX0example-of-a-token-that-opens-nothing */
+            token: string;
+            /**
+             * Format: password
+             * @example correct horse battery staple
+             */
+            password: string;
+            /** @description Whether to revoke all API tokens as well. Default false. */
+            revoke_tokens?: boolean;
         };
         /** @description A new account. */
         RegisterInput: {
@@ -1993,12 +2148,13 @@ export interface components {
         WebhooksCheck: {
             oldest_undelivered_seconds: number | null;
         };
-        /** @description What was asked. Only the database and its migrations decide; `redis` is null where none is configured. */
+        /** @description What was asked. Only the database and its migrations decide; `redis` and `mail` are null where there is none. */
         Checks: {
             database: components["schemas"]["DatabaseCheck"];
             migrations: components["schemas"]["MigrationsCheck"];
             redis: components["schemas"]["RedisCheck"] | null;
             webhooks: components["schemas"]["WebhooksCheck"];
+            mail: components["schemas"]["WebhooksCheck"] | null;
         };
         /** @description The service can do its work. */
         Readiness: {
@@ -2360,6 +2516,24 @@ export interface components {
                 };
             };
         };
+        /** @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin. */
+        CrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {unknown} */
+                    code?: "cross_site_request";
+                };
+            };
+        };
         /**
          * @description - `unauthenticated`: The route needs a caller, and the request carried no credentials, or some that have expired or been revoked. A bearer token that does not hold is refused on every route.
          *     - `invalid_credentials`: No account has this login with this password; the answer does not say which of the two is wrong. After several wrong passwords within minutes the right one gets this answer too, by each name of the account.
@@ -2400,24 +2574,6 @@ export interface components {
                     status?: 403;
                     /** @enum {unknown} */
                     code?: "account_suspended" | "cross_site_request";
-                };
-            };
-        };
-        /** @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin. */
-        CrossSiteRequest: {
-            headers: {
-                "X-Request-ID": components["headers"]["X-Request-ID"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "cross_site_request";
                 };
             };
         };
@@ -2482,6 +2638,27 @@ export interface components {
                     status?: 403;
                     /** @enum {unknown} */
                     code?: "cross_site_request" | "registration_closed";
+                };
+            };
+        };
+        /**
+         * @description - `email_not_verified`: This service takes submissions, or submissions and votes, of members with a confirmed e-mail address alone. A link is mailed at registration; POST /api/auth/email/verification has it mailed again.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        EmailNotVerifiedOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {unknown} */
+                    code?: "email_not_verified" | "cross_site_request";
                 };
             };
         };
@@ -3592,6 +3769,8 @@ export interface operations {
                      *           "is_admin": false,
                      *           "status": "active",
                      *           "created_at": "2026-11-01T09:00:00.000000Z",
+                     *           "email_verified": true,
+                     *           "notify": true,
                      *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *           "deleted_at": null,
                      *           "stats": {
@@ -3660,6 +3839,8 @@ export interface operations {
                      *       "is_admin": false,
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "email_verified": true,
+                     *       "notify": true,
                      *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *       "deleted_at": null,
                      *       "stats": {
@@ -3751,6 +3932,8 @@ export interface operations {
                      *       "is_admin": false,
                      *       "status": "suspended",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "email_verified": true,
+                     *       "notify": true,
                      *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *       "deleted_at": null,
                      *       "stats": {
@@ -4147,6 +4330,80 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    recoverySendVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Have the link mailed again that confirms one's e-mail address. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    recoveryVerify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "uQ3nX0example-of-a-token-that-opens-nothing"
+                 *     }
+                 */
+                "application/json": components["schemas"]["VerifyInput"];
+            };
+        };
+        responses: {
+            /** @description Confirm an e-mail address. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Duplicate"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     authLogin: {
         parameters: {
             query?: never;
@@ -4185,7 +4442,9 @@ export interface operations {
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z"
+                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "email_verified": true,
+                     *       "notify": true
                      *     }
                      */
                     "application/json": components["schemas"]["User"];
@@ -4262,7 +4521,9 @@ export interface operations {
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z"
+                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "email_verified": true,
+                     *       "notify": true
                      *     }
                      */
                     "application/json": components["schemas"]["User"];
@@ -4311,7 +4572,9 @@ export interface operations {
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z"
+                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "email_verified": true,
+                     *       "notify": true
                      *     }
                      */
                     "application/json": components["schemas"]["User"];
@@ -4403,7 +4666,9 @@ export interface operations {
                      *         "role": "member",
                      *         "is_admin": false,
                      *         "status": "active",
-                     *         "created_at": "2026-11-01T09:00:00.000000Z"
+                     *         "created_at": "2026-11-01T09:00:00.000000Z",
+                     *         "email_verified": true,
+                     *         "notify": true
                      *       },
                      *       "projects": [
                      *         {
@@ -4494,6 +4759,124 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    recoverySwitchOff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 7-uQ3nX0example-of-a-token-that-opens-nothing */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Switch mail about decisions off, by the link in such a mail. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    recoveryForgot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "login": "ada"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ForgotInput"];
+            };
+        };
+        responses: {
+            /** @description Ask for a new password. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    recoveryReset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "uQ3nX0example-of-a-token-that-opens-nothing",
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResetInput"];
+            };
+        };
+        responses: {
+            /** @description Choose a new password. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     authRegister: {
         parameters: {
             query?: never;
@@ -4533,7 +4916,9 @@ export interface operations {
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z"
+                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "email_verified": true,
+                     *       "notify": true
                      *     }
                      */
                     "application/json": components["schemas"]["User"];
@@ -5054,7 +5439,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -5298,7 +5683,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["Duplicate"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5767,7 +6152,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["NotVotable"];
             413: components["responses"]["TooLarge"];
@@ -5812,7 +6197,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["NotVotable"];
             413: components["responses"]["TooLarge"];
@@ -5901,7 +6286,9 @@ export interface operations {
                      *         "role": "member",
                      *         "is_admin": false,
                      *         "status": "active",
-                     *         "created_at": "2026-11-01T09:00:00.000000Z"
+                     *         "created_at": "2026-11-01T09:00:00.000000Z",
+                     *         "email_verified": true,
+                     *         "notify": true
                      *       },
                      *       "site": {
                      *         "name": "Project Directory",
@@ -6138,7 +6525,8 @@ export interface operations {
                      *         "redis": null,
                      *         "webhooks": {
                      *           "oldest_undelivered_seconds": null
-                     *         }
+                     *         },
+                     *         "mail": null
                      *       }
                      *     }
                      */

@@ -59,7 +59,7 @@ function Profile({ username, email }: { username: string; email: string }) {
       <p><span class="muted">{f.username}:</span> <a href={`/users/${username}`}>{username}</a></p>
       <form class="form" noValidate onSubmit={sending((given) => changeEmail(given("email")))}>
         <Wrong form="email" />
-        <TextField name="email" label={f.email} hint={f.emailHint} type="email" autocomplete="email" defaultValue={email} error={errors.value.email?.email} />
+        <TextField name="email" label={f.email} hint={f.emailHint} type="email" autocomplete="email" defaultValue={email} error={errors.value.email?.email ?? errors.value.email?.current_password} />
         <button type="submit" class="button" disabled={busy.value === "email"}>{f.saveEmail}</button>
       </form>
     </section>

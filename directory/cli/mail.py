@@ -1,0 +1,43 @@
+"""flask mail: try the mail server."""
+
+import secrets
+import sys
+from typing import Any
+
+import click
+from flask import current_app
+from flask.cli import AppGroup
+from marshmallow import ValidationError
+
+from directory.api.schemas.accounts import Email
+from directory.cli.console import refusals, table
+from directory.services.mail.server import MailServer
+from directory.services.webhooks.schedule import Policy
+
+mail = AppGroup("mail", help="Try the mail server.")
+
+
+def _address(_context: Any, _parameter: Any, given: str) -> str:
+    try:
+        return str(Email().deserialize(given))
+    except ValidationError:
+        raise click.BadParameter(f"{given!r} is no e-mail address") from None
+
+
+@mail.command("send-test")
+@click.argument("address", callback=_address)
+@refusals()
+def send_test(address: str) -> None:
+    """Send a test mail to ADDRESS at once, and show what the mail server answers."""
+    from directory.services.mail import letters, messages, smtp
+
+    servers = [one for one in current_app.extensions["webhooks"] if isinstance(one, MailServer)]
+    if not servers:
+        raise click.ClickException("no mail server is configured: set MAIL_URL and MAIL_FROM")
+    [server] = servers
+    test, message_id = letters.test(server.site), f"msg_test_{secrets.token_hex(8)}"
+    outcome = smtp.send(messages.message(test, to=address, server=server, message_id=message_id), server, Policy())
+    answer = outcome.response.strip().partition("\n")[0][:60]
+    row = (server.host, outcome.status or outcome.error, f"{outcome.milliseconds} ms", answer)
+    click.echo(table(("SERVER", "RESULT", "TOOK", "ANSWER"), [row]))
+    sys.exit(0 if outcome.delivered else 1)

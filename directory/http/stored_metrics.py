@@ -1,0 +1,101 @@
+"""The metrics that are asked of the database at each scrape."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from flask import current_app
+from sqlalchemy.exc import SQLAlchemyError
+
+from directory.extensions import db
+from directory.models import now
+from directory.services import health
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+SCRAPE_SECONDS = 3.0
+
+
+class Stored:
+    """What the database counts, asked at each scrape: exact, and the same whichever process is asked.
+
+    Where it does not answer in time these are left out, and the rest of the scrape stands.
+    """
+
+    def collect(self) -> Iterator["Metric"]:
+        """The outbox by state, and the submissions and decisions that the audit log holds."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        ask = health.Bounded(partial(health.ledger, db.engine), SCRAPE_SECONDS)
+        try:
+            ledger = current_app.extensions.setdefault("ledger", ask)()
+        except (SQLAlchemyError, TimeoutError):
+            return
+        decisions = CounterMetricFamily("directory_decisions", "Decisions of the review.", labels=["decision"])
+        for action in ("approved", "rejected", "unpublished"):
+            decisions.add_metric([action], ledger.actions[f"project.{action}"])
+        submitted = ledger.actions["project.submitted"]
+        yield from _outbox(ledger)
+        yield GaugeMetricFamily(
+            "directory_overdue_delivery_seconds",
+            "How long the longest overdue delivery has been waiting for a deliverer to take it up; 0: none.",
+            value=_age(ledger.due),
+        )
+        yield GaugeMetricFamily(
+            "directory_oldest_transaction_seconds",
+            "Age of the oldest open PostgreSQL transaction that has written or locked something; 0: none.",
+            value=_age(ledger.transaction),
+        )
+        yield decisions
+        yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
+        yield from _queue(ledger)
+        yield from _connections(ledger)
+
+
+def _outbox(ledger: health.Ledger) -> Iterator["Metric"]:
+    """Webhooks and mails, which are all 0 where none are sent."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    kinds = (
+        ("deliveries", "delivery", "Webhook deliveries", ledger.deliveries, ledger.oldest),
+        ("mails", "mail", "Mails", ledger.mails, ledger.oldest_mail),
+    )
+    for name, one, what, counts, oldest in kinds:
+        family = GaugeMetricFamily(f"directory_{name}", f"{what} by state.", labels=["state"])
+        for state, count in counts.items():
+            family.add_metric([state], count)
+        yield family
+        said = f"Age of the oldest pending {one}; 0: none."
+        yield GaugeMetricFamily(f"directory_oldest_{one}_seconds", said, value=_age(oldest))
+
+
+def _queue(ledger: health.Ledger) -> Iterator["Metric"]:
+    """What waits for review."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)
+    yield GaugeMetricFamily(
+        "directory_oldest_pending_seconds",
+        "How long the project that was submitted first has waited for review; 0: none.",
+        value=_age(ledger.pending_since),
+    )
+
+
+def _connections(ledger: health.Ledger) -> Iterator["Metric"]:
+    """The connections to PostgreSQL; all 0 on SQLite, which has none."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    found = ledger.connections
+    family = GaugeMetricFamily("directory_database_connections", "Connections to PostgreSQL.", labels=["state"])
+    for state in ("active", "idle", "in_transaction", "unknown"):
+        family.add_metric([state], getattr(found, state))
+    yield family
+    yield GaugeMetricFamily(
+        "directory_database_connections_max", "How many connections PostgreSQL allows.", value=found.most
+    )
+
+
+def _age(since: datetime | None) -> float:
+    return max(0.0, (now() - since).total_seconds()) if since else 0.0

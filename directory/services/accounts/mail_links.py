@@ -1,0 +1,94 @@
+"""Links that are mailed: each works once, until it expires, and proves that its holder reads the mail of an address.
+
+A token is made of a random nonce by the service's key. The database holds the nonce and the token's hash, so neither it
+nor the outbox is enough to make a link.
+"""
+
+import base64
+import hmac
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, insert, literal, select
+
+from directory.errors import Invalid
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, User, now
+from directory.services.accounts.sessions import digest
+from directory.services.mail.server import MailServer
+from directory.services.webhooks.outbox import event_json, rows_of
+from directory.services.webhooks.schedule import at_once
+
+LIFETIMES = {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
+EVENTS = {LinkPurpose.RESET: "account.password_reset", LinkPurpose.VERIFY: "account.email_verification"}
+REFUSAL = "This link has been used, or it has expired. Ask for another one."
+
+
+def token_of(nonce: str, key: bytes) -> str:
+    """The token, of 256 bits, that stands in the link of a nonce."""
+    made = hmac.digest(key, f"mail link {nonce}".encode(), "sha256")
+    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+
+
+def send(purpose: LinkPurpose, user: User | None, email: str, server: MailServer) -> None:
+    """Mail a link to an address of a user. Without a user the same statements run, and nothing is mailed."""
+    nonce = secrets.token_hex(32)
+    link = MailLink(
+        user_id=user.id if user else None,
+        purpose=purpose,
+        email=email if user else "",
+        nonce=nonce,
+        token_hash=digest(token_of(nonce, server.key)),
+        expires_at=now() + LIFETIMES[purpose],
+    )
+    db.session.add(link)
+    db.session.flush()  # for its id
+    about = {"id": user.id, "username": user.username} if user else None
+    payload = event_json(EVENTS[purpose], {"user": about, "link_id": link.id})
+    [row] = rows_of(EVENTS[purpose], None, payload, [server], due=at_once())
+    types = Delivery.__table__.c
+    values = {n: v if isinstance(v, ColumnElement) else literal(v, types[n].type) for n, v in row.items()}
+    rows = select(*values.values()).where(literal(user is not None))
+    db.session.execute(insert(Delivery).from_select(list(values), rows), execution_options=UNSYNCHRONISED)
+
+
+def find(purpose: LinkPurpose, token: str) -> Any:
+    """The id, user id and address of a link that works. Raises Invalid."""
+    columns = (MailLink.id, MailLink.user_id, MailLink.email)
+    query = (
+        select(*columns)
+        .join(User, User.id == MailLink.user_id)
+        .where(
+            MailLink.token_hash == digest(token),
+            MailLink.purpose == purpose,
+            MailLink.expires_at > now(),
+            User.status == AccountStatus.ACTIVE,
+        )
+    )
+    found = db.session.execute(query).one_or_none()
+    if found is None:
+        raise Invalid.field("token", REFUSAL)
+    return found
+
+
+def use_up(link_id: int) -> None:
+    """Take a link away, which works for one caller only. Raises Invalid for all others."""
+    used = delete(MailLink).where(MailLink.id == link_id, MailLink.expires_at > now())
+    if not db.session.execute(used, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+        raise Invalid.field("token", REFUSAL)
+
+
+def end_all(user_id: int, *purposes: LinkPurpose) -> None:
+    """Take all links of a user away, or those for some purposes."""
+    ended = delete(MailLink).where(MailLink.user_id == user_id)
+    if purposes:
+        ended = ended.where(MailLink.purpose.in_(purposes))
+    db.session.execute(ended, execution_options=UNSYNCHRONISED)
+
+
+def purge(most: int) -> int:
+    """Delete links that have expired, `most` at a time; how many."""
+    old = select(MailLink.id).where(MailLink.expires_at < now()).limit(most).with_for_update(skip_locked=True)
+    gone = delete(MailLink).where(MailLink.id.in_(list(db.session.scalars(old))))
+    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]

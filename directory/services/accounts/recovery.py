@@ -1,0 +1,84 @@
+"""Ways back into an account by mail: a new password, and addresses that are verified."""
+
+from sqlalchemy import select
+
+from directory.db.errors import refusing
+from directory.errors import AccountDeleted, Duplicate, Invalid, WrongPassword
+from directory.extensions import db
+from directory.models import AccountStatus, LinkPurpose, User, now
+from directory.services.accounts import accounts, mail_links, sessions
+from directory.services.accounts.identity import Caller
+from directory.services.mail.server import MailServer
+
+
+def forgot(user: User | None, server: MailServer) -> None:
+    """Mail a link for a new password to an active account. For another one the same statements run."""
+    known = user if user is not None and user.status == AccountStatus.ACTIVE else None
+    mail_links.send(LinkPurpose.RESET, known, known.email if known else "", server)
+
+
+def owner_of(token: str) -> User:
+    """The account that a link for a new password opens. The link stays as it is. Raises Invalid."""
+    return accounts.get(mail_links.find(LinkPurpose.RESET, token).user_id)
+
+
+def reset(token: str, new_hash: str, *, revoke_tokens: bool) -> None:
+    """Give the account of a link a new password, which ends all its sessions and, if asked, revokes all its tokens.
+
+    It uses up all links for a new password. The address, which the link was mailed to, is verified by it.
+    Raises Invalid.
+    """
+    user, email = _opened(LinkPurpose.RESET, token)
+    if email != user.email:
+        raise Invalid.field("token", mail_links.REFUSAL)
+    user.password_hash = new_hash
+    user.email_verified_at = user.email_verified_at or now()
+    db.session.flush()
+    mail_links.end_all(user.id, LinkPurpose.RESET)
+    sessions.end_others(user.id, keep=None)
+    if revoke_tokens:
+        sessions.revoke_tokens(user.id)
+
+
+def ask_to_verify(user: User, server: MailServer) -> None:
+    """Mail a link that verifies the address of an account."""
+    mail_links.send(LinkPurpose.VERIFY, user, user.email, server)
+
+
+def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer) -> User:
+    """Mail a link to a new address, which holds once the link comes back.
+
+    Raises Duplicate, WrongPassword, AccountDeleted.
+    """
+    user = accounts.locked(by.id)
+    if user.deleted_at is not None:
+        raise AccountDeleted
+    if user.password_hash != known_hash:
+        raise WrongPassword
+    if db.session.scalar(select(User.id).where(User.email == email, User.id != by.id)) is not None:
+        raise Duplicate(["email"], accounts.TAKEN)
+    mail_links.send(LinkPurpose.VERIFY, user, email, server)
+    return user
+
+
+def verify(token: str) -> None:
+    """Make the address of a link the account's, and verified.
+
+    Links for a new password that were mailed to another address end. Raises Invalid, Duplicate.
+    """
+    user, email = _opened(LinkPurpose.VERIFY, token)
+    is_new = user.email != email
+    user.email, user.email_verified_at = email, now()
+    with refusing(uq_users_email=Duplicate(["email"], accounts.TAKEN)):
+        db.session.flush()
+    mail_links.end_all(user.id, *((LinkPurpose.VERIFY, LinkPurpose.RESET) if is_new else (LinkPurpose.VERIFY,)))
+
+
+def _opened(purpose: LinkPurpose, token: str) -> tuple[User, str]:
+    """The locked account of a link, and the link's address; the link is used up. Raises Invalid."""
+    link = mail_links.find(purpose, token)
+    user = accounts.locked(link.user_id)  # before the link: all that end a user's links lock the user first
+    mail_links.use_up(link.id)
+    if user.status != AccountStatus.ACTIVE:
+        raise Invalid.field("token", mail_links.REFUSAL)
+    return user, link.email

@@ -1,0 +1,89 @@
+"""What mail says: subjects and texts, plain, each with the name and the address of the site."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from directory.services.site import Site
+
+SUBJECT_MAX = 200
+# Line breaks and controls, and what turns the text around it. A subject is a header: no title may end it.
+UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A subject of one line, and a text."""
+
+    subject: str
+    text: str
+
+
+def letter(site: Site, subject: str, *paragraphs: str) -> Letter:
+    """A letter in the form of all: the paragraphs, and the name and address of the site below them."""
+    signature = f"-- \n{site.name}\n{site.address('/')}\n"
+    return Letter(one_line(subject)[:SUBJECT_MAX], "\n\n".join([*paragraphs, signature]))
+
+
+def one_line(text: str) -> str:
+    """Foreign text as a part of a line."""
+    return UNSAFE.sub(" ", text)
+
+
+def test(site: Site) -> Letter:
+    """The letter that shows that mail arrives."""
+    return letter(site, f"Test mail from {site.name}", f"This is a test. {site.name} can send mail to this address.")
+
+
+def password_reset(site: Site, username: str, token: str, expires_at: datetime) -> Letter:
+    """The letter with a link for a new password."""
+    return letter(
+        site,
+        f"Choose a new password for {site.name}",
+        f"Hello {username},",
+        "you, or someone else, asked for a new password for your account. Choose one here:",
+        site.address(f"/reset#token={token}"),
+        f"The link works once, until {_time(expires_at)}. If you did not ask for it, you need do nothing: your "
+        "password stays as it is.",
+    )
+
+
+def email_verification(site: Site, username: str, token: str, expires_at: datetime) -> Letter:
+    """The letter with a link that verifies the address it is sent to."""
+    return letter(
+        site,
+        f"Confirm your e-mail address for {site.name}",
+        f"Hello {username},",
+        "please confirm that this is your e-mail address:",
+        site.address(f"/verify#token={token}"),
+        f"The link works once, until {_time(expires_at)}. If you have no account here, you need do nothing.",
+    )
+
+
+OF_LINKS = {"account.password_reset": password_reset, "account.email_verification": email_verification}
+# What the subject and the text say of a project's title.
+OF_DECISIONS = {
+    "project.approved": ("{} is live", "Your project {} has been approved and is live:"),
+    "project.rejected": ("{} was not accepted", "Your project {} was reviewed and not accepted."),
+    "project.unpublished": (
+        "{} is no longer live",
+        "Your project {} was taken off the site and waits for review again.",
+    ),
+}
+
+
+def decision(site: Site, event: str, username: str, project: dict[str, Any], reason: str | None) -> Letter:
+    """The letter to the owner of a project about a decision, with its reason where there is one."""
+    subject, text = OF_DECISIONS[event]
+    title = f"“{one_line(project['title'])}”"
+    path = f"/p/{project['id']}/{project['slug']}" if event == "project.approved" else "/mine"
+    reasons = [f"The reason: {reason}"] if reason else []
+    where = [site.address(path)] if event == "project.approved" else [f"Your projects: {site.address(path)}"]
+    account = site.address("/account")
+    off = f"You get this mail as the owner of the project. Switch such mail off in your account: {account}"
+    return letter(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%d %B %Y, %H:%M} UTC"

@@ -1,0 +1,110 @@
+"""From an event of the outbox to a message: whom it goes to, and what it says, as of the moment when it is sent.
+
+The outbox holds ids in place of addresses. So an account that is deleted, or an address that has changed, is heeded for
+a message that is still to be sent.
+"""
+
+import json
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from typing import Any
+
+from sqlalchemy import select
+
+from directory.extensions import db
+from directory.models import AccountStatus, MailLink, User, now
+from directory.services.accounts import mail_links, subscriptions
+from directory.services.mail import letters
+from directory.services.mail.letters import Letter
+from directory.services.mail.server import MailServer
+from directory.services.webhooks.claims import Claim
+from directory.services.webhooks.endpoints import TEST
+
+# Its headers raise ValueError for a line break. A server may not take 8 bits.
+POLICY = SMTP.clone(cte_type="7bit")
+ACTIVE = User.status == AccountStatus.ACTIVE
+
+
+class NotToBeSent(Exception):
+    """The message is of no use any more. The words are for operators, and name no address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message to one address. `secrets` are what no excerpt of the server's answer may repeat."""
+
+    to: str
+    content: EmailMessage
+    secrets: frozenset[str] = frozenset()
+
+
+def of_claim(claim: Claim, server: MailServer) -> Message:
+    """The message for a claimed delivery; one statement. Raises NotToBeSent.
+
+    That also where it cannot be written: a delivery that no try can end would hold up all behind it.
+    """
+    try:
+        return _written(claim, server)
+    except (KeyError, TypeError, ValueError) as error:
+        raise NotToBeSent(f"no message can be made of it: {type(error).__name__}") from None
+
+
+def _written(claim: Claim, server: MailServer) -> Message:
+    event = json.loads(claim.payload)["data"]
+    if claim.event == TEST:
+        to = _active(event["user"]["id"]).email
+        return message(letters.test(server.site), to=to, server=server, message_id=claim.webhook_id)
+    if claim.event in letters.OF_LINKS:
+        return _with_link(claim, event["link_id"], server)
+    if claim.event in letters.OF_DECISIONS:
+        return _decision(claim, event, server)
+    raise NotToBeSent(f"there is no text for {claim.event}")
+
+
+def _with_link(claim: Claim, link_id: int, server: MailServer) -> Message:
+    columns = (MailLink.nonce, MailLink.email, MailLink.expires_at, User.username)
+    query = select(*columns).join(User, User.id == MailLink.user_id).where(MailLink.id == link_id, ACTIVE)
+    link = db.session.execute(query).one_or_none()
+    if link is None or link.expires_at <= now():
+        raise NotToBeSent("the link has been used, or it has expired")
+    token = mail_links.token_of(link.nonce, server.key)
+    letter = letters.OF_LINKS[claim.event](server.site, link.username, token, link.expires_at)
+    made = message(letter, to=link.email, server=server, message_id=claim.webhook_id)
+    return Message(made.to, made.content, frozenset({token}))
+
+
+def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
+    owner = _active(event["project"]["owner"]["id"])
+    if not owner.notify:
+        raise NotToBeSent("the owner has switched mail about decisions off")
+    letter = letters.decision(server.site, claim.event, owner.username, event["project"], event.get("reason"))
+    made = message(letter, to=owner.email, server=server, message_id=claim.webhook_id)
+    address = server.site.address(f"/api/auth/notifications/{subscriptions.token_of(owner.id, server.key)}")
+    made.content["List-Unsubscribe"] = f"<{address}>"
+    made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
+    return made
+
+
+def message(letter: Letter, *, to: str, server: MailServer, message_id: str) -> Message:
+    """A letter with its headers. A repetition has the same Message-ID, by which mail programs tell it."""
+    name, address = server.sender
+    content = EmailMessage(policy=POLICY)
+    content["From"] = Address(name, addr_spec=address)
+    content["To"] = Address(addr_spec=to)
+    content["Subject"] = letter.subject
+    content["Date"] = format_datetime(now())
+    content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
+    content["Auto-Submitted"] = "auto-generated"
+    content.set_content(letter.text)
+    return Message(to, content)
+
+
+def _active(user_id: int) -> Any:
+    columns = (User.id, User.username, User.email, User.notify)
+    found = db.session.execute(select(*columns).where(User.id == user_id, ACTIVE)).one_or_none()
+    if found is None:
+        raise NotToBeSent("the account is suspended or deleted")
+    return found

@@ -1,0 +1,141 @@
+"""One try over SMTP: bounded in time and in bytes whatever the server does, encrypted, and silent about secrets."""
+
+import smtplib
+import socket
+import ssl
+from base64 import b64encode
+from typing import Any
+
+from directory.services.mail.messages import Message
+from directory.services.mail.server import MailServer
+from directory.services.webhooks import redaction
+from directory.services.webhooks.claims import Outcome
+from directory.services.webhooks.schedule import Policy
+from directory.services.webhooks.wire import Wire, reason, until_deadline
+
+REPLIES_MAX = 64 * 1024  # bytes of all replies of an exchange
+FAULTS: dict[type[BaseException], str] = {smtplib.SMTPServerDisconnected: "connection closed without an answer"}
+
+
+def send(message: Message, server: MailServer, policy: Policy) -> Outcome:
+    """Hand a message in, once. Whatever goes wrong is in the outcome; its status is the reply code of the server."""
+    exchange = _Exchange(message, server, policy)
+    milliseconds, ended = until_deadline(exchange.run, exchange.wire, "mail-exchange", policy)
+    return exchange.outcome(milliseconds, ended=ended)
+
+
+class _NoReply(Exception):
+    """There is no reply to report; the words say why."""
+
+
+class _Replies:
+    """The lines of a server, up to a bound: a reply may have any number of them."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._file, self._left = connection.makefile("rb"), REPLIES_MAX
+
+    def readline(self, most: int) -> bytes:
+        """The next line. Raises OSError beyond the bound."""
+        line = self._file.readline(most)
+        self._left -= len(line)
+        if self._left < 0:
+            raise OSError("too long")
+        return line
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class _Client(smtplib.SMTP):
+    """The library's client over a wire that can be cut, with bounded replies."""
+
+    def __init__(self, server: MailServer, wire: Wire, policy: Policy) -> None:
+        # The name to greet with: the library would ask name servers for one.
+        super().__init__(timeout=policy.deadline, local_hostname=server.sender[1].rpartition("@")[2])
+        self._server, self._wire, self._policy = server, wire, policy
+        self._host = server.host_name  # whose certificate STARTTLS verifies
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        connection = self._wire.admit(socket.create_connection((host, port), self._policy.connect))
+        connection.settimeout(timeout)
+        if self._server.encryption != "tls":
+            return connection
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=host)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """The next reply of the server. Raises SMTPServerDisconnected, _NoReply."""
+        if self.file is None:
+            self.file: Any = _Replies(self.sock)  # type: ignore[arg-type]
+        try:
+            code, reply = super().getreply()
+        except smtplib.SMTPResponseException as error:  # the library's own, for a line that is too long
+            raise _NoReply("the answer is no SMTP") from error
+        if not 200 <= code <= 599:
+            raise _NoReply("the answer is no SMTP")
+        return code, reply
+
+
+class _Exchange:
+    """What one try sends, and what the server says to it."""
+
+    def __init__(self, message: Message, server: MailServer, policy: Policy) -> None:
+        self.wire = Wire()
+        self._message, self._server, self._policy = message, server, policy
+        self._code: int | None = None
+        self._reply = b""
+        self._error: str | None = None
+
+    def run(self) -> None:
+        """Hand the message in, and remember the reply that decides."""
+        client = _Client(self._server, self.wire, self._policy)
+        try:
+            self._code, self._reply = self._hand_in(client)
+            client.putcmd("QUIT")  # its reply tells nothing more
+        except _NoReply as error:
+            self._error = str(error)
+        except smtplib.SMTPResponseException as refused:
+            reply = refused.smtp_error
+            self._code, self._reply = refused.smtp_code, reply.encode() if isinstance(reply, str) else reply
+        except Exception as error:
+            self._error = reason(error, self._policy, FAULTS)
+        finally:
+            client.close()
+            self.wire.close()
+
+    def outcome(self, milliseconds: int, *, ended: bool) -> Outcome:
+        """How it went. The reply after the content decides, even where the connection is cut after it."""
+        if self._code is not None:
+            return Outcome(self._code, None, milliseconds, self._excerpt())
+        if not ended or self.wire.was_cut:
+            return Outcome(None, f"no answer within {self._policy.deadline:g} s", milliseconds)
+        return Outcome(None, self._error, milliseconds)
+
+    def _hand_in(self, client: _Client) -> tuple[int, bytes]:
+        server = self._server
+        _require(*client.connect(server.host_name, server.port))
+        client.ehlo_or_helo_if_needed()
+        if server.encryption == "starttls":
+            if not client.has_extn("starttls"):
+                raise _NoReply("the server offers no encryption (STARTTLS)")
+            client.starttls(context=ssl.create_default_context())
+            client.ehlo_or_helo_if_needed()
+        if server.user:
+            if not client.has_extn("auth"):
+                raise _NoReply("the server offers no sign-in (AUTH)")
+            client.login(server.user, server.password)
+        _require(*client.mail(server.sender[1]))
+        _require(*client.rcpt(self._message.to))
+        return _require(*client.data(self._message.content.as_bytes()))
+
+    def _excerpt(self) -> str:
+        user, password = self._server.user, self._server.password
+        signed_in = (password, *(b64encode(text.encode()).decode() for text in (password, f"\0{user}\0{password}")))
+        return redaction.without(self._message.secrets.union(signed_in if password else ()), self._reply)
+
+
+def _require(code: int, reply: bytes) -> tuple[int, bytes]:
+    """The reply, if the server goes along. Raises SMTPResponseException."""
+    if code // 100 != 2:
+        raise smtplib.SMTPResponseException(code, reply)
+    return code, reply

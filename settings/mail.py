@@ -1,0 +1,58 @@
+"""The mail server and the sender. Each function raises ValueError; no reason repeats a password."""
+
+import ipaddress
+import re
+from email.utils import parseaddr
+from typing import Any
+from urllib.parse import unquote
+
+from settings.values import web_address
+
+NAME = "mail"  # of the mail server among the endpoints
+PORTS = {"smtp": 587, "smtps": 465}
+ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"]{1,64}@[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?", re.ASCII)
+LONGEST_NAME = 100
+
+
+def server(value: str) -> dict[str, Any] | None:
+    """Where mail is handed in, and how the connection is encrypted; None where there is no such setting.
+
+    `smtps` is TLS from the first byte, and `smtp` becomes it by STARTTLS before anything is sent. To this machine
+    itself `smtp` stays as it is: a relay there often has a certificate that nobody can verify.
+    """
+    if not value:
+        return None
+    parts = web_address(value, PORTS)
+    if parts is None or parts.path not in {"", "/"} or parts.query or parts.fragment:
+        raise ValueError("is no address of a mail server such as smtp://user:password@mail.example.org:587")
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    credentials = user + password
+    if bool(user) != bool(password) or not (credentials.isascii() and credentials.isprintable()):
+        raise ValueError("has a user and a password of ASCII, or neither; special characters are written as %40")
+    host = str(parts.hostname)
+    encryption = "tls" if parts.scheme == "smtps" else "none" if _is_loopback(host) else "starttls"
+    port = parts.port or PORTS[parts.scheme]
+    return {"host_name": host, "port": port, "user": user, "password": password, "encryption": encryption}
+
+
+def sender(value: str) -> tuple[str, str] | None:
+    """The name, which may be empty, and the address that mail comes from; None where there is no such setting."""
+    if not value:
+        return None
+    name, address = parseaddr(value)
+    written = value in {address, f"<{address}>", f"{name} <{address}>", f'"{name}" <{address}>'}
+    if (
+        not written
+        or not (value.isprintable() and address.isascii())
+        or len(name) > LONGEST_NAME
+        or not ADDRESS.fullmatch(address)
+    ):
+        raise ValueError("is no sender such as directory@example.org or Project Directory <directory@example.org>")
+    return name, address
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,473 @@
+"""A forgotten password, verified addresses and switched-off mail, from the request to the letter and back."""
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select, update
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.logs import JsonFormatter
+from directory.models import Delivery, MailLink, Session, Token, User, now
+from directory.services.accounts import mail_links, sessions, subscriptions
+from tests.conftest import Statements
+from tests.support.factories import PASSWORD, Api, World
+from tests.support.mailbox import Mailbox, Taken
+from tests.support.outbox import attempts, delivery_thread, quick, row, send_all
+
+NEW = "nine blue paper boats"
+FORGOT, RESET, VERIFY = (f"/api/auth/{path}" for path in ("password/forgot", "password/reset", "email/verify"))
+MAIL_OFF = {"POST": (FORGOT, RESET, VERIFY, "/api/auth/email/verification", "/api/auth/notifications/1-x")}
+BODIES = {FORGOT: {"login": "ada"}, RESET: {"token": "t" * 43, "password": NEW}, VERIFY: {"token": "t" * 43}}
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    with Mailbox() as one:
+        yield one
+
+
+@pytest.fixture
+def app(make_app: Any, mailbox: Mailbox) -> Flask:
+    return make_app(**mailbox.settings)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def post(app: Flask, mailbox: Mailbox) -> Any:
+    """Sends what waits in the outbox, and returns the letters that came."""
+
+    def send() -> list[Taken]:
+        before = len(mailbox.taken)
+        [server] = app.extensions["webhooks"]
+        send_all(delivery_thread(app, server, quick()))
+        return mailbox.taken[before:]
+
+    return send
+
+
+def token_of(letter: Taken) -> str:
+    found = re.search(r"https://directory\.example\.net/(?:reset|verify)#token=(\S+)\n", letter.text)
+    assert found
+    return found[1]
+
+
+def user(app: Flask, username: str = "ada") -> User:
+    with app.app_context():
+        return db.session.scalars(select(User).where(User.username == username)).one()
+
+
+def count(app: Flask, model: Any) -> int:
+    with app.app_context():
+        return int(db.session.scalar(select(db.func.count()).select_from(model)))
+
+
+def login(api: Api, password: str, name: str = "ada") -> int:
+    return int(api.post("/api/auth/login", {"login": name, "password": password}).status_code)
+
+
+@pytest.mark.parametrize("name", ["ada", "ADA", " ada@Example.org "])
+def test_a_forgotten_password_is_replaced_by_a_mailed_link(
+    app: Flask, world: World, api: Api, post: Any, name: str
+) -> None:
+    ada = world.user("ada")
+    world.caller(ada)
+    with app.app_context():
+        transaction(lambda: sessions.begin(ada.id, user_agent=""))
+    assert api.post(FORGOT, {"login": name}).status_code == 202
+
+    [letter] = post()
+    assert letter.to == ["ada@example.org"]
+    assert str(letter.message["Subject"]) == "Choose a new password for Project Directory"
+    token = token_of(letter)
+    assert len(token) == 43
+    answer = api.post(RESET, {"token": token, "password": NEW})
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert (login(api, PASSWORD), login(api, NEW)) == (401, 200)
+    assert user(app).email_verified
+    assert (count(app, Session), count(app, Token)) == (1, 1)  # the session of the last login
+
+
+def test_a_reset_ends_all_sessions_and_if_asked_all_tokens(app: Flask, world: World, api: Api, post: Any) -> None:
+    ada = world.user("ada")
+    world.caller(ada)
+    with app.app_context():
+        transaction(lambda: sessions.begin(ada.id, user_agent=""))
+    api.post(FORGOT, {"login": "ada"})
+    body = {"token": token_of(post()[0]), "password": NEW, "revoke_tokens": True}
+    assert api.post(RESET, body).status_code == 204
+    assert (count(app, Session), count(app, Token), count(app, MailLink)) == (0, 0, 0)
+
+
+def refused(answer: Any) -> bool:
+    """Whether it is the refusal of a link."""
+    return (answer.status_code, answer.json["errors"]) == (422, [{"pointer": "#/token", "detail": mail_links.REFUSAL}])
+
+
+def test_a_link_works_once_and_ends_the_others_for_a_password(world: World, api: Api, post: Any) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    api.post(FORGOT, {"login": "ada@example.org"})
+    first, second = map(token_of, post())
+    assert api.post(RESET, {"token": second, "password": NEW}).status_code == 204
+    for token in (first, second, "t" * 43):
+        assert refused(api.post(RESET, {"token": token, "password": NEW + "!"}))
+
+
+def test_of_several_who_use_a_link_at_once_one_gets_through(app: Flask, world: World, api: Api, post: Any) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    token = token_of(post()[0])
+    together = Barrier(4)
+
+    def use(number: int) -> int:
+        together.wait()
+        return int(Api(app).post(RESET, {"token": token, "password": f"{NEW} {number}"}).status_code)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(use, range(4)))
+    assert sorted(found) == [204, 422, 422, 422]
+    assert login(api, f"{NEW} {found.index(204)}") == 200
+
+
+def test_a_refused_password_leaves_the_link_as_it_is(world: World, api: Api, post: Any) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    token = token_of(post()[0])
+    for weak in ("short", "password123", "ada@example.org"):
+        answer = api.post(RESET, {"token": token, "password": weak})
+        assert (answer.status_code, answer.json["errors"][0]["pointer"]) == (422, "#/password")
+    assert api.post(RESET, {"token": token, "password": NEW}).status_code == 204
+
+
+def test_no_get_of_a_scanner_uses_a_link_up(world: World, api: Api, post: Any) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    token = token_of(post()[0])
+    for path in (f"/reset#token={token}", f"/reset?token={token}", RESET, VERIFY):
+        api.get(path)
+    assert api.post(RESET, {"token": token, "password": NEW}).status_code == 204
+
+
+def ages(app: Flask) -> None:
+    """All links have expired."""
+    with app.app_context():
+        old = update(MailLink).values(expires_at=now() - timedelta(seconds=1))
+        transaction(lambda: db.session.execute(old))
+
+
+def test_an_expired_link_is_refused_and_not_mailed(app: Flask, world: World, api: Api, post: Any) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    token = token_of(post()[0])
+    api.post(FORGOT, {"login": "ada"})
+    ages(app)
+    assert refused(api.post(RESET, {"token": token, "password": NEW}))
+    assert post() == []
+    with app.app_context():
+        assert (row(2).state, attempts(2)[0].error) == ("dead", "the link has been used, or it has expired")
+        assert transaction(lambda: mail_links.purge(500)) == 2
+
+
+@pytest.mark.parametrize("change", [{"status": "suspended"}, {"email": "other@example.org"}])
+def test_a_link_does_not_outlive_a_suspension_or_a_change_of_the_address(
+    app: Flask, world: World, api: Api, post: Any, change: dict[str, str]
+) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    token = token_of(post()[0])
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).values(change)))
+    assert refused(api.post(RESET, {"token": token, "password": NEW}))
+
+
+def test_a_link_of_one_purpose_does_not_serve_another(world: World, api: Api, post: Any) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    assert refused(api.post(VERIFY, {"token": token_of(post()[0])}))
+
+
+def test_a_new_password_by_its_owner_ends_a_link_that_is_under_way(world: World, api: Api, post: Any) -> None:
+    ada = world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    token = token_of(post()[0])
+    change = {"password": NEW, "current_password": PASSWORD}
+    assert world.caller(ada).put("/api/auth/me", change).status_code == 200
+    assert refused(api.post(RESET, {"token": token, "password": NEW + "!"}))
+
+
+@pytest.mark.parametrize("name", ["nobody", "nobody@example.org", "suspended", "\u0130", "x' OR '1'='1", "a" * 254])
+def test_a_login_that_no_active_account_has_gets_the_same_answer_by_the_same_statements_and_no_mail(
+    app: Flask, world: World, api: Api, statements: Statements, post: Any, name: str
+) -> None:
+    world.user("ada")
+    world.user("suspended", status="suspended")
+    asked = []
+    for login_ in ("ada", name):
+        statements.clear()
+        answer = api.post(FORGOT, {"login": login_})
+        headers = {k: v for k, v in answer.headers.items() if k not in {"X-Request-ID", "Date"}}
+        asked.append((answer.status_code, answer.data, headers, list(statements)))
+    known, unknown = asked
+    assert known[:3] == unknown[:3]
+    by_name, by_address = ("users.username", "username_1"), ("users.email", "email_1")
+    for old, new in zip(by_name, by_address, strict=True):
+        known[3][0], unknown[3][0] = (sql[0].replace(old, new) for sql in (known[3], unknown[3]))
+    assert known[3] == unknown[3]
+    assert len(known[3]) == 3
+    assert len(post()) == 1
+    with app.app_context():
+        assert db.session.scalars(select(MailLink.email).order_by(MailLink.id)).all() == ["ada@example.org", ""]
+
+
+def test_neither_the_outbox_nor_the_console_nor_a_log_line_holds_a_token(
+    app: Flask, world: World, api: Api, mailbox: Mailbox, post: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.user("ada")
+    with caplog.at_level("DEBUG"), caplog.at_level("DEBUG", "directory"):
+        api.post(FORGOT, {"login": "ada"})
+        with app.app_context():
+            stored = json.dumps([db.session.get_one(Delivery, 1).payload, db.session.get_one(MailLink, 1).token_hash])
+        token = token_of(post()[0])
+        api.post(RESET, {"token": token, "password": "short"})
+        api.post(RESET, {"token": token, "password": NEW})
+    shown = world.caller(world.admin()).get("/api/admin/webhooks/deliveries").text
+    lines = "".join(JsonFormatter().format(record) for record in caplog.records if record.name != "mail.log")
+    assert "account.password_reset" in shown
+    assert [place for place in (stored, shown, lines) if token in place] == []
+    assert "ada@example.org" not in shown + stored
+
+
+def test_three_links_an_hour_are_mailed_to_an_address_whoever_asks(make_app: Any, mailbox: Mailbox) -> None:
+    app = make_app(**mailbox.settings, RATELIMIT_ENABLED="true", TRUSTED_PROXIES="1")
+    World(app).user("ada")
+    answers = [
+        Api(app).post(FORGOT, {"login": login_}, headers={"X-Forwarded-For": f"192.0.2.{number}"})
+        for number, login_ in enumerate(("ada", "ada@example.org") * 4)
+    ]
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({str(sorted(set(answer.headers.keys()))) for answer in answers}) == 1
+    [server] = app.extensions["webhooks"]
+    assert send_all(delivery_thread(app, server, quick())) == 3
+
+
+def test_an_address_asks_twenty_times_an_hour_for_whatever_account(make_app: Any, mailbox: Mailbox) -> None:
+    api = Api(make_app(**mailbox.settings, RATELIMIT_ENABLED="true"))
+    answers = [api.post(FORGOT, {"login": f"user{number}"}).status_code for number in range(21)]
+    assert answers == [202] * 20 + [429]
+
+
+def test_a_registration_mails_a_link_that_verifies_its_address(app: Flask, api: Api, post: Any) -> None:
+    person = {"username": "ada", "email": "Ada@Example.org", "password": PASSWORD}
+    made = api.post("/api/auth/register", person)
+    assert (made.status_code, made.json["email_verified"], made.json["notify"]) == (201, False, True)
+    [letter] = post()
+    assert letter.to == ["ada@example.org"]
+    token = token_of(letter)
+    assert api.post(VERIFY, {"token": token}).status_code == 204
+    assert user(app).email_verified
+    assert refused(api.post(VERIFY, {"token": token}))
+
+
+def test_a_link_that_verifies_is_mailed_again_until_it_is_used(app: Flask, world: World, post: Any) -> None:
+    ada = world.caller(world.user("ada"))
+    again = "/api/auth/email/verification"
+    assert ada.post(again).status_code == 202
+    [letter] = post()
+    assert ada.post(VERIFY, {"token": token_of(letter)}).status_code == 204
+    assert ada.post(again).status_code == 202
+    assert post() == []
+
+
+def test_a_new_address_holds_from_its_verification_on(app: Flask, world: World, api: Api, post: Any) -> None:
+    ada = world.caller(world.user("ada"))
+    api.post(FORGOT, {"login": "ada"})
+    [first] = post()
+    changed = ada.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
+    assert (changed.status_code, changed.json["email"]) == (200, "ada@example.org")
+    [letter] = post()
+    assert letter.to == ["new@example.org"]
+    assert login(api, PASSWORD, "ada@example.org") == 200
+
+    assert api.post(VERIFY, {"token": token_of(letter)}).status_code == 204
+    shown = ada.get("/api/auth/me").json
+    assert (shown["email"], shown["email_verified"]) == ("new@example.org", True)
+    assert login(api, PASSWORD, "ada@example.org") == 401
+    assert refused(api.post(RESET, {"token": token_of(first), "password": NEW}))
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"email": "new@example.org"}, "#/current_password"),
+        ({"email": "new@example.org", "current_password": "wrong"}, "#/current_password"),
+    ],
+)
+def test_a_new_address_needs_the_present_password(world: World, post: Any, body: dict[str, str], pointer: str) -> None:
+    answer = world.caller(world.user("ada")).put("/api/auth/me", body)
+    assert (answer.status_code, [error["pointer"] for error in answer.json["errors"]]) == (422, [pointer])
+    assert post() == []
+
+
+def test_an_address_that_is_taken_is_refused_when_it_is_asked_for_and_when_it_is_confirmed(
+    app: Flask, world: World, api: Api, post: Any
+) -> None:
+    ada, bob = world.caller(world.user("ada")), world.user("bob")
+    body = {"email": "bob@example.org", "current_password": PASSWORD}
+    assert ada.put("/api/auth/me", body).json["code"] == "duplicate"
+    assert ada.put("/api/auth/me", body | {"email": "free@example.org"}).status_code == 200
+    with app.app_context():
+        taken = update(User).where(User.id == bob.id).values(email="free@example.org")
+        transaction(lambda: db.session.execute(taken))
+    [letter] = post()
+    assert api.post(VERIFY, {"token": token_of(letter)}).json["code"] == "duplicate"
+    assert not user(app).email_verified
+
+
+def test_a_password_and_an_address_change_together(app: Flask, world: World, api: Api, post: Any) -> None:
+    ada = world.caller(world.user("ada"))
+    body = {"email": "new@example.org", "password": NEW, "current_password": PASSWORD}
+    assert ada.put("/api/auth/me", body).status_code == 200
+    assert (login(api, NEW), user(app).email) == (200, "ada@example.org")
+    assert [letter.to for letter in post()] == [["new@example.org"]]
+
+
+@pytest.mark.parametrize(
+    ("decision", "status", "says"),
+    [
+        ("approve", "pending", "is live"),
+        ("reject", "pending", "was not accepted"),
+        ("unpublish", "live", "is no longer live"),
+    ],
+)
+def test_the_owner_gets_a_mail_about_a_decision_with_its_reason(
+    world: World, post: Any, decision: str, status: str, says: str
+) -> None:
+    project = world.project(world.user("ada"), status, title="Grüße — a title")
+    post()
+    admin = world.caller(world.admin())
+    reason = None if decision == "approve" else {"reason": "The link\nis dead."}
+    assert admin.put(f"/api/admin/projects/{project}/{decision}", reason).status_code == 200
+    [letter] = post()
+    assert letter.to == ["ada@example.org"]
+    assert str(letter.message["Subject"]) == f"“Grüße — a title” {says}"
+    assert ("The reason: The link\nis dead." in letter.text) == (reason is not None)
+    assert (f"https://directory.example.net/p/{project}/grusse-a-title\n" in letter.text) == (decision == "approve")
+
+
+def test_one_click_switches_mail_off_without_signing_in(app: Flask, world: World, api: Api, post: Any) -> None:
+    ada = world.user("ada")
+    first, second = (world.project(ada, "pending") for _ in range(2))
+    admin = world.caller(world.admin())
+    admin.put(f"/api/admin/projects/{first}/approve")
+    [letter] = post()
+    assert str(letter.message["List-Unsubscribe-Post"]) == "List-Unsubscribe=One-Click"
+    path = re.sub(r"^<https://directory\.example\.net|>$", "", str(letter.message["List-Unsubscribe"]))
+    assert api.get(path).status_code == 405
+    assert user(app).notify
+    form = {"data": "List-Unsubscribe=One-Click", "content_type": "application/x-www-form-urlencoded"}
+    assert api.post(path, **form).status_code == 204
+    assert not user(app).notify
+    admin.put(f"/api/admin/projects/{second}/approve")
+    assert post() == []
+    for other in (
+        "x",
+        "0-x",
+        f"{ada.id}-{'x' * 43}",
+        path.rpartition("/")[2].replace(f"{ada.id}-", f"{ada.id + 1}-", 1),
+    ):
+        assert api.post(f"/api/auth/notifications/{other}", **form).status_code == 404
+
+
+def test_members_switch_mail_off_and_on_in_their_account(world: World, post: Any) -> None:
+    owner = world.user("ada")
+    ada, project = world.caller(owner), world.project(owner, "pending")
+    admin = world.caller(world.admin())
+    assert ada.put("/api/auth/me", {"notify": False}).json["notify"] is False
+    admin.put(f"/api/admin/projects/{project}/approve")
+    assert post() == []
+    assert ada.put("/api/auth/me", {"notify": True}).json["notify"] is True
+    admin.put(f"/api/admin/projects/{project}/unpublish", {"reason": "Later."})
+    assert len(post()) == 1
+
+
+def test_mail_that_is_switched_off_meanwhile_is_not_sent(app: Flask, world: World, post: Any) -> None:
+    owner = world.user("ada")
+    project = world.project(owner, "pending")
+    world.caller(world.admin()).put(f"/api/admin/projects/{project}/approve")
+    [server] = app.extensions["webhooks"]
+    with app.app_context():
+        transaction(lambda: subscriptions.switch_off(subscriptions.token_of(owner.id, server.key), server.key))
+    assert post() == []
+
+
+def test_decisions_about_many_projects_mail_each_owner_who_wants_it(world: World, post: Any) -> None:
+    owners = [world.user(name) for name in ("ada", "bob", "eve")]
+    world.caller(owners[1]).put("/api/auth/me", {"notify": False})
+    items = [{"id": world.project(owner, "pending")} for owner in owners]
+    answer = world.caller(world.admin()).post("/api/admin/projects/decisions", {"decision": "approve", "items": items})
+    assert answer.status_code == 200
+    assert sorted(letter.to[0] for letter in post()) == ["ada@example.org", "eve@example.org"]
+
+
+def test_a_takedown_with_a_suspension_mails_nothing(app: Flask, world: World, post: Any) -> None:
+    ada = world.user("ada")
+    world.project(ada)
+    body = {"status": "suspended", "unpublish": True, "reason": "Spam."}
+    assert world.caller(world.admin()).put(f"/api/admin/users/{ada.id}", body).status_code == 200
+    assert post() == []
+    with app.app_context():
+        assert db.session.scalars(select(Delivery.state)).all() == []
+
+
+def test_an_account_that_is_deleted_takes_its_links_along(app: Flask, world: World, api: Api, post: Any) -> None:
+    ada = world.caller(world.user("ada"))
+    api.post(FORGOT, {"login": "ada"})
+    assert ada.call("DELETE", "/api/auth/me", {"current_password": PASSWORD}).status_code == 204
+    assert count(app, MailLink) == 0
+    assert post() == []
+
+
+def test_the_session_says_whether_mail_is_sent(make_app: Any, api: Api) -> None:
+    assert api.get("/api/session").json["password_reset"] is True
+    assert Api(make_app()).get("/api/session").json["password_reset"] is False
+
+
+@pytest.mark.parametrize("path", MAIL_OFF["POST"])
+def test_without_a_mail_server_all_of_it_is_absent(make_app: Any, path: str) -> None:
+    world = World(make_app())
+    answer = world.caller(world.user("ada")).post(path, BODIES.get(path))
+    assert (answer.status_code, answer.json["code"]) == (404, "not_found")
+
+
+def test_without_a_mail_server_an_address_changes_at_once_as_before(make_app: Any) -> None:
+    world = World(make_app())
+    answer = world.caller(world.user("ada")).put("/api/auth/me", {"email": "new@example.org"})
+    assert (answer.status_code, answer.json["email"], answer.json["email_verified"]) == (200, "new@example.org", False)
+
+
+@pytest.mark.parametrize(("required", "statuses"), [("none", (201, 200)), ("submit", (403, 200)), ("vote", (403, 403))])
+def test_members_without_a_confirmed_address_do_what_the_setting_allows(
+    make_app: Any, mailbox: Mailbox, required: str, statuses: tuple[int, int]
+) -> None:
+    app = make_app(**mailbox.settings, REQUIRE_VERIFIED_EMAIL=required)
+    world = World(app)
+    project, ada = world.project(), world.caller(world.user("ada"))
+    given = {"title": "A", "tagline": "B", "url": "https://example.org/ada", "category": "tools"}
+    found = [ada.post("/api/projects", given), ada.put(f"/api/projects/{project}/upvote")]
+    assert tuple(answer.status_code for answer in found) == statuses
+    assert {answer.json["code"] for answer in found if answer.status_code == 403} <= {"email_not_verified"}
+    toggled = ada.post(f"/api/projects/{project}/upvote")
+    assert toggled.status_code == statuses[1]
+    assert ada.delete(f"/api/projects/{project}/upvote").status_code == 200
+
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).values(email_verified_at=now())))
+    assert ada.put(f"/api/projects/{project}/upvote").status_code == 200
+    assert ada.post("/api/projects", given).status_code in {201, 409}

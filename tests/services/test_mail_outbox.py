@@ -1,0 +1,271 @@
+"""Mail in the outbox: delivered at least once beside the webhooks, given up, sent again by hand. On both databases."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import update
+
+from directory.cli import deliverer as module
+from directory.cli.deliverer import Deliverer
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.logs import JsonFormatter
+from directory.models import Delivery, now
+from directory.services.mail.server import MailServer
+from tests.conftest import ENVIRONMENT, Database
+from tests.support import deliverers
+from tests.support.factories import Api, World
+from tests.support.mailbox import PASSWORD, Mailbox, hang
+from tests.support.outbox import attempts, delivery_thread, put, quick, row, send_all, states
+from tests.support.receiver import SECRET, Receiver
+from tests.support.waiting import until
+
+PATH = "/api/admin/webhooks"
+AT_ONCE = (0.0,) * 10
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    with Mailbox(auth=True) as one:
+        yield one
+
+
+@pytest.fixture
+def app(make_app: Any, mailbox: Mailbox) -> Flask:
+    return make_app(**mailbox.settings)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def mail(app: Flask) -> MailServer:
+    [found] = app.extensions["webhooks"]
+    assert isinstance(found, MailServer)
+    return found
+
+
+@pytest.fixture
+def admin(world: World) -> Api:
+    return world.caller(world.admin("grace"))
+
+
+def queue(app: Flask, mail: MailServer, user_id: int, **columns: Any) -> int:
+    """A test mail to a user, in the outbox."""
+    payload = json.dumps({"type": "webhook.test", "data": {"user": {"id": user_id}}})
+    with app.app_context():
+        [made] = put(mail, **{"event": "webhook.test", "payload": payload, **columns})
+    return made
+
+
+def state(app: Flask, delivery_id: int) -> tuple[str, int]:
+    with app.app_context():
+        return row(delivery_id).state, len(attempts(delivery_id))
+
+
+def test_the_mail_server_is_listed_among_the_endpoints_without_its_password(admin: Api, mailbox: Mailbox) -> None:
+    answer = admin.get(f"{PATH}/endpoints")
+    events = ["project.approved", "project.rejected", "project.unpublished"]
+    nothing = {"pending": 0, "delivered": 0, "dead": 0}
+    here = f"127.0.0.1:{mailbox.port}"
+    assert answer.json["items"] == [
+        {"name": "mail", "host": here, "format": "mail", "events": events, "deliveries": nothing}
+    ]
+
+
+def test_a_test_from_the_console_goes_to_the_administrator_who_asked(
+    app: Flask, mail: MailServer, admin: Api, mailbox: Mailbox
+) -> None:
+    made = admin.post(f"{PATH}/endpoints/mail/test")
+    assert made.status_code == 202
+    assert mailbox.taken == []
+    assert send_all(delivery_thread(app, mail, quick())) == 1
+
+    [taken] = mailbox.taken
+    assert taken.to == ["grace@example.org"]
+    shown = admin.get(f"{PATH}/deliveries?endpoint=mail").json["items"][0]
+    assert (shown["state"], shown["event"], [try_["status"] for try_ in shown["attempts"]]) == (
+        "delivered", "webhook.test", [250],
+    )  # fmt: skip
+    assert str(taken.message["Message-ID"]) == f"<{shown['webhook_id']}@example.net>"
+    assert "grace@example.org" not in json.dumps(shown)
+
+
+def test_ten_tries_are_made_then_it_is_dead_and_sent_again_by_hand_under_the_same_id(
+    app: Flask, world: World, mail: MailServer, admin: Api, mailbox: Mailbox
+) -> None:
+    mailbox.script = {"RCPT": "550 5.1.1 no such mailbox"}
+    made = queue(app, mail, world.user("ada").id)
+    thread = delivery_thread(app, mail, quick(delays=AT_ONCE))
+    assert send_all(thread) == 10
+    assert state(app, made) == ("dead", 10)
+
+    mailbox.script = {}
+    assert admin.post(f"{PATH}/deliveries/{made}/redeliver").status_code == 202
+    assert send_all(thread) == 1
+    assert state(app, made) == ("delivered", 11)
+    with app.app_context():
+        name = row(made).webhook_id
+    assert str(mailbox.taken[0].message["Message-ID"]) == f"<{name}@example.net>"
+
+
+def test_a_mail_server_that_hangs_holds_up_no_webhook(make_app: Any, world: World, mailbox: Mailbox) -> None:
+    mailbox.script = {"EHLO": hang}
+    user = world.user("ada")
+    with Receiver() as receiver:
+        app = make_app(**mailbox.settings, WEBHOOK_URL=receiver.url, WEBHOOK_SECRET=SECRET)
+        hook, mail = app.extensions["webhooks"]
+        queue(app, mail, user.id)
+        deliverer = Deliverer(app, [mail, hook], quick(deadline=0.5))
+        deliverer.start()
+        try:
+            until(lambda: mailbox.asked["EHLO"] > 0)
+            with app.app_context():
+                put(hook, 5)
+            receiver.wait(lambda found: len(found.accepted()) == 5)
+            assert mailbox.taken == []
+        finally:
+            deliverer.stop()
+
+
+def test_a_message_whose_deliverer_died_is_sent_again_when_its_lease_ends(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox
+) -> None:
+    made = queue(app, mail, world.user("ada").id)
+    assert delivery_thread(app, mail, quick()).turn() is not None  # sent, and never written down
+    assert send_all(delivery_thread(app, mail, quick())) == 0
+    with app.app_context():
+        past = {"leased_until": now() - timedelta(seconds=1)}
+        transaction(lambda: db.session.execute(update(Delivery).where(Delivery.id == made).values(past)))
+    assert send_all(delivery_thread(app, mail, quick())) == 1
+
+    assert state(app, made) == ("delivered", 1)
+    first, second = (str(taken.message["Message-ID"]) for taken in mailbox.taken)
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"payload": "{}"}, "no message can be made of it: KeyError"),
+        ({"payload": "no JSON"}, "no message can be made of it: JSONDecodeError"),
+        ({"event": "project.deleted"}, "there is no text for project.deleted"),
+    ],
+)
+def test_what_no_message_can_be_made_of_is_given_up_at_once_and_holds_up_nothing(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox, columns: dict[str, str], why: str
+) -> None:
+    ada = world.user("ada")
+    first, second = queue(app, mail, ada.id, **columns), queue(app, mail, ada.id)
+    send_all(delivery_thread(app, mail, quick()))
+    assert (state(app, first), state(app, second)) == (("dead", 1), ("delivered", 1))
+    with app.app_context():
+        assert attempts(first)[0].error == why
+
+
+def test_a_suspended_member_gets_no_mail(app: Flask, world: World, mail: MailServer, mailbox: Mailbox) -> None:
+    made = queue(app, mail, world.user("ada", status="suspended").id)
+    send_all(delivery_thread(app, mail, quick()))
+    assert (mailbox.taken, state(app, made)) == ([], ("dead", 1))
+
+
+def test_the_message_is_composed_by_one_statement_whose_connection_is_given_back_before_it_is_sent(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox
+) -> None:
+    queue(app, mail, world.user("ada").id)
+    held: list[int] = []
+
+    async def look(_mailbox: Mailbox) -> None:
+        with app.app_context():
+            held.append(db.engine.pool.checkedout())  # type: ignore[attr-defined]
+
+    mailbox.script = {"EHLO": look}
+    send_all(delivery_thread(app, mail, quick()))
+    assert held[0] == 0
+
+
+def test_probes_and_metrics_tell_mail_from_webhooks(make_app: Any, world: World, mailbox: Mailbox) -> None:
+    app = make_app(**mailbox.settings, WEBHOOK_URL="https://h.example/", WEBHOOK_SECRET=SECRET, METRICS_ENABLED="true")
+    hook, mail = app.extensions["webhooks"]
+    queue(app, mail, 1, created_at=now() - timedelta(seconds=900))
+    queue(app, mail, 1, state="dead", settled_at=now())
+    with app.app_context():
+        put(hook, 3, created_at=now() - timedelta(seconds=100))
+    checks = Api(app).get("/readyz").json["checks"]
+    assert 900 <= checks["mail"]["oldest_undelivered_seconds"] < 1000
+    assert 100 <= checks["webhooks"]["oldest_undelivered_seconds"] < 200
+
+    text = Api(app).get("/metrics").text
+    found = dict(
+        line.rsplit(" ", 1) for line in text.splitlines() if line.startswith(("directory_mails", "directory_del"))
+    )
+    assert {name: int(float(value)) for name, value in found.items()} == {
+        'directory_mails{state="pending"}': 1,
+        'directory_mails{state="delivered"}': 0,
+        'directory_mails{state="dead"}': 1,
+        'directory_deliveries{state="pending"}': 3,
+        'directory_deliveries{state="delivered"}': 0,
+        'directory_deliveries{state="dead"}': 0,
+    }
+    ages = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("directory_oldest_"))
+    assert 900 <= float(ages["directory_oldest_mail_seconds"]) < 1000
+    assert 100 <= float(ages["directory_oldest_delivery_seconds"]) < 200
+
+
+def test_no_line_of_the_log_holds_an_address_or_a_password(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    mailbox.script = lambda step, number: "451 ada@example.org: later" if step == "RCPT" and number == 1 else None
+    queue(app, mail, world.user("ada").id)
+    with caplog.at_level("DEBUG"), caplog.at_level("DEBUG", "directory"):
+        send_all(delivery_thread(app, mail, quick(delays=AT_ONCE)))
+
+    lines = [JsonFormatter().format(record) for record in caplog.records if record.name != "mail.log"]
+    told = [(line["message"], line["status"]) for line in map(json.loads, lines) if line["logger"] == module.log.name]
+    assert told == [("mail failed, to be tried again", 451), ("mail delivered", 250)]
+    assert "ada@example.org" not in "".join(lines)
+    assert PASSWORD not in "".join(lines)
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+def test_mail_is_delivered_at_least_once_while_deliverers_are_killed(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox, database: Database
+) -> None:
+    settings = {**ENVIRONMENT, **mailbox.settings, "DATABASE_URL": database.url, "LOG_LEVEL": "ERROR"}
+    mailbox.script = lambda step, number: "451 later" if step == "RCPT" and number % 5 == 0 else None
+    ada = world.user("ada")
+    for _ in range(15):
+        queue(app, mail, ada.id)
+    options = ("--count", 2, "--kill-every", 0.2, "--deadline", 2, "--slack", 0.2, "--delay", 0)
+    with deliverers.running(settings, *options) as fleet:
+        until(lambda: states(app) == {"delivered": 15}, within=60)
+
+    assert fleet.kills > 0
+    assert len({str(taken.message["Message-ID"]) for taken in mailbox.taken}) == 15
+
+
+@pytest.mark.faults
+def test_a_mail_server_that_comes_back_gets_what_waited(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox
+) -> None:
+    made = queue(app, mail, world.user("ada").id)
+    accepting = threading.Event()
+
+    def script(step: str, _number: int) -> Callable[..., Any] | None:
+        return None if accepting.is_set() or step != "DATA" else killed
+
+    async def killed(one: Mailbox) -> None:
+        await one.hang_up()
+
+    mailbox.script = script
+    thread = delivery_thread(app, mail, quick(delays=(0.0, 0.0, *AT_ONCE)))
+    done = thread.turn()
+    assert done is not None
+    assert (done[1].status, done[1].error) == (None, "connection closed without an answer")
+    accepting.set()
+    thread.turn(done)
+    assert len(mailbox.taken) == 1
+    assert state(app, made)[1] == 1
