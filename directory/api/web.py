@@ -123,6 +123,8 @@ def submit_page() -> Page:
 
 @bp.get("/mine")
 @bp.get("/account")
+@bp.get("/reset")
+@bp.get("/verify")
 @public
 @operation(tier=None, page=True, etag=True, cache_tags=without_votes)
 def account_page() -> Page:

@@ -30,7 +30,7 @@ VOTE = states("401 200 200 200 401 200", pending="401 404 409 404 401 409")
 
 # The same for everybody; the API decides what they show.
 PAGES = (
-    "GET /submit", "GET /mine", "GET /account", "GET /users/<username>", "GET /admin",
+    "GET /submit", "GET /mine", "GET /account", "GET /reset", "GET /verify", "GET /users/<username>", "GET /admin",
     "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects", "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",

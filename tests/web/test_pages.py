@@ -22,6 +22,8 @@ SHELLS = {
     "/submit": "members",
     "/mine": "members",
     "/account": "members",
+    "/reset": "members",
+    "/verify": "members",
     "/users/ada": "index",
     **dict.fromkeys(("/admin", "/admin/queue", "/admin/queue/7", "/admin/projects", "/admin/users"), "console"),
     **dict.fromkeys(("/admin/users/7", "/admin/categories", "/admin/deliveries", "/admin/audit"), "console"),

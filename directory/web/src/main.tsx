@@ -15,13 +15,12 @@ import { loadSession } from "./state/session.ts";
 import { startTheme } from "./state/theme.ts";
 
 const mine = () => import("./pages/members.ts");
+const OWN = ["submit", "mine", "account", "reset", "verify"] as const;
 const routes: Route[] = [
   { pattern: /^\/$/, page: home },
   { pattern: /^\/p\/(\d{1,19})\/[^/]+$/, page: project },
   { pattern: /^\/users\/([^/]+)$/, page: member },
-  { pattern: /^\/submit$/, page: async () => (await mine()).submit },
-  { pattern: /^\/mine$/, page: async () => (await mine()).mine },
-  { pattern: /^\/account$/, page: async () => (await mine()).account },
+  ...OWN.map((name): Route => ({ pattern: RegExp(`^/${name}$`), page: async () => (await mine())[name] })),
 ];
 
 startKeys(); // first, so that no key is lost

@@ -15,6 +15,7 @@ import { agentOf } from "../parts/agent.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Export, Leave } from "./leaving.tsx";
+import { Mail } from "./mail.tsx";
 
 export const account: Page = { enter: enterAccount, view: AccountPage, title: () => f.accountTitle };
 
@@ -25,6 +26,7 @@ function AccountPage() {
     <div class="wide narrow">
       <h1>{f.accountTitle}</h1>
       <Profile username={user.value.username} email={user.value.email} />
+      <Mail />
       <Password username={user.value.username} />
       <Sessions />
       <Tokens />
@@ -57,9 +59,15 @@ function Profile({ username, email }: { username: string; email: string }) {
     <section class="card">
       <h2>{f.profile}</h2>
       <p><span class="muted">{f.username}:</span> <a href={`/users/${username}`}>{username}</a></p>
-      <form class="form" noValidate onSubmit={sending((given) => changeEmail(given("email")))}>
+      <form class="form" noValidate onSubmit={sending((given) => changeEmail(given("email"), given("email_password")))}>
         <Wrong form="email" />
-        <TextField name="email" label={f.email} hint={f.emailHint} type="email" autocomplete="email" defaultValue={email} error={errors.value.email?.email ?? errors.value.email?.current_password} />
+        <TextField name="email" label={f.email} hint={f.emailHint} type="email" autocomplete="email" defaultValue={email} error={errors.value.email?.email} />
+        {session.value?.password_reset && (
+          <>
+            <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
+            <TextField name="email_password" label={f.emailPassword} type="password" autocomplete="current-password" error={errors.value.email?.current_password} />
+          </>
+        )}
         <button type="submit" class="button" disabled={busy.value === "email"}>{f.saveEmail}</button>
       </form>
     </section>

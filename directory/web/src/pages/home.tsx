@@ -22,7 +22,7 @@ function Home() {
       <h1 class="unseen">{siteName.value}</h1>
       <Categories chosen={wanted.category} />
       <div class="grow">
-        {!wanted.q && !wanted.category && !wanted.tag && <p class="muted intro">{t.intro}</p>}
+        <p class="muted intro">{t.intro}</p>
         <SearchField />
         <Orders wanted={wanted} />
         <Heading wanted={wanted} />

@@ -108,7 +108,6 @@ function Footer() {
     <footer class="wide foot">
       <a href="/api/docs" target="_self">{t.footerApi}</a>
       <a href="/api/projects.atom" target="_self">{t.footerFeed}</a>
-      <a href="/api/problems" target="_self">{t.footerErrors}</a>
       <ThemeSwitch />
     </footer>
   );

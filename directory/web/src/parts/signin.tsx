@@ -48,6 +48,7 @@ function InFields() {
         spellcheck={false} autofocus required />
       <TextField name="password" label={f.password} error={errors.value.password} type="password"
         autocomplete="current-password" required />
+      {session.value?.password_reset && <p class="small"><a href="/reset" onClick={close}>{f.forgotten}</a></p>}
     </div>
   );
 }

@@ -40,11 +40,27 @@ function loadTokens(): void {
   void tokens.load("tokens", async (signal) => (await ask(api.GET("/api/auth/tokens", { signal }))).items);
 }
 
-export function changeEmail(email: string): Promise<boolean> {
+/** Change the address. Where the site sends mail it takes the password, and holds once it is confirmed. */
+export function changeEmail(email: string, current_password: string): Promise<boolean> {
   return attempt("email", async () => {
-    await ask(api.PUT("/api/auth/me", { body: { email } }));
+    const saved = await ask(api.PUT("/api/auth/me", { body: { email, ...(current_password && { current_password }) } }));
     await loadSession();
-    say(f.emailSaved);
+    say(saved.email === email.trim().toLowerCase() ? f.emailSaved : f.emailProposed(email));
+  });
+}
+
+export function sendVerification(): Promise<boolean> {
+  return attempt("mail", async () => {
+    await ask(api.POST("/api/auth/email/verification"));
+    say(f.mailSent);
+  });
+}
+
+export function setNotify(notify: boolean): Promise<boolean> {
+  return attempt("mail", async () => {
+    await ask(api.PUT("/api/auth/me", { body: { notify } }));
+    await loadSession();
+    say(f.mailSaved);
   });
 }
 

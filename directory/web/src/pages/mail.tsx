@@ -1,0 +1,30 @@
+// What an account has to do with mail: whether the address is confirmed, and whether decisions are mailed.
+import { busy, sendVerification, setNotify } from "../state/account.ts";
+import { session, user } from "../state/session.ts";
+import { f } from "../text.forms.ts";
+
+export function Mail() {
+  const member = user.value;
+  if (!session.value?.password_reset || !member) return null;
+  return (
+    <section class="card">
+      <h2>{f.mailTitle}</h2>
+      {member.email_verified ? <p class="muted">{f.mailVerified(member.email)}</p> : (
+        <>
+          <p>{f.mailUnverified(member.email)}</p>
+          <div class="form">
+            <button type="button" class="button" disabled={busy.value === "mail"} onClick={() => void sendVerification()}>{f.mailVerify}</button>
+          </div>
+        </>
+      )}
+      <label class="check">
+        <input type="checkbox" defaultChecked={member.notify} onChange={(event) => void switchNotify(event.currentTarget)} />
+        <span>{f.mailNotify}</span>
+      </label>
+    </section>
+  );
+}
+
+async function switchNotify(box: HTMLInputElement): Promise<void> {
+  if (!(await setNotify(box.checked))) box.checked = !box.checked;
+}
