@@ -15,6 +15,7 @@ HOOK = [{
     "url": "http://127.0.0.1:9/hook", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "name": "ops",
     "events": ["project.approved", "project.unpublished"],
 }]  # fmt: skip
+MAIL = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "directory@example.org"}
 STRICT = {
     "strict": True, "noUnusedLocals": True, "noUncheckedIndexedAccess": True, "exactOptionalPropertyTypes": True,
     "noEmit": True, "target": "ES2022", "module": "ESNext", "moduleResolution": "Bundler", "skipLibCheck": True,
@@ -54,7 +55,7 @@ def test_it_calls_every_operation_of_a_real_server(client, database, world, tmp_
     deno(client, PACKAGES / "esbuild" / "bin" / "esbuild", "story.ts", *options)
     users = [world.admin("root"), world.user("ada"), world.user("bob")]
     tokens = [world.caller(user).token for user in users]
-    settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "WEBHOOK_ENDPOINTS": json.dumps(HOOK)}
+    settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "WEBHOOK_ENDPOINTS": json.dumps(HOOK), **MAIL}
     with serving(settings, tmp_path / "log") as server:
         called = json.loads(deno(client, "story.js", f"http://127.0.0.1:{server.port}", *tokens))
     document = json.loads((ROOT / "docs" / "openapi.json").read_text())

@@ -134,8 +134,9 @@ async function accounts(): Promise<void> {
   const [session] = (await good(bob.GET("/api/auth/sessions"))).items;
   await good(bob.DELETE("/api/auth/sessions/{session_id}", { params: { path: { session_id: session?.id ?? 0 } } }));
   await good(bob.DELETE("/api/auth/sessions"));
-  await good(bob.PUT("/api/auth/me", { body: { email: "new@example.org" } }));
-  expect("account", [(await good(bob.GET("/api/auth/me"))).email, "new@example.org"]);
+  await good(bob.PUT("/api/auth/me", { body: { email: "new@example.org", current_password: password } }));
+  expect("account", [(await good(bob.GET("/api/auth/me"))).email_verified, false]);
+  await mailed();
   await submit(bob, "spam");
   const users = await good(admin.GET("/api/admin/users", { params: { query: { sort: "submissions", limit: 1 } } }));
   expect("users", [users.items[0]?.username, "ada"], [typeof users.items[0]?.last_seen_at, "string"]);
@@ -143,6 +144,17 @@ async function accounts(): Promise<void> {
   expect("user", [shown.audit, []], [shown.stats.projects.total, 0]);
   await good(admin.DELETE("/api/admin/users/{user_id}/sessions", { params: { path: { user_id: eve.id } } }));
   await good(bob.POST("/api/auth/logout"));
+}
+
+/** What needs a link that was mailed is refused without one. */
+async function mailed(): Promise<void> {
+  await good(anyone.POST("/api/auth/password/forgot", { body: { login: "ada" } }));
+  await good(bob.POST("/api/auth/email/verification"));
+  const token = "made-up";
+  const reset = await anyone.POST("/api/auth/password/reset", { body: { token, password: "nine blue paper boats" } });
+  const verified = await anyone.POST("/api/auth/email/verify", { body: { token } });
+  const off = await anyone.POST("/api/auth/notifications/{token}", { params: { path: { token } } });
+  expect("without a link", [[reset, verified, off].map((each) => each.response.status), [422, 422, 404]]);
 }
 
 async function takedown(): Promise<void> {
