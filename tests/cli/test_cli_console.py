@@ -127,7 +127,10 @@ def test_a_command_that_reads_names_none_and_the_level_of_the_log_can_leave_it_o
     [
         ("postgresql+psycopg://u:hunter2@h:5432/d", "postgresql+psycopg://u:***@h:5432/d"),
         ("postgresql+psycopg://u@h/d?password=hunter2&sslpassword=hunter2", "postgresql+psycopg://u@h/d"),
-        ("postgresql+psycopg://u@/d?host=a,b", "postgresql+psycopg://u@/d?host=a%2Cb"),
+        (
+            "postgresql+psycopg://u@/d?host=a,b&target_session_attrs=any",
+            "postgresql+psycopg://u@/d?host=a%2Cb&target_session_attrs=any",
+        ),
     ],
 )
 def test_a_database_is_named_without_its_password(url, shown):

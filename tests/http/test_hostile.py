@@ -97,13 +97,20 @@ def complaint(answer, *expected):
     return None
 
 
+def taking_json(app):
+    """The routes that write, but for the one that mail programs call with a body of their own, unread."""
+    taking = [route for route in unsafe(app) if not operation(app, route).any_body]
+    assert {route.rule for route in unsafe(app)} - {each.rule for each in taking} == {"/api/auth/notifications/<token>"}
+    return taking
+
+
 def found(complaints):
     return [each for each in complaints if each]
 
 
 def test_a_body_that_is_no_json_object_is_refused_on_every_route(app, admin, targets):
     wrong = []
-    for route in unsafe(app):
+    for route in taking_json(app):
         path, _project = targets.path(route.rule)
         for data, status, code in BODIES:
             answer = admin.call(route.method, path, data=data, content_type=JSON)
@@ -113,7 +120,7 @@ def test_a_body_that_is_no_json_object_is_refused_on_every_route(app, admin, tar
 
 def test_a_body_of_another_type_or_size_is_refused_on_every_route(app, admin, targets):
     wrong = []
-    for route in unsafe(app):
+    for route in taking_json(app):
         path, _project = targets.path(route.rule)
         for kind in (
             "text/plain",
