@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial audit servers clean
+.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial release audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -113,6 +113,9 @@ wheel: .venv/.test $(PAGES) ## Build the package into dist, pages included; pip 
 
 trial: .venv/.test .venv/.compiled $(PAGES) ## Install what is pinned, and the package, into an empty environment, and serve from there (CI does it in make check)
 	@$(BIN)/python -m pytest -q tests/system/test_wheel.py
+
+release: $(BIN)/python ## Test, date the changelog, build the package with its checksum, and tag, on this machine alone; DRY_RUN=1 shows it
+	@$(BIN)/python .ci/release.py
 
 audit: .venv/.test ## As check does, look what is pinned up among known vulnerabilities, and fail where that cannot be done
 	@$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
