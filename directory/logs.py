@@ -118,12 +118,28 @@ def _encoded(line: dict[str, Any]) -> str:
     return quick if quick.isascii() and "\x7f" not in quick else ENCODER.encode(line)
 
 
+class NoLock:
+    """The lock of a handler that needs none: Python 3.13 enters it, earlier versions acquire and release it."""
+
+    def acquire(self) -> None:
+        """Do nothing."""
+
+    def release(self) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+
 class Lines(logging.StreamHandler[TextIO]):
     """Writes each line by one call and so needs no lock: threads that log at once do not queue behind each other."""
 
     def createLock(self) -> None:  # noqa: N802 (logging's own name)
-        """Have none."""
-        self.lock = None
+        """Have one that locks nothing."""
+        self.lock = NoLock()  # type: ignore[assignment]
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record; what cannot be written is reported as logging does it."""
