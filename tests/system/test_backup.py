@@ -33,7 +33,9 @@ FLASK = f"{shlex.quote(sys.executable)} -m flask --app {shlex.quote(str(ROOT / '
 
 def section(page: str, title: str) -> str:
     """What stands under a heading of a page."""
-    return page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    level = 3 if f"\n### {title}\n" in page else 2
+    rest = page.partition(f"\n{'#' * level} {title}\n")[2]
+    return re.split(rf"\n#{{2,{level}}} ", rest)[0]
 
 
 def blocks(part: str) -> list[str]:
