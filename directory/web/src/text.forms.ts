@@ -84,7 +84,7 @@ export const f = {
   emailPassword: "Current password, for a new address",
   mailTitle: "Mail",
   mailVerified: (email: string) => `${email} is confirmed.`,
-  mailUnverified: (email: string) => `${email} is not confirmed yet. A link was mailed to it.`,
+  mailUnverified: (email: string) => `${email} is not confirmed yet.`,
   mailVerify: "Mail the link again",
   mailSent: "The link is on its way.",
   mailNotify: "Mail me decisions about my projects",

@@ -9,18 +9,16 @@ export function Mail() {
   return (
     <section class="card">
       <h2>{f.mailTitle}</h2>
-      {member.email_verified ? <p class="muted">{f.mailVerified(member.email)}</p> : (
-        <>
-          <p>{f.mailUnverified(member.email)}</p>
-          <div class="form">
-            <button type="button" class="button" disabled={busy.value === "mail"} onClick={() => void sendVerification()}>{f.mailVerify}</button>
-          </div>
-        </>
-      )}
-      <label class="check">
-        <input type="checkbox" defaultChecked={member.notify} onChange={(event) => void switchNotify(event.currentTarget)} />
-        <span>{f.mailNotify}</span>
-      </label>
+      <p class={member.email_verified ? "muted" : ""}>{member.email_verified ? f.mailVerified(member.email) : f.mailUnverified(member.email)}</p>
+      <div class="form">
+        {!member.email_verified && (
+          <button type="button" class="button" disabled={busy.value === "mail"} onClick={() => void sendVerification()}>{f.mailVerify}</button>
+        )}
+        <label class="check">
+          <input type="checkbox" defaultChecked={member.notify} onChange={(event) => void switchNotify(event.currentTarget)} />
+          <span>{f.mailNotify}</span>
+        </label>
+      </div>
     </section>
   );
 }
