@@ -28,7 +28,7 @@ STRATEGY = "moving-window"  # the only one that holds over any window, not just 
 # Another strategy finds keys of another type under the same name, so the name says which it is.
 PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
-# Mail costs other people's attention: whoever asks, an account and an address get so many links, over all callers.
+# Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers.
 FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
 
 

@@ -1,7 +1,7 @@
-"""From an event of the outbox to a message: whom it goes to, and what it says, as of the moment when it is sent.
+"""Makes a message of an event in the outbox: its recipient and its text.
 
-The outbox holds ids in place of addresses. So an account that is deleted, or an address that has changed, is heeded for
-a message that is still to be sent.
+The outbox holds ids and no addresses. The account and its address are read when the message is sent, so a deleted
+account gets none, and a changed address is the one that is used.
 """
 
 import json

@@ -127,7 +127,7 @@ def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:
 
 
 def _mailed(projects: list[dict[str, Any]], endpoints: list[Endpoint]) -> set[int]:
-    """The owners of projects to whom a decision is mailed: those who are active and have not switched it off."""
+    """The ids of the owners who get decisions by mail: they are active, and have not switched such mail off."""
     if not any(endpoint.format == MAIL for endpoint in endpoints):
         return set()
     owners = {project["owner"]["id"] for project in projects}
