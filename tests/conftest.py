@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flask_migrate
 import pytest
@@ -20,6 +20,9 @@ from tests.support import pooler, quick, servers
 from tests.support.caching import close_validator
 from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, reason_to_skip
+
+if TYPE_CHECKING:
+    from tests.support.mailbox import Mailbox
 
 BACKENDS = ("sqlite", "postgresql")
 
@@ -197,3 +200,12 @@ def statements(app: Flask) -> Iterator[Statements]:
     event.listen(engine, "before_cursor_execute", recorded.note)
     yield recorded
     event.remove(engine, "before_cursor_execute", recorded.note)
+
+
+@pytest.fixture
+def mailbox() -> Iterator["Mailbox"]:
+    """A mail server that takes what comes."""
+    from tests.support.mailbox import Mailbox  # its library is for the tests of mail alone
+
+    with Mailbox() as one:
+        yield one

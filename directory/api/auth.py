@@ -180,13 +180,14 @@ def change(body: dict[str, Any]) -> Any:
         new_hash = accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
         changes |= {"new_hash": new_hash, "revoke_tokens": body.get("revoke_tokens", False)}
     server = _server_for(email, user)
-    if server is not None:
-        account_limits.spend_on_mail(changes.pop("email"), by.id)
+    if server is None:
+        return transaction(lambda: accounts.change(by, **changes))
+    proposed, changes["email"] = body["email"], None
+    account_limits.spend_on_mail(proposed, by.id)
 
     def work() -> Any:
-        if server is not None and email is not None:
-            recovery.propose_email(by, email, known_hash=user.password_hash, server=server)
-        return accounts.change(by, **{"email": None, **changes})
+        recovery.propose_email(by, proposed, known_hash=user.password_hash, server=server)
+        return accounts.change(by, **changes)
 
     return transaction(work)
 

@@ -179,11 +179,8 @@ def no_route(_error: HTTPException) -> Response:
     """Answer 404 at an address without a route: people get the page, and programs the problem, as everywhere."""
     if request.path.startswith("/api/"):
         return problem_details.answer(NotFound())
-    if request.accept_mimetypes.best_match(KINDS) == "text/html":
-        html, headers = show("index", Head(indexed=False))
-        response = Response(html, 404, headers, content_type="text/html; charset=utf-8")
-    else:
-        response = problem_details.answer(NotFound())
+    wants_page = request.accept_mimetypes.best_match(KINDS) == "text/html"
+    response = _not_found("index") if wants_page else problem_details.answer(NotFound())
     response.vary.add("Accept")
     return response
 
@@ -191,5 +188,9 @@ def no_route(_error: HTTPException) -> Response:
 @bp.app_errorhandler(PageNotFound)
 def page_not_found(_error: PageNotFound) -> Response:
     """Answer 404 with the page, which looks for itself whether there is something that the caller may see."""
-    html, headers = show("project", Head(indexed=False))
+    return _not_found("project")
+
+
+def _not_found(entry: str) -> Response:
+    html, headers = show(entry, Head(indexed=False))
     return Response(html, 404, headers, content_type="text/html; charset=utf-8")

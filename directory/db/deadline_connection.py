@@ -130,12 +130,12 @@ class DeadlineConnection(psycopg.Connection[Any]):
     def _require_certainty(self) -> None:
         """Give up where a success does not mean that what was written stays.
 
-        PostgreSQL reports a success, with a warning, when it is told to cancel a commit that waits for a synchronous
-        standby: what is committed would be lost with this server. And another server may have taken its place.
+        A commit can wait for a synchronous standby. If it is cancelled then, PostgreSQL ends it with a warning and
+        reports success, but this server alone has the data. And another server may have taken the place of this one.
         """
         if self._is_cancelled:
             self._give_up()
-        if self.server != self.servers.current:
+        if self.is_superseded:
             self._give_up("another server has taken the place of this one")
 
     def _cancel(self) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
@@ -26,12 +25,6 @@ NEW = "nine blue paper boats"
 FORGOT, RESET, VERIFY = (f"/api/auth/{path}" for path in ("password/forgot", "password/reset", "email/verify"))
 MAIL_OFF = {"POST": (FORGOT, RESET, VERIFY, "/api/auth/email/verification", "/api/auth/notifications/1-x")}
 BODIES = {FORGOT: {"login": "ada"}, RESET: {"token": "t" * 43, "password": NEW}, VERIFY: {"token": "t" * 43}}
-
-
-@pytest.fixture
-def mailbox() -> Iterator[Mailbox]:
-    with Mailbox() as one:
-        yield one
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """flask mail, as an operator uses it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,12 +7,6 @@ from flask import Flask
 
 from tests.conftest import build
 from tests.support.mailbox import Mailbox
-
-
-@pytest.fixture
-def mailbox() -> Iterator[Mailbox]:
-    with Mailbox() as one:
-        yield one
 
 
 def run(app: Flask, *arguments: str) -> Any:

@@ -1,7 +1,7 @@
 """A forgotten password and a confirmed address, walked by a person: pages, mail server and database are real."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,12 +15,6 @@ from tests.support.outbox import delivery_thread, quick, send_all
 from tests.support.visitor import visitor
 
 NEW = "nine blue paper boats"
-
-
-@pytest.fixture
-def mailbox() -> Iterator[Mailbox]:
-    with Mailbox() as one:
-        yield one
 
 
 @pytest.fixture
