@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app, request
 
 from directory.api import mail_server
-from directory.api.password_checks import confirm_password, few_at_once
+from directory.api.password_checks import confirm_password, few_at_once, lacks_password
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -34,6 +34,7 @@ from directory.http.validation import Errors
 from directory.services.accounts import accounts, recovery, reserved, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.mail.server import MailServer
+from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 
@@ -53,8 +54,9 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
     refused = accounts.password_refusals(body.get("password"), username=user.username, email=email)
-    if _server_for(body.get("email"), user) is not None and "current_password" not in body:
-        refused.append({"pointer": "#/current_password", "detail": "A new address needs the present password."})
+    if lacks_password(body) and ("password" in body or _server_for(body.get("email"), user) is not None):
+        why = ("password and current_password go together.", "A new address needs the present password.")
+        refused.append({"pointer": "#/current_password", "detail": why["password" not in body]})
     return refused
 
 
@@ -63,7 +65,8 @@ def _server_for(email: str | None, user: Any) -> MailServer | None:
     return None if email in (None, user.email) else mail_server.configured()
 
 
-def _user_agent() -> str:
+def user_agent() -> str:
+    """What the browser says it is, as far as it can be printed."""
     return "".join(c for c in request.user_agent.string if c.isprintable())
 
 
@@ -97,7 +100,7 @@ def register(body: dict[str, Any]) -> Any:
         user = accounts.register(username, email, hashed)
         if server is not None:
             recovery.ask_to_verify(user, server)
-        return user, sessions.begin(user.id, user_agent=_user_agent())
+        return user, sessions.begin(user.id, user_agent=user_agent())
 
     return _signed_in(*transaction(work), 201)
 
@@ -119,7 +122,7 @@ def login(body: dict[str, Any]) -> Any:
     new_hash = accounts.upgraded_hash(user, body["password"])
 
     def work() -> tuple[Any, str]:
-        secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=_user_agent())
+        secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=user_agent())
         return accounts.get(user.id), secret
 
     return _signed_in(*transaction(work), 200)
@@ -161,7 +164,7 @@ def show() -> Any:
 @login_required
 @operation(
     body=AccountChanges(), body_required=True, check=_bad_changes, answer=UserOutput(), transactional=False,
-    raises=(Duplicate, AccountDeleted),
+    raises=(Duplicate, AccountDeleted, SignInAgain),
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
     """Change one's e-mail address or password, or whether decisions are mailed.
@@ -171,10 +174,14 @@ def change(body: dict[str, Any]) -> Any:
 
     Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
     the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
+
+    An account without a password needs a session of the last ten minutes in its place.
     """
     by, email = caller(), body.get("email")
     changes: dict[str, Any] = {"email": email, "known_hash": "", "new_hash": None, "notify": body.get("notify")}
-    user = confirm_password(body["current_password"]) if "current_password" in body else accounts.get(by.id)
+    user = accounts.get(by.id)
+    if "current_password" in body or "password" in body or _server_for(email, user) is not None:
+        user = confirm_password(body.get("current_password"))
     changes["known_hash"] = user.password_hash
     if "password" in body:
         new_hash = accounts.prepare_password(body["password"], username=user.username, email=email or user.email)

@@ -13,6 +13,7 @@ from directory.http.authentication import caller
 from directory.models import User
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import AT_ONCE
+from directory.services.sign_in import identities
 
 # Twice as many as can hash: that keeps these busy. What the others do before, all at once, would hold up every read.
 DOOR = 2 * AT_ONCE
@@ -44,12 +45,21 @@ def _let_in() -> bool:
         return _door.acquire(timeout=deadline.remaining(deadline.SECONDS))
 
 
-def confirm_password(given: str) -> User:
+def lacks_password(body: dict[str, Any]) -> bool:
+    """Whether a body lacks the caller's present password; an account without one needs none."""
+    return "current_password" not in body and bool(accounts.get(caller().id).password_hash)
+
+
+def confirm_password(given: str | None) -> User:
     """The caller's account, if `given` is its password: checked outside any transaction, and counted as a login is.
 
-    Raises WrongPassword, RateLimitExceeded.
+    An account without a password is confirmed by a session that was opened minutes ago.
+    Raises WrongPassword, RateLimitExceeded, SignInAgain.
     """
     user = accounts.get(caller().id)
+    if given is None:
+        identities.require_fresh_session(caller())
+        return user
     account_limits.guess_at_own_password(user.username, user.id)
     accounts.release()
     accounts.require_password(user.password_hash, given)

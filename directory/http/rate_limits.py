@@ -28,8 +28,14 @@ STRATEGY = "moving-window"  # the only one that holds over any window, not just 
 # Another strategy finds keys of another type under the same name, so the name says which it is.
 PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
-# Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers.
-FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
+# Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers. A
+# sign-in by a provider is two requests.
+FIXED = {
+    "recovery": "20 per hour",
+    "sign_in": "30 per 5 minutes",
+    "mail_account": "3 per hour",
+    "mail_address": "3 per hour",
+}
 
 
 class Standing(NamedTuple):
@@ -75,6 +81,7 @@ KEYS = {
     "account": lambda: f"{_masked(g.login)}@{client_address()}",
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
     "recovery": client_address,
+    "sign_in": client_address,
     "mail_account": lambda: str(g.account_id or _masked(g.login)),
     "mail_address": lambda: _masked(g.login),
     "write": _caller,

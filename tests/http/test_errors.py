@@ -7,7 +7,7 @@ from werkzeug.exceptions import default_exceptions
 
 from directory import errors
 from directory.api.web import PageNotFound
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 from directory.services.catalog import catalog
 from tests.conftest import build
 from tests.support.factories import Api
