@@ -2,13 +2,14 @@
 import type { Schemas } from "../api/client.ts";
 import { ago } from "../parts/time.tsx";
 import { busy, errors, join, removeIdentity, ways } from "../state/account.ts";
-import { query } from "../state/router.ts";
+import { address } from "../state/router.ts";
 import { session } from "../state/session.ts";
 import { f } from "../text.forms.ts";
 
 export function SignInFailed() {
-  if (query.value.get("sign-in") !== "failed") return null;
-  const why = f.signInFailures[query.value.get("reason") ?? ""] ?? f.signInFailed;
+  const query = address.value.searchParams;
+  if (query.get("sign-in") !== "failed") return null;
+  const why = f.signInFailures[query.get("reason") ?? ""] ?? f.signInFailed;
   return <p class="banner bad" role="alert">{why}</p>;
 }
 
