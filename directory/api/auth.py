@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app, request
 
 from directory.api import mail_server
-from directory.api.password_checks import confirm_password, few_at_once
+from directory.api.password_checks import among_few, confirm_password, few_at_once
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -106,23 +106,26 @@ def register(body: dict[str, Any]) -> Any:
 @public
 @operation(
     body=LoginInput(), body_required=True, answer=UserOutput(), tier="auth", transactional=False,
-    headers=("Set-Cookie",),
-    raises=(InvalidCredentials, AccountSuspended),
+    headers=("Set-Cookie",), raises=(InvalidCredentials, AccountSuspended),
 )  # fmt: skip
-@few_at_once
 def login(body: dict[str, Any]) -> Any:
-    """Sign in by username or e-mail address."""
-    found = accounts.find(body["login"])
-    may_guess = account_limits.guess_at_login(body["login"], found.id if found else None)
-    accounts.release()
-    user = accounts.authenticate(found if may_guess else None, body["password"])
-    new_hash = accounts.upgraded_hash(user, body["password"])
+    """Sign in by username or e-mail address.
 
-    def work() -> tuple[Any, str]:
-        secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=_user_agent())
-        return accounts.get(user.id), secret
+    After many wrong passwords of a login in an hour an attempt from a new address takes up to a second longer.
+    """
+    with among_few() as place:
+        found = accounts.find(body["login"])
+        attempt = account_limits.guess_at_login(body["login"], found.id if found else None)
+        accounts.release()
+        with place.guessing(attempt):
+            user = accounts.authenticate(found if attempt.may_pass else None, body["password"])
+        new_hash = accounts.upgraded_hash(user, body["password"])
 
-    return _signed_in(*transaction(work), 200)
+        def work() -> tuple[Any, str]:
+            secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=_user_agent())
+            return accounts.get(user.id), secret
+
+        return _signed_in(*transaction(work), 200)
 
 
 @bp.post("/logout")
