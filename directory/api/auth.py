@@ -3,10 +3,10 @@
 from contextlib import suppress
 from typing import Any
 
-from flask import Blueprint, Response, current_app, request
+from flask import Blueprint, Response, current_app
 
 from directory.api import mail_server
-from directory.api.password_checks import confirm_password, few_at_once, lacks_password
+from directory.api.password_checks import among_few, confirm_password, few_at_once, missing_password
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -29,6 +29,7 @@ from directory.errors import (
 from directory.http import account_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
+from directory.http.client_address import user_agent
 from directory.http.endpoint import operation, respond
 from directory.http.validation import Errors
 from directory.services.accounts import accounts, recovery, reserved, sessions
@@ -54,20 +55,15 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
     refused = accounts.password_refusals(body.get("password"), username=user.username, email=email)
-    if lacks_password(body) and ("password" in body or _server_for(body.get("email"), user) is not None):
-        why = ("password and current_password go together.", "A new address needs the present password.")
-        refused.append({"pointer": "#/current_password", "detail": why["password" not in body]})
-    return refused
+    if "password" in body:
+        return refused + missing_password(body, "password and current_password go together.")
+    is_mailed = _server_for(body.get("email"), user) is not None
+    return refused + (missing_password(body, "A new address needs the present password.") if is_mailed else [])
 
 
 def _server_for(email: str | None, user: Any) -> MailServer | None:
     """The mail server, where a change of the address has to be confirmed by a link."""
     return None if email in (None, user.email) else mail_server.configured()
-
-
-def user_agent() -> str:
-    """What the browser says it is, as far as it can be printed."""
-    return "".join(c for c in request.user_agent.string if c.isprintable())
 
 
 def _signed_in(user: Any, secret: str, status: int) -> Response:
@@ -80,8 +76,7 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
 @public
 @operation(
     body=RegisterInput(), body_required=True, check=_refused_registration, answer=UserOutput(), status=201, tier="auth",
-    transactional=False, headers=("Set-Cookie",),
-    raises=(RegistrationClosed, Duplicate),
+    transactional=False, headers=("Set-Cookie",), raises=(RegistrationClosed, Duplicate),
 )  # fmt: skip
 @few_at_once
 def register(body: dict[str, Any]) -> Any:
@@ -109,23 +104,26 @@ def register(body: dict[str, Any]) -> Any:
 @public
 @operation(
     body=LoginInput(), body_required=True, answer=UserOutput(), tier="auth", transactional=False,
-    headers=("Set-Cookie",),
-    raises=(InvalidCredentials, AccountSuspended),
+    headers=("Set-Cookie",), raises=(InvalidCredentials, AccountSuspended),
 )  # fmt: skip
-@few_at_once
 def login(body: dict[str, Any]) -> Any:
-    """Sign in by username or e-mail address."""
-    found = accounts.find(body["login"])
-    may_guess = account_limits.guess_at_login(body["login"], found.id if found else None)
-    accounts.release()
-    user = accounts.authenticate(found if may_guess else None, body["password"])
-    new_hash = accounts.upgraded_hash(user, body["password"])
+    """Sign in by username or e-mail address.
 
-    def work() -> tuple[Any, str]:
-        secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=user_agent())
-        return accounts.get(user.id), secret
+    After many wrong passwords of a login in an hour an attempt from a new address takes up to a second longer.
+    """
+    with among_few() as place:
+        found = accounts.find(body["login"])
+        attempt = account_limits.guess_at_login(body["login"], found.id if found else None)
+        accounts.release()
+        with place.guessing(attempt):
+            user = accounts.authenticate(found if attempt.may_pass else None, body["password"])
+        new_hash = accounts.upgraded_hash(user, body["password"])
 
-    return _signed_in(*transaction(work), 200)
+        def work() -> tuple[Any, str]:
+            secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=user_agent())
+            return accounts.get(user.id), secret
+
+        return _signed_in(*transaction(work), 200)
 
 
 @bp.post("/logout")
@@ -174,27 +172,30 @@ def change(body: dict[str, Any]) -> Any:
 
     Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
     the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
-
     An account without a password needs a session of the last ten minutes in its place.
     """
     by, email = caller(), body.get("email")
-    changes: dict[str, Any] = {"email": email, "known_hash": "", "new_hash": None, "notify": body.get("notify")}
     user = accounts.get(by.id)
     if "current_password" in body or "password" in body or _server_for(email, user) is not None:
         user = confirm_password(body.get("current_password"))
-    changes["known_hash"] = user.password_hash
+    changes: dict[str, Any] = {"email": email, "known_hash": user.password_hash, "notify": body.get("notify")}
+    new_hash = None
     if "password" in body:
         new_hash = accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
-        changes |= {"new_hash": new_hash, "revoke_tokens": body.get("revoke_tokens", False)}
+        changes["revoke_tokens"] = body.get("revoke_tokens", False)
     server = _server_for(email, user)
-    if server is None:
-        return transaction(lambda: accounts.change(by, **changes))
-    proposed, changes["email"] = body["email"], None
-    account_limits.spend_on_mail(proposed, by.id)
+    if server is not None:
+        account_limits.spend_on_mail(body["email"], by.id)
+        changes["email"] = None
+    notifier = mail_server.notifier(user) if "password" in body else None
 
     def work() -> Any:
-        recovery.propose_email(by, proposed, known_hash=user.password_hash, server=server)
-        return accounts.change(by, **changes)
+        if server is not None:
+            recovery.propose_email(by, body["email"], known_hash=user.password_hash, server=server)
+        changed = accounts.change(by, new_hash=new_hash, **changes)
+        if notifier is not None:
+            recovery.tell_of_password(changed, notifier)
+        return changed
 
     return transaction(work)
 

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint
 
 from directory.api.auth import signed_out
-from directory.api.password_checks import confirm_password, lacks_password
+from directory.api.password_checks import confirm_password, missing_password
 from directory.api.projects import subscribers
 from directory.api.schemas.leaving import DeletionInput, Export
 from directory.db.transactions import transaction
@@ -22,8 +22,7 @@ bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
 
 def _refused(body: dict[str, Any]) -> Errors:
     """What the rules refuse of a deletion: one without the password that the account has."""
-    missing = {"pointer": "#/current_password", "detail": "Missing data for required field."}
-    return [missing] if lacks_password(body) else []
+    return missing_password(body, "Missing data for required field.")
 
 
 @bp.delete("")

@@ -1,8 +1,11 @@
 """The mail server of the application, for the routes that need one."""
 
+from typing import Any
+
 from flask import current_app
 
 from directory.errors import NotFound
+from directory.http import account_limits
 from directory.services.mail.server import MailServer
 
 
@@ -10,6 +13,13 @@ def configured() -> MailServer | None:
     """The mail server; None where no mail is sent."""
     servers = (one for one in current_app.extensions["webhooks"] if isinstance(one, MailServer))
     return next(servers, None)
+
+
+def notifier(user: Any) -> MailServer | None:
+    """The mail server, where a new password is told to its account. An unconfirmed address gets few mails."""
+    server = configured()
+    may_mail = server is not None and (user.email_verified or account_limits.may_mail(user.email, user.id))
+    return server if may_mail else None
 
 
 def mail_server() -> MailServer:

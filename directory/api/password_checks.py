@@ -1,15 +1,22 @@
-"""Views that check or hash a password: few of them at once, and one's own password asked for once more."""
+"""Views that check or hash a password: few of them at once, guesses slowed down, and one's own password asked again."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
-from threading import BoundedSemaphore
+from threading import Lock
 from typing import Any
 
-from directory.db import deadline
+from flask import current_app
+
+from directory.db import deadline, slots
+from directory.db.priority_semaphore import PrioritySemaphore
 from directory.db.slots import given_back
-from directory.errors import Unavailable
+from directory.errors import InvalidCredentials, Unavailable, WrongPassword
 from directory.http import account_limits
+from directory.http.account_limits import Attempt
 from directory.http.authentication import caller
+from directory.http.validation import Errors
 from directory.models import User
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import AT_ONCE
@@ -17,7 +24,15 @@ from directory.services.sign_in import identities
 
 # Twice as many as can hash: that keeps these busy. What the others do before, all at once, would hold up every read.
 DOOR = 2 * AT_ONCE
-_door = BoundedSemaphore(DOOR)
+_door = PrioritySemaphore(DOOR)
+
+# Attempts that are delayed at the same time in a process; those beyond go on at once. Where a delay gives its slot back
+# it costs a thread that waits. With gunicorn's own worker it holds one of the threads that serve: a quarter
+# of them at most is held, each for a short time.
+DELAYED_MAX = 64
+HELD_SECONDS = 0.25
+_delayed, _delayed_lock = [0], Lock()
+sleep = time.sleep
 
 
 def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,38 +44,100 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(view)
     def run(**arguments: Any) -> Any:
-        if not _door.acquire(blocking=False) and not _let_in():
-            raise Unavailable
-        try:
+        with among_few():
             return view(**arguments)
-        finally:
-            _door.release()
 
     return run
 
 
-def _let_in() -> bool:
+class Place:
+    """A caller's place among the few."""
+
+    def __init__(self) -> None:
+        self._is_in = False
+
+    def enter(self, rank: int = 0) -> None:
+        """Wait to be let in; callers of the lowest rank come first. Raises Unavailable."""
+        if not _door.acquire_at_once() and not _let_in(rank):
+            raise Unavailable
+        self._is_in = True
+
+    def leave(self) -> None:
+        """Let the next caller in, unless the place was left before."""
+        if self._is_in:
+            self._is_in = False
+            _door.release()
+
+    @contextmanager
+    def guessing(self, attempt: Attempt) -> Iterator[None]:
+        """Delay the block as long as an attempt has to wait, and count it where the block finds the password wrong.
+
+        The place goes to others meanwhile, and comes back after those who need not wait. Raises Unavailable.
+        """
+        if attempt.delay:
+            self.leave()
+            _delay(attempt.delay)
+            self.enter(attempt.rank)
+        try:
+            yield
+        except (InvalidCredentials, WrongPassword):
+            account_limits.count_failure()
+            raise
+        account_limits.remember_address()
+
+
+@contextmanager
+def among_few() -> Iterator[Place]:
+    """Let few callers at once into the block. Raises Unavailable."""
+    place = Place()
+    place.enter()
+    try:
+        yield place
+    finally:
+        place.leave()
+
+
+def _let_in(rank: int) -> bool:
     accounts.release()  # the caller's session may have been looked up; its connection goes to others during the wait
     with given_back():
-        return _door.acquire(timeout=deadline.remaining(deadline.SECONDS))
+        return _door.acquire(rank, deadline.remaining(deadline.SECONDS))
 
 
-def lacks_password(body: dict[str, Any]) -> bool:
-    """Whether a body lacks the caller's present password; an account without one needs none."""
-    return "current_password" not in body and bool(accounts.get(caller().id).password_hash)
+def _delay(seconds: float) -> None:
+    """Wait without a slot, or not at all where too many wait already."""
+    gives_back = slots.current.get() is not None
+    at_most = DELAYED_MAX if gives_back else max(1, current_app.config["THREADS"] // 4)
+    with _delayed_lock:
+        if _delayed[0] >= at_most:
+            return
+        _delayed[0] += 1
+    try:
+        accounts.release()
+        with given_back():
+            sleep(deadline.remaining(seconds if gives_back else min(seconds, HELD_SECONDS)))
+    finally:
+        with _delayed_lock:
+            _delayed[0] -= 1
+
+
+def missing_password(body: dict[str, Any], detail: str) -> Errors:
+    """The error of a body that lacks the caller's present password; an account without one needs none."""
+    is_missing = "current_password" not in body and accounts.get(caller().id).password_hash
+    return [{"pointer": "#/current_password", "detail": detail}] if is_missing else []
 
 
 def confirm_password(given: str | None) -> User:
     """The caller's account, if `given` is its password: checked outside any transaction, and counted as a login is.
 
     An account without a password is confirmed by a session that was opened minutes ago.
-    Raises WrongPassword, RateLimitExceeded, SignInAgain.
+    Raises WrongPassword, RateLimitExceeded, Unavailable, SignInAgain.
     """
     user = accounts.get(caller().id)
     if given is None:
         identities.require_fresh_session(caller())
         return user
-    account_limits.guess_at_own_password(user.username, user.id)
+    attempt = account_limits.guess_at_own_password(user.username, user.id)
     accounts.release()
-    accounts.require_password(user.password_hash, given)
+    with among_few() as place, place.guessing(attempt):
+        accounts.require_password(user.password_hash, given)
     return user

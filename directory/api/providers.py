@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, current_app, g, request
 
 from directory.api import mail_server
-from directory.api.auth import user_agent
 from directory.api.schemas.providers import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed
 from directory.http import account_limits, rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, viewer
+from directory.http.client_address import user_agent
 from directory.http.endpoint import operation, respond
 from directory.http.sign_in_cookie import browser_secret, give_browser_secret
 from directory.services.accounts import accounts, recovery

@@ -41,14 +41,15 @@ def reset(body: dict[str, Any]) -> Any:
     """Choose a new password.
 
     It takes the token of a mailed link, which works once, and ends all sessions of the account. Its API tokens stay,
-    unless `revoke_tokens` says otherwise. A password that is refused leaves the link as it is.
+    unless `revoke_tokens` says otherwise. A notice is mailed to the account's address. A password
+    that is refused leaves the link as it is.
     """
-    mail_server()
+    server = mail_server()
     user = recovery.owner_of(body["token"])
     accounts.release()
     hashed = accounts.prepare_password(body["password"], username=user.username, email=user.email)
     revoke_tokens = body.get("revoke_tokens", False)
-    transaction(lambda: recovery.reset(body["token"], hashed, revoke_tokens=revoke_tokens))
+    transaction(lambda: recovery.reset(body["token"], hashed, revoke_tokens=revoke_tokens, server=server))
 
 
 @bp.post("/email/verify")
@@ -57,10 +58,10 @@ def reset(body: dict[str, Any]) -> Any:
 def verify(body: dict[str, Any]) -> Any:
     """Confirm an e-mail address.
 
-    It takes the token of a mailed link, which works once, within 24 hours. A new address replaces the one before.
+    It takes the token of a mailed link, which works once, within 24 hours. A new address replaces the one before, to
+    which a notice is mailed.
     """
-    mail_server()
-    recovery.verify(body["token"])
+    recovery.verify(body["token"], mail_server())
 
 
 @bp.post("/email/verification")

@@ -1,5 +1,7 @@
 """Limits of accounts: guesses at a password, and links that are mailed to an account or an address over all callers."""
 
+from dataclasses import dataclass
+
 from flask import g
 from flask_limiter import RateLimitExceeded
 
@@ -7,32 +9,71 @@ from directory.http import rate_limits
 
 TIERS = ("mail_account", "mail_address")
 
+# Over all addresses a login has so many failures an hour without a delay: half of the hundred of an account, which has
+# two logins. If both counted together, a delay would tell which e-mail address belongs to which username.
+FREE_FAILURES = 50
+FIRST_SECONDS, MOST_SECONDS, DOUBLED_EVERY = 0.25, 1.0, 10  # a delay, and the failures after which it doubles
 
-def guess_at_login(login: str, account_id: int | None) -> bool:
-    """Count a guess at the password of a login, and tell whether the password may be looked at.
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A counted guess at a password.
+
+    `may_pass` says whether the password may be looked at. The guess waits `delay` seconds, and then comes after those
+    of a lower `rank`.
+    """
+
+    may_pass: bool = True
+    delay: float = 0.0
+    rank: int = 0
+
+
+def guess_at_login(login: str, account_id: int | None) -> Attempt:
+    """Count a guess at the password of a login. Raises RateLimitExceeded.
 
     The limit that refuses with 429 counts what was typed. If it counted the account, five wrong logins by username and
     one by e-mail address would tell whether the two belong together. A second limit counts the account, by whichever
-    name, so that the names together allow no more guesses. It answers False, and the caller treats the account as
-    unknown: the answer is that of a wrong password, for a right one too. A login that no account has counts the same
-    way, so that the time tells nothing. Raises RateLimitExceeded.
+    name, so that the names together allow no more guesses. Beyond it the attempt may not pass: the caller treats the
+    account as unknown, and the answer is that of a wrong password, for a right one too. A login that no account has
+    counts the same way, so that the time tells nothing.
     """
     g.login, g.account_id = login.strip().lower(), account_id
     # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
     rate_limits.spend("account", shown=False)
-    try:
-        rate_limits.spend("password", shown=False)
-    except RateLimitExceeded:
-        del rate_limits.standings_of_request()["password"]
-        return False
-    return True
+    return _slowed(may_pass=_spent("password"))
 
 
-def guess_at_own_password(username: str, account_id: int) -> None:
+def guess_at_own_password(username: str, account_id: int) -> Attempt:
     """Count a guess at the caller's own password as a login is counted. Raises RateLimitExceeded."""
     g.login, g.account_id = username, account_id
     for tier in ("auth", "account", "password"):
         rate_limits.spend(tier)
+    return _slowed(may_pass=True)
+
+
+def _slowed(*, may_pass: bool) -> Attempt:
+    """The attempt, delayed by the failures of this login over all addresses in the last hour.
+
+    The delay refuses no right password, so that guesses lock no owner out. An address from which this
+    login has succeeded does not wait. Others are ranked by their own attempts: a first one comes before all those of
+    the addresses that go on guessing.
+    """
+    failures = rate_limits.spent("failures")
+    if failures < FREE_FAILURES or rate_limits.spent("signed_in"):
+        return Attempt(may_pass)
+    delay = FIRST_SECONDS * 2 ** ((failures - FREE_FAILURES) // DOUBLED_EVERY)
+    return Attempt(may_pass, min(delay, MOST_SECONDS), max(1, rate_limits.spent("account")))
+
+
+def count_failure() -> None:
+    """Count a wrong password against its login, over all addresses."""
+    _spent("failures")
+
+
+def remember_address() -> None:
+    """Remember, for 30 days, that this login has succeeded from this address."""
+    if not rate_limits.spent("signed_in"):
+        _spent("signed_in")
 
 
 def spend_on_mail(login: str, account_id: int | None) -> None:
@@ -47,10 +88,15 @@ def spend_on_mail(login: str, account_id: int | None) -> None:
 
 def may_mail(login: str, account_id: int | None) -> bool:
     """Count a link, and tell whether it may be mailed. The answer does not show the limits."""
+    g.login, g.account_id = login.strip().lower(), account_id
+    return all(_spent(tier) for tier in TIERS)
+
+
+def _spent(tier: str) -> bool:
+    """Count the request, and tell whether the tier allows it. The answer does not show the tier."""
     try:
-        spend_on_mail(login, account_id)
+        rate_limits.spend(tier, shown=False)
     except RateLimitExceeded:
-        for tier in TIERS:
-            rate_limits.standings_of_request().pop(tier, None)
+        rate_limits.standings_of_request().pop(tier, None)
         return False
     return True

@@ -1,4 +1,4 @@
-"""Rate limits: six tiers, each one setting, counted by user where signed in and else by address.
+"""Rate limits: six tiers with a setting each, counted by user where signed in and else by address, and some fixed ones.
 
 A request is counted after the caller is known and before the body is read, and stays counted whatever becomes of it.
 The `auth` tier is the exception: `counted` says how and why.
@@ -28,14 +28,12 @@ STRATEGY = "moving-window"  # the only one that holds over any window, not just 
 # Another strategy finds keys of another type under the same name, so the name says which it is.
 PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
-# Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers. A
-# sign-in by a provider is two requests.
-FIXED = {
-    "recovery": "20 per hour",
-    "sign_in": "30 per 5 minutes",
-    "mail_account": "3 per hour",
-    "mail_address": "3 per hour",
-}
+# Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers.
+FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
+FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in by a provider is two requests
+# What `account_limits` delays guesses by: wrong passwords of a login over all addresses, of which 100 are counted, and
+# whether a login has succeeded from an address.
+FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
 
 
 class Standing(NamedTuple):
@@ -80,6 +78,8 @@ KEYS = {
     "auth": client_address,
     "account": lambda: f"{_masked(g.login)}@{client_address()}",
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
+    "failures": lambda: _masked(g.login),
+    "signed_in": lambda: f"{_masked(g.login)}@{client_address()}",
     "recovery": client_address,
     "sign_in": client_address,
     "mail_account": lambda: str(g.account_id or _masked(g.login)),
@@ -179,6 +179,14 @@ def spend(tier: str, *, shown: bool = True) -> None:
     finally:
         if shown:
             standings_of_request()[tier] = _standings(tier)
+
+
+def spent(tier: str) -> int:
+    """How many requests count against a tier at present; 0 where it is off, or where Redis does not answer."""
+    if not _is_limited(tier):
+        return 0
+    g.limit_key = KEYS[tier]()
+    return max((standing.item.amount - standing.remaining for standing in _standings(tier)), default=0)
 
 
 def _is_limited(tier: str) -> bool:

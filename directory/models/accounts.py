@@ -79,8 +79,10 @@ class UserSubmissions(db.Model):  # type: ignore[name-defined,misc]
 class MailLink(db.Model):  # type: ignore[name-defined,misc]
     """A link that is mailed, and works once until it expires: who holds its token reads the mail of `email`.
 
-    The token is made of `nonce` by the service's key, and stored as its SHA-256 alone. `user_id` is null, and `email`
-    empty, for a request about a login that no account has: it writes what a request for an account writes.
+    A notice of a changed address or password is such a row as well: it holds the address that the notice is mailed to,
+    and its token is given to no caller. The token is made of `nonce` by the service's key, and stored as its SHA-256
+    alone. `user_id` is null, and `email` empty, for a request about a login that no account has: it writes what a
+    request for an account writes.
     """
 
     __tablename__ = "mail_links"

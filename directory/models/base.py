@@ -34,10 +34,12 @@ class AccountStatus(StrEnum):
 
 
 class LinkPurpose(StrEnum):
-    """What a mailed link is for."""
+    """What a mailed link is for, or what a notice without a link tells of."""
 
     RESET = "reset"
     VERIFY = "verify"
+    EMAIL_CHANGED = "email_changed"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105 (no password)
 
 
 class DeliveryState(StrEnum):

@@ -95,7 +95,9 @@ def test_a_reset_ends_all_sessions_and_if_asked_all_tokens(app: Flask, world: Wo
     api.post(FORGOT, {"login": "ada"})
     body = {"token": token_of(post()[0]), "password": NEW, "revoke_tokens": True}
     assert api.post(RESET, body).status_code == 204
-    assert (count(app, Session), count(app, Token), count(app, MailLink)) == (0, 0, 0)
+    with app.app_context():
+        left = db.session.scalars(select(MailLink.purpose)).all()
+    assert (count(app, Session), count(app, Token), left) == (0, 0, ["password_changed"])
 
 
 def refused(answer: Any) -> bool:
@@ -328,7 +330,129 @@ def test_a_password_and_an_address_change_together(app: Flask, world: World, api
     body = {"email": "new@example.org", "password": NEW, "current_password": PASSWORD}
     assert ada.put("/api/auth/me", body).status_code == 200
     assert (login(api, NEW), user(app).email) == (200, "ada@example.org")
-    assert [letter.to for letter in post()] == [["new@example.org"]]
+    assert sorted((letter.to, subject(letter)) for letter in post()) == [
+        (["ada@example.org"], "Your password for Project Directory was changed"),
+        (["new@example.org"], "Confirm your e-mail address for Project Directory"),
+    ]
+
+
+def subject(letter: Taken) -> str:
+    return str(letter.message["Subject"])
+
+
+def test_a_new_address_is_told_to_the_one_before_when_it_is_confirmed(
+    app: Flask, world: World, api: Api, post: Any
+) -> None:
+    ada = world.caller(world.user("ada"))
+    ada.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
+    [link] = post()
+    assert api.post(VERIFY, {"token": token_of(link)}).status_code == 204
+    [notice] = post()
+    assert notice.to == ["ada@example.org"]
+    assert subject(notice) == "Your e-mail address for Project Directory was changed"
+    assert "Hello ada," in notice.text
+    assert "If you did not, someone else uses your account." in notice.text
+    assert "https://directory.example.net/account\n" in notice.text
+    assert "new@example.org" not in notice.text
+    assert "token" not in notice.text.replace("API tokens", "")
+    with app.app_context():
+        stored = "".join(db.session.scalars(select(Delivery.payload)))
+    assert "@" not in stored, "the outbox holds no address"
+
+
+def test_an_address_that_is_confirmed_and_not_changed_causes_no_notice(world: World, api: Api, post: Any) -> None:
+    world.caller(world.user("ada")).post("/api/auth/email/verification")
+    assert api.post(VERIFY, {"token": token_of(post()[0])}).status_code == 204
+    assert post() == []
+
+
+def test_a_new_password_is_told_to_the_account_by_whichever_way_it_came(world: World, api: Api, post: Any) -> None:
+    ada = world.caller(world.user("ada"))
+    assert ada.put("/api/auth/me", {"password": NEW, "current_password": PASSWORD}).status_code == 200
+    [notice] = post()
+    api.post(FORGOT, {"login": "ada"})
+    assert api.post(RESET, {"token": token_of(post()[0]), "password": PASSWORD}).status_code == 204
+    [another] = post()
+    assert notice.text.splitlines()[0] == another.text.splitlines()[0] == "Hello ada,"
+    for letter in (notice, another):
+        assert (letter.to, subject(letter)) == (["ada@example.org"], "Your password for Project Directory was changed")
+        assert "https://directory.example.net/reset\n" in letter.text
+        assert "token" not in letter.text.replace("API tokens", "")
+
+
+def test_a_change_that_fails_causes_no_notice(world: World, api: Api, post: Any) -> None:
+    ada, bob = world.caller(world.user("ada")), world.caller(world.user("bob"))
+    ada.put("/api/auth/me", {"password": NEW, "current_password": "wrong"})
+    ada.put("/api/auth/me", {"password": "short", "current_password": PASSWORD})
+    ada.put("/api/auth/me", {"email": "free@example.org", "current_password": PASSWORD})
+    bob.put("/api/auth/me", {"email": "free@example.org", "current_password": PASSWORD})
+    first, second = map(token_of, post())
+    assert api.post(VERIFY, {"token": first}).status_code == 204
+    assert api.post(VERIFY, {"token": second}).json["code"] == "duplicate"
+    assert [letter.to for letter in post()] == [["ada@example.org"]]
+
+
+def test_a_notice_outlives_later_changes_and_its_address_goes_with_the_account(
+    app: Flask, world: World, api: Api, post: Any
+) -> None:
+    ada = world.caller(world.user("ada"))
+    ada.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
+    api.post(VERIFY, {"token": token_of(post()[0])})
+    ada.put("/api/auth/me", {"email": "newer@example.org", "current_password": PASSWORD})
+    with app.app_context():
+        nonce = db.session.scalar(select(MailLink.nonce).where(MailLink.email == "newer@example.org"))
+        [server] = app.extensions["webhooks"]
+    assert api.post(VERIFY, {"token": mail_links.token_of(nonce, server.key)}).status_code == 204
+    assert [letter.to for letter in post()] == [["ada@example.org"], ["new@example.org"]]
+
+    ada.put("/api/auth/me", {"password": NEW, "current_password": PASSWORD})
+    assert ada.delete("/api/auth/me", json={"current_password": NEW}).status_code == 204
+    assert post() == []
+    assert count(app, MailLink) == 0
+    with app.app_context():
+        last = db.session.scalar(select(db.func.max(Delivery.id)))
+        assert attempts(last)[0].error == "the account is suspended or deleted, or the notice is too old"
+
+
+def test_an_unconfirmed_address_gets_few_notices_of_passwords_and_a_confirmed_one_gets_all(
+    make_app: Any, mailbox: Mailbox
+) -> None:
+    app = make_app(**mailbox.settings, RATELIMIT_ENABLED="true", RATELIMIT_AUTH="1000 per hour")
+    world = World(app)
+    ada, bob = (world.caller(world.user(name)) for name in ("ada", "bob"))
+    with app.app_context():
+        confirmed = update(User).where(User.username == "bob").values(email_verified_at=now())
+        transaction(lambda: db.session.execute(confirmed))
+    for caller in (ada, bob):
+        for current, new in [(PASSWORD, NEW), (NEW, PASSWORD)] * 2:
+            body = {"password": new, "current_password": current}
+            assert caller.put("/api/auth/me", body).status_code == 200
+    [server] = app.extensions["webhooks"]
+    send_all(delivery_thread(app, server, quick()))
+    assert [letter.to for letter in mailbox.taken].count(["ada@example.org"]) == 3
+    assert [letter.to for letter in mailbox.taken].count(["bob@example.org"]) == 4
+
+
+def test_the_mails_of_an_account_are_found_by_their_event(world: World, api: Api, post: Any) -> None:
+    ada = world.caller(world.user("ada"))
+    api.post(FORGOT, {"login": "ada"})
+    ada.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
+    _, link = post()
+    api.post(VERIFY, {"token": token_of(link)})
+    ada.put("/api/auth/me", {"password": NEW, "current_password": PASSWORD})
+    admin = world.caller(world.admin())
+    for event in ("password_reset", "email_verification", "email_changed", "password_changed"):
+        found = admin.get(f"/api/admin/webhooks/deliveries?event=account.{event}").json["items"]
+        assert [one["event"] for one in found] == [f"account.{event}"]
+
+
+def test_no_token_opens_a_notice(app: Flask, world: World, api: Api) -> None:
+    world.caller(world.user("ada")).put("/api/auth/me", {"password": NEW, "current_password": PASSWORD})
+    with app.app_context():
+        [server] = app.extensions["webhooks"]
+        token = mail_links.token_of(db.session.scalar(select(MailLink.nonce)), server.key)
+    assert refused(api.post(RESET, {"token": token, "password": NEW + "!"}))
+    assert refused(api.post(VERIFY, {"token": token}))
 
 
 @pytest.mark.parametrize(

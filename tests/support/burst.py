@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import selectors
 import socket
 import time
 from collections import Counter
@@ -61,6 +62,31 @@ def burst(port: int, asks: Iterable[Ask]) -> list[Answer]:
         return [_answer(connection, began) for connection in sent]
 
 
+def arrivals(port: int, asks: Iterable[Ask]) -> list[tuple[int, Answer]]:
+    """The answers in the order in which they come, each with the number of its request."""
+    came: list[tuple[int, Answer]] = []
+    with contextlib.ExitStack() as stack:
+        selector = stack.enter_context(selectors.DefaultSelector())
+        parts: dict[int, bytes] = {}
+        for number, ask in enumerate(asks):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), WITHIN))
+            connection.sendall(ask.as_bytes())
+            selector.register(connection, selectors.EVENT_READ, number)
+            parts[number] = b""
+        began = time.monotonic()
+        while len(came) < len(parts):
+            ready = selector.select(WITHIN)
+            if not ready:
+                raise TimeoutError(f"{len(came)} of {len(parts)} answers came")
+            for key, _ in ready:
+                chunk = key.fileobj.recv(65536)  # type: ignore[union-attr]
+                parts[key.data] += chunk
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                    came.append((key.data, _parsed(parts[key.data], began)))
+    return came
+
+
 def ask(port: int, method: str, path: str, **options: Any) -> Answer:
     """One request."""
     return burst(port, [Ask(method, path, **options)])[0]
@@ -75,6 +101,10 @@ def _answer(connection: socket.socket, began: float) -> Answer:
     answer = b""
     while chunk := connection.recv(65536):
         answer += chunk
+    return _parsed(answer, began)
+
+
+def _parsed(answer: bytes, began: float) -> Answer:
     head, _, body = answer.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 "):
         raise ConnectionError(f"no answer: {answer[:80]!r}")

@@ -8,6 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from directory.api.schemas.webhooks import DELIVERED
 from tests.support.chromium import served
 from tests.support.outbox import delivery_thread, put, quick, send_all
 from tests.support.receiver import SECRET, Receiver, status
@@ -231,6 +232,13 @@ def test_a_delivery_is_looked_at_and_sent_again_and_an_endpoint_tested(chromium,
             person.button("Refresh").click()
             expect(page.locator(".endpoints")).to_contain_text("0 pending, 2 delivered, 0 given up")
             expect(rows(page).first).to_contain_text("Delivered")
+            event = page.get_by_label("Event", exact=True)
+            offered = event.locator("option").evaluate_all("all => all.map(({ value, text }) => [value, text])")
+            assert [value for value, _ in offered if value] == list(DELIVERED)
+            assert [text for _, text in offered if "." in text] == [], "each has a name"
+            event.select_option("Notice of a new address")
+            expect(page.get_by_text("Nothing here matches these filters.")).to_be_visible()
+            assert page.url.endswith("event=account.email_changed")
         first_id, again_id, test_id = (one.id for one in receiver.received)
         assert first_id == again_id != test_id
 

@@ -6,9 +6,12 @@ from directory.api.schemas.paging import CursorPagination, CursorQuery
 from directory.http.fields import Line, Strict, Timestamp, Whole, Word
 from directory.models import DeliveryState
 from directory.models.base import HIGHEST_ID
+from directory.services.mail import letters
 from directory.services.webhooks.formats import NAMES
 
 EVENTS = tuple(NAMES)
+# Beside those of webhooks, what is mailed to the user of an account alone.
+DELIVERED = (*EVENTS, *letters.OF_LINKS, *letters.OF_NOTICES)
 
 
 class DeliveryCounts(Strict):
@@ -40,7 +43,7 @@ class DeliveriesQuery(CursorQuery):
 
     state = Word(tuple(DeliveryState))
     endpoint = Line(1, 300, metadata={"description": "An endpoint's name; an unknown one finds nothing."})
-    event = Word(EVENTS)
+    event = Word(DELIVERED)
     project_id = Whole(1, HIGHEST_ID)
 
 

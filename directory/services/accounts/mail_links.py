@@ -20,8 +20,16 @@ from directory.services.mail.server import MailServer
 from directory.services.webhooks.outbox import event_json, rows_of
 from directory.services.webhooks.schedule import at_once
 
+NOTICES = (LinkPurpose.EMAIL_CHANGED, LinkPurpose.PASSWORD_CHANGED)
+# A notice lives longer than the ten tries to send it.
 LIFETIMES = {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
-EVENTS = {LinkPurpose.RESET: "account.password_reset", LinkPurpose.VERIFY: "account.email_verification"}
+LIFETIMES |= dict.fromkeys(NOTICES, timedelta(days=5))
+EVENTS = {
+    LinkPurpose.RESET: "account.password_reset",
+    LinkPurpose.VERIFY: "account.email_verification",
+    LinkPurpose.EMAIL_CHANGED: "account.email_changed",
+    LinkPurpose.PASSWORD_CHANGED: "account.password_changed",
+}
 REFUSAL = "This link has been used, or it has expired. Ask for another one."
 
 
@@ -32,7 +40,10 @@ def token_of(nonce: str, key: bytes) -> str:
 
 
 def send(purpose: LinkPurpose, user: User | None, email: str, server: MailServer) -> None:
-    """Mail a link to an address of a user. Without a user the same statements run, and nothing is mailed."""
+    """Mail a link, or a notice, to an address of a user.
+
+    Without a user the same statements run, and nothing is mailed.
+    """
     nonce = secrets.token_hex(32)
     link = MailLink(
         user_id=user.id if user else None,

@@ -23,12 +23,12 @@ def owner_of(token: str) -> User:
     return accounts.get(mail_links.find(LinkPurpose.RESET, token).user_id)
 
 
-def reset(token: str, new_hash: str, *, revoke_tokens: bool) -> None:
+def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer) -> None:
     """Give the account of a link a new password, which ends all its sessions and, if asked, revokes all its tokens.
 
-    It uses up all links for a new password. The address, which the link was mailed to, is verified by it. Where it was
-    not verified before, the account may have been opened by someone else in the owner's name: then its identities, by
-    which that person could sign in, are removed.
+    It uses up all links for a new password. The address, which the link was mailed to, is verified by it, and gets a
+    notice. Where it was not verified before, the account may have been opened by someone else in the owner's name: then
+    its identities, by which that person could sign in, are removed.
     Raises Invalid.
     """
     user, email = _opened(LinkPurpose.RESET, token)
@@ -43,6 +43,12 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool) -> None:
     sessions.end_others(user.id, keep=None)
     if revoke_tokens:
         sessions.revoke_tokens(user.id)
+    tell_of_password(user, server)
+
+
+def tell_of_password(user: User, server: MailServer) -> None:
+    """Mail a notice of a new password to the account."""
+    mail_links.send(LinkPurpose.PASSWORD_CHANGED, user, user.email, server)
 
 
 def ask_to_verify(user: User, server: MailServer) -> None:
@@ -66,17 +72,20 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
     return user
 
 
-def verify(token: str) -> None:
+def verify(token: str, server: MailServer) -> None:
     """Make the address of a link the account's, and verified.
 
-    Links for a new password that were mailed to another address end. Raises Invalid, Duplicate.
+    An address that it replaces gets a notice, and links for a new password that were mailed to it end.
+    Raises Invalid, Duplicate.
     """
     user, email = _opened(LinkPurpose.VERIFY, token)
-    is_new = user.email != email
+    before, is_new = user.email, user.email != email
     user.email, user.email_verified_at = email, now()
     with refusing(uq_users_email=Duplicate(["email"], accounts.TAKEN)):
         db.session.flush()
     mail_links.end_all(user.id, *((LinkPurpose.VERIFY, LinkPurpose.RESET) if is_new else (LinkPurpose.VERIFY,)))
+    if is_new:
+        mail_links.send(LinkPurpose.EMAIL_CHANGED, user, before, server)
 
 
 def _opened(purpose: LinkPurpose, token: str) -> tuple[User, str]:

@@ -62,6 +62,34 @@ def email_verification(site: Site, username: str, token: str, expires_at: dateti
 
 
 OF_LINKS = {"account.password_reset": password_reset, "account.email_verification": email_verification}
+
+
+def email_changed(site: Site, username: str, at: datetime) -> Letter:
+    """The letter to the address that an account no longer has."""
+    return letter(
+        site,
+        f"Your e-mail address for {site.name} was changed",
+        f"Hello {username},",
+        f"your account has another e-mail address since {_time(at)}. This one no longer belongs to it.",
+        "If you changed it, you need do nothing. If you did not, someone else uses your account. Sign in, choose a new "
+        f"password, which ends all other sessions, and revoke your API tokens: {site.address('/account')}",
+        f"If you cannot sign in any more, contact the operators of {site.name}, and quote this mail.",
+    )
+
+
+def password_changed(site: Site, username: str, at: datetime) -> Letter:
+    """The letter to the owner of an account that has a new password."""
+    return letter(
+        site,
+        f"Your password for {site.name} was changed",
+        f"Hello {username},",
+        f"your account has a new password since {_time(at)}. Its other sessions are signed out.",
+        "If you changed it, you need do nothing. If you did not, someone else uses your account. Have a link mailed to "
+        f"this address by which you choose a new password, and revoke your API tokens: {site.address('/reset')}",
+    )
+
+
+OF_NOTICES = {"account.email_changed": email_changed, "account.password_changed": password_changed}
 # What the subject and the text say of a project's title.
 OF_DECISIONS = {
     "project.approved": ("{} is live", "Your project {} has been approved and is live:"),

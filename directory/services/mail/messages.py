@@ -59,21 +59,36 @@ def _written(claim: Claim, server: MailServer) -> Message:
         return message(letters.test(server.site), to=to, server=server, message_id=claim.webhook_id)
     if claim.event in letters.OF_LINKS:
         return _with_link(claim, event["link_id"], server)
+    if claim.event in letters.OF_NOTICES:
+        return _notice(claim, event["link_id"], server)
     if claim.event in letters.OF_DECISIONS:
         return _decision(claim, event, server)
     raise NotToBeSent(f"there is no text for {claim.event}")
 
 
 def _with_link(claim: Claim, link_id: int, server: MailServer) -> Message:
-    columns = (MailLink.nonce, MailLink.email, MailLink.expires_at, User.username)
-    query = select(*columns).join(User, User.id == MailLink.user_id).where(MailLink.id == link_id, ACTIVE)
-    link = db.session.execute(query).one_or_none()
-    if link is None or link.expires_at <= now():
+    link = _link(link_id)
+    if link is None:
         raise NotToBeSent("the link has been used, or it has expired")
     token = mail_links.token_of(link.nonce, server.key)
     letter = letters.OF_LINKS[claim.event](server.site, link.username, token, link.expires_at)
     made = message(letter, to=link.email, server=server, message_id=claim.webhook_id)
     return Message(made.to, made.content, frozenset({token}))
+
+
+def _notice(claim: Claim, link_id: int, server: MailServer) -> Message:
+    link = _link(link_id)
+    if link is None:
+        raise NotToBeSent("the account is suspended or deleted, or the notice is too old")
+    letter = letters.OF_NOTICES[claim.event](server.site, link.username, link.created_at)
+    return message(letter, to=link.email, server=server, message_id=claim.webhook_id)
+
+
+def _link(link_id: int) -> Any:
+    columns = (MailLink.nonce, MailLink.email, MailLink.created_at, MailLink.expires_at, User.username)
+    query = select(*columns).join(User, User.id == MailLink.user_id).where(MailLink.id == link_id, ACTIVE)
+    link = db.session.execute(query).one_or_none()
+    return link if link is not None and link.expires_at > now() else None
 
 
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:

@@ -404,7 +404,8 @@ export interface paths {
         put?: never;
         /**
          * Confirm an e-mail address
-         * @description It takes the token of a mailed link, which works once, within 24 hours. A new address replaces the one before.
+         * @description It takes the token of a mailed link, which works once, within 24 hours. A new address replaces the one before, to
+         *     which a notice is mailed.
          *
          *     Needs no signing in.
          */
@@ -475,7 +476,9 @@ export interface paths {
         put?: never;
         /**
          * Sign in by username or e-mail address
-         * @description Needs no signing in.
+         * @description After many wrong passwords of a login in an hour an attempt from a new address takes up to a second longer.
+         *
+         *     Needs no signing in.
          */
         post: operations["authLogin"];
         delete?: never;
@@ -523,7 +526,6 @@ export interface paths {
          *
          *     Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
          *     the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
-         *
          *     An account without a password needs a session of the last ten minutes in its place.
          *
          *     Needs a signed-in user.
@@ -625,7 +627,8 @@ export interface paths {
         /**
          * Choose a new password
          * @description It takes the token of a mailed link, which works once, and ends all sessions of the account. Its API tokens stay,
-         *     unless `revoke_tokens` says otherwise. A password that is refused leaves the link as it is.
+         *     unless `revoke_tokens` says otherwise. A notice is mailed to the account's address. A password
+         *     that is refused leaves the link as it is.
          *
          *     Needs no signing in.
          */
@@ -4302,7 +4305,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "webhook.test";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "webhook.test" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed";
                 project_id?: number;
             };
             header?: never;

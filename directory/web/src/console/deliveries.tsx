@@ -16,7 +16,10 @@ import { w } from "./text.ts";
 
 type Delivery = Schemas["Delivery"];
 type Endpoint = Schemas["Endpoint"];
-const EVENTS = ["project.approved", "project.submitted", "project.rejected", "project.unpublished", "project.deleted", "webhook.test"];
+const EVENTS = [
+  "project.approved", "project.submitted", "project.rejected", "project.unpublished", "project.deleted", "webhook.test",
+  "account.password_reset", "account.email_verification", "account.email_changed", "account.password_changed",
+];
 const SOON = 2000; // milliseconds after which what was sent is looked at again
 
 const endpoints = new Resource<readonly Endpoint[]>(true);

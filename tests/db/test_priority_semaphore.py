@@ -1,0 +1,105 @@
+"""The semaphore with priorities: who is let in, in which order, and that no place is lost."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Lock
+from typing import Any
+
+from directory.db import priority_semaphore
+from directory.db.priority_semaphore import PrioritySemaphore
+from tests.support.waiting import until
+
+WITHIN = 30.0
+
+
+def waiting(semaphore: PrioritySemaphore, number: int) -> None:
+    until(lambda: len(semaphore._waiting) == number)
+
+
+def test_it_lets_so_many_in_and_one_more_for_each_that_leaves() -> None:
+    semaphore = PrioritySemaphore(2)
+    assert semaphore.acquire_at_once()
+    assert semaphore.acquire(5, 0)
+    assert not semaphore.acquire_at_once()
+    assert not semaphore.acquire(0, 0)
+    semaphore.release()
+    assert semaphore.acquire_at_once()
+    assert not semaphore.acquire_at_once()
+
+
+def test_the_lowest_rank_comes_first_and_of_the_same_rank_the_first_to_come() -> None:
+    semaphore, order = PrioritySemaphore(1), []
+    semaphore.acquire_at_once()
+
+    def enter(name: str, rank: int) -> None:
+        assert semaphore.acquire(rank, WITHIN)
+        order.append(name)
+        semaphore.release()
+
+    with ThreadPoolExecutor(5) as pool:
+        for number, (name, rank) in enumerate([("c", 2), ("a", 0), ("d", 2), ("b", 1), ("e", 3)], 1):
+            pool.submit(enter, name, rank)
+            waiting(semaphore, number)
+        semaphore.release()
+    assert order == ["a", "b", "c", "d", "e"]
+    assert semaphore.acquire_at_once()
+
+
+def test_a_caller_whose_wait_ends_takes_no_place_from_another() -> None:
+    semaphore = PrioritySemaphore(1)
+    semaphore.acquire_at_once()
+    with ThreadPoolExecutor(2) as pool:
+        patient = pool.submit(semaphore.acquire, 2, WITHIN)
+        waiting(semaphore, 1)
+        assert not semaphore.acquire(1, 0.01)
+        waiting(semaphore, 1)
+        semaphore.release()
+        assert patient.result(WITHIN)
+    assert not semaphore.acquire_at_once()
+
+
+def test_a_caller_that_is_let_in_as_its_wait_ends_is_in(monkeypatch: Any) -> None:
+    semaphore = PrioritySemaphore(1)
+    semaphore.acquire_at_once()
+
+    class Late:
+        """An event that is set once the wait for it has ended."""
+
+        there = False
+
+        def wait(self, _seconds: float) -> bool:
+            semaphore.release()
+            return False
+
+        def set(self) -> None:
+            self.there = True
+
+        def is_set(self) -> bool:
+            return self.there
+
+    monkeypatch.setattr(priority_semaphore, "Event", Late)
+    assert semaphore.acquire(0, 0)
+    assert not semaphore.acquire_at_once()
+
+
+def test_however_many_come_and_give_up_no_more_are_in_than_there_are_places() -> None:
+    semaphore, inside, most, lock, start = PrioritySemaphore(3), [0], [0], Lock(), Barrier(16)
+
+    def enter(number: int) -> int:
+        start.wait(WITHIN)
+        entered = 0
+        for turn in range(200):
+            if semaphore.acquire((number + turn) % 4, 0.001 if number % 2 else WITHIN):
+                with lock:
+                    inside[0] += 1
+                    most[0] = max(most[0], inside[0])
+                entered += 1
+                with lock:
+                    inside[0] -= 1
+                semaphore.release()
+        return entered
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(enter, range(16)))
+    assert most[0] <= 3
+    assert all(found[number] == 200 for number in range(0, 16, 2))
+    assert [semaphore.acquire_at_once() for _ in range(4)] == [True, True, True, False]
