@@ -34,7 +34,6 @@ from directory.http.endpoint import operation, respond
 from directory.http.validation import Errors
 from directory.services.accounts import accounts, recovery, reserved, sessions
 from directory.services.accounts.identity import Caller
-from directory.services.mail.server import MailServer
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
@@ -56,14 +55,10 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     email = body.get("email", user.email)
     refused = accounts.password_refusals(body.get("password"), username=user.username, email=email)
     if "password" in body:
-        return refused + missing_password(body, "password and current_password go together.")
-    is_mailed = _server_for(body.get("email"), user) is not None
-    return refused + (missing_password(body, "A new address needs the present password.") if is_mailed else [])
-
-
-def _server_for(email: str | None, user: Any) -> MailServer | None:
-    """The mail server, where a change of the address has to be confirmed by a link."""
-    return None if email in (None, user.email) else mail_server.configured()
+        refused += missing_password(body, "password and current_password go together.")
+    elif mail_server.confirming(body.get("email"), user) is not None:
+        refused += missing_password(body, "A new address needs the present password.")
+    return refused
 
 
 def _signed_in(user: Any, secret: str, status: int) -> Response:
@@ -176,14 +171,14 @@ def change(body: dict[str, Any]) -> Any:
     """
     by, email = caller(), body.get("email")
     user = accounts.get(by.id)
-    if "current_password" in body or "password" in body or _server_for(email, user) is not None:
+    if "current_password" in body or "password" in body or mail_server.confirming(email, user) is not None:
         user = confirm_password(body.get("current_password"))
     changes: dict[str, Any] = {"email": email, "known_hash": user.password_hash, "notify": body.get("notify")}
     new_hash = None
     if "password" in body:
         new_hash = accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
         changes["revoke_tokens"] = body.get("revoke_tokens", False)
-    server = _server_for(email, user)
+    server = mail_server.confirming(email, user)
     if server is not None:
         account_limits.spend_on_mail(body["email"], by.id)
         changes["email"] = None
