@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from settings import extras, mail, values, webhooks
+from settings import extras, mail, providers, values, webhooks
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent
@@ -58,6 +58,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
         "MAIL": _mail(env),
+        "PROVIDERS": _providers(env),
         "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),
@@ -72,6 +73,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     settings |= {name: _read(env, name, default, values.ratelimit) for name, default in RATELIMITS.items()}
     _one_process_on_memory(settings)
     _mail_has_its_name_and_links(settings)
+    _providers_know_the_way_back(settings)
     return settings
 
 
@@ -164,6 +166,23 @@ def _mail(env: Mapping[str, str]) -> dict[str, Any] | None:
     return {**server, "sender": sender}
 
 
+def _providers(env: Mapping[str, str]) -> list[Mapping[str, str]]:
+    """The providers by which one signs in, GitHub the last."""
+    found: list[Mapping[str, str]] = [*_read(env, "OIDC_PROVIDERS", "", providers.openid)]
+    client_id = _read(env, "GITHUB_CLIENT_ID", "", lambda value: value and providers.credential(value))
+    secret = _read(env, "GITHUB_CLIENT_SECRET", "", lambda value: value and providers.credential(value))
+    address = _read(env, "GITHUB_BASE_URL", providers.GITHUB_URL, providers.github_url)
+    if client_id or secret:
+        if not (client_id and secret):
+            name = "GITHUB_CLIENT_SECRET" if client_id else "GITHUB_CLIENT_ID"
+            raise ConfigError(name, "set GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET, or neither")
+        found.append(providers.github(client_id, secret, address))
+        for member in ("name", "issuer"):
+            if any(one[member] == found[-1][member] for one in found[:-1]):
+                raise ConfigError("OIDC_PROVIDERS", f"no provider has the {member} of GitHub: GITHUB_CLIENT_ID is set")
+    return found
+
+
 def _database_url(value: str) -> str:
     return values.database_url(value) if value else f"sqlite:///{_default_file()}"
 
@@ -197,3 +216,11 @@ def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:
     if any(endpoint["name"] == mail.NAME for endpoint in settings["WEBHOOK_ENDPOINTS"]):
         raise ConfigError("WEBHOOK_ENDPOINTS", f"no endpoint can be called {mail.NAME}: MAIL_URL is set")
     settings["MAIL"]["site_url"] = settings["SITE_URL"] or f"http://{settings['HOST']}:{settings['PORT']}"
+
+
+def _providers_know_the_way_back(settings: dict[str, Any]) -> None:
+    """A provider sends browsers back to an address that is registered with it, not to one from a Host header."""
+    if settings["PROVIDERS"] and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
+        name = "GITHUB_CLIENT_ID" if all("api" in one for one in settings["PROVIDERS"]) else "OIDC_PROVIDERS"
+        why = f"set the public address of the site, as {name} is set: providers send browsers back to it"
+        raise ConfigError("SITE_URL", why)

@@ -14,6 +14,7 @@ from directory.api import (
     leaving,
     pages,
     projects,
+    providers,
     recovery,
     session,
     system,
@@ -29,6 +30,7 @@ from directory.http import authentication, converters, hooks, metrics, problem_d
 from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.mail.server import mail_servers
+from directory.services.sign_in import configured
 from directory.services.site import Site
 from directory.services.webhooks.outbox import Endpoint
 
@@ -51,11 +53,14 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
     app.extensions["webhooks"] += mail_servers(config["MAIL"], site.name, config["SECRET_KEY"])
+    app.extensions["providers"] = configured.providers(config["PROVIDERS"], config["THREADS"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     app.extensions["web_build"] = web_build.load()
-    for routes in (projects, categories, tags, users, session, auth, recovery, leaving, admin, system, pages):
+    for routes in (
+        projects, categories, tags, users, session, auth, recovery, providers, leaving, admin, system, pages,
+    ):  # fmt: skip
         app.register_blueprint(routes.bp)
     if config["WEB_ENABLED"]:
         app.register_blueprint(web.bp)

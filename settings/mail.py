@@ -30,7 +30,7 @@ def server(value: str) -> dict[str, Any] | None:
     if bool(user) != bool(password) or not (credentials.isascii() and credentials.isprintable()):
         raise ValueError("has a user and a password of ASCII, or neither; special characters are written as %40")
     host = str(parts.hostname)
-    encryption = "tls" if parts.scheme == "smtps" else "none" if _is_loopback(host) else "starttls"
+    encryption = "tls" if parts.scheme == "smtps" else "none" if is_loopback(host) else "starttls"
     port = parts.port or PORTS[parts.scheme]
     return {"host_name": host, "port": port, "user": user, "password": password, "encryption": encryption}
 
@@ -51,7 +51,8 @@ def sender(value: str) -> tuple[str, str] | None:
     return name, address
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -3,10 +3,10 @@
 from contextlib import suppress
 from typing import Any
 
-from flask import Blueprint, Response, current_app, request
+from flask import Blueprint, Response, current_app
 
 from directory.api import mail_server
-from directory.api.password_checks import among_few, confirm_password, few_at_once
+from directory.api.password_checks import among_few, confirm_password, few_at_once, missing_password
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -29,11 +29,12 @@ from directory.errors import (
 from directory.http import account_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
+from directory.http.client_address import user_agent
 from directory.http.endpoint import operation, respond
 from directory.http.validation import Errors
 from directory.services.accounts import accounts, recovery, reserved, sessions
 from directory.services.accounts.identity import Caller
-from directory.services.mail.server import MailServer
+from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 
@@ -53,18 +54,11 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
     refused = accounts.password_refusals(body.get("password"), username=user.username, email=email)
-    if _server_for(body.get("email"), user) is not None and "current_password" not in body:
-        refused.append({"pointer": "#/current_password", "detail": "A new address needs the present password."})
+    if "password" in body:
+        refused += missing_password(body, "password and current_password go together.")
+    elif mail_server.confirming(body.get("email"), user) is not None:
+        refused += missing_password(body, "A new address needs the present password.")
     return refused
-
-
-def _server_for(email: str | None, user: Any) -> MailServer | None:
-    """The mail server, where a change of the address has to be confirmed by a link."""
-    return None if email in (None, user.email) else mail_server.configured()
-
-
-def _user_agent() -> str:
-    return "".join(c for c in request.user_agent.string if c.isprintable())
 
 
 def _signed_in(user: Any, secret: str, status: int) -> Response:
@@ -96,7 +90,7 @@ def register(body: dict[str, Any]) -> Any:
         user = accounts.register(username, email, hashed)
         if server is not None:
             recovery.ask_to_verify(user, server)
-        return user, sessions.begin(user.id, user_agent=_user_agent())
+        return user, sessions.begin(user.id, user_agent=user_agent())
 
     return _signed_in(*transaction(work), 201)
 
@@ -121,7 +115,7 @@ def login(body: dict[str, Any]) -> Any:
         new_hash = accounts.upgraded_hash(user, body["password"])
 
         def work() -> tuple[Any, str]:
-            secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=_user_agent())
+            secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=user_agent())
             return accounts.get(user.id), secret
 
         return _signed_in(*transaction(work), 200)
@@ -163,7 +157,7 @@ def show() -> Any:
 @login_required
 @operation(
     body=AccountChanges(), body_required=True, check=_bad_changes, answer=UserOutput(), transactional=False,
-    raises=(Duplicate, AccountDeleted),
+    raises=(Duplicate, AccountDeleted, SignInAgain),
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
     """Change one's e-mail address or password, or whether decisions are mailed.
@@ -173,15 +167,18 @@ def change(body: dict[str, Any]) -> Any:
 
     Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
     the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
+    An account without a password needs a session of the last ten minutes in its place.
     """
     by, email = caller(), body.get("email")
-    user = confirm_password(body["current_password"]) if "current_password" in body else accounts.get(by.id)
+    user = accounts.get(by.id)
+    if "current_password" in body or "password" in body or mail_server.confirming(email, user) is not None:
+        user = confirm_password(body.get("current_password"))
     changes: dict[str, Any] = {"email": email, "known_hash": user.password_hash, "notify": body.get("notify")}
     new_hash = None
     if "password" in body:
         new_hash = accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
         changes["revoke_tokens"] = body.get("revoke_tokens", False)
-    server = _server_for(email, user)
+    server = mail_server.confirming(email, user)
     if server is not None:
         account_limits.spend_on_mail(body["email"], by.id)
         changes["email"] = None

@@ -11,7 +11,7 @@ from flask import Response, render_template
 
 from directory.errors import NotFound
 from directory.http.endpoint import tag
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 
 OWN = Path(__file__).resolve().parent.parent / "assets"
 SWAGGER = {

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint
 
 from directory.api.auth import signed_out
-from directory.api.password_checks import confirm_password
+from directory.api.password_checks import confirm_password, missing_password
 from directory.api.projects import subscribers
 from directory.api.schemas.leaving import DeletionInput, Export
 from directory.db.transactions import transaction
@@ -13,25 +13,34 @@ from directory.errors import LastAdmin, TooManyProjects, TooManyVotes
 from directory.http.access import login_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
+from directory.http.validation import Errors
 from directory.services import account_deletion, account_export
+from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
+
+
+def _refused(body: dict[str, Any]) -> Errors:
+    """What the rules refuse of a deletion: one without the password that the account has."""
+    return missing_password(body, "Missing data for required field.")
 
 
 @bp.delete("")
 @login_required
 @operation(
-    body=DeletionInput(), body_required=True, status=204, transactional=False, optional_headers=("Set-Cookie",),
-    raises=(LastAdmin, TooManyProjects, TooManyVotes),
+    body=DeletionInput(), body_required=True, check=_refused, status=204, transactional=False,
+    optional_headers=("Set-Cookie",),
+    raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain),
 )  # fmt: skip
 def delete(body: dict[str, Any]) -> Any:
     """Delete one's account.
 
     Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
     called `deleted-[id]`. The username and the e-mail address are free for others. All of this happens or nothing, and
-    it cannot be undone. A wrong password counts as a wrong login does.
+    it cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
+    opened, needs a session of the last ten minutes in its place.
     """
-    by, known = caller(), confirm_password(body["current_password"]).password_hash
+    by, known = caller(), confirm_password(body.get("current_password")).password_hash
     transaction(lambda: account_deletion.delete_account(by=by, known_hash=known, notify=subscribers()))
     return signed_out(by)
 
@@ -42,8 +51,8 @@ def delete(body: dict[str, Any]) -> Any:
 def export() -> Any:
     """Take one's data along.
 
-    The account, one's projects with their history as their owner may see it, one's votes, sessions, and the names of
-    one's tokens, as a file.
+    The account, one's projects with their history as their owner may see it, one's votes, sessions, the names of one's
+    tokens, and the providers by which one signs in, as a file.
     """
     name = f'attachment; filename="project-directory-{caller().username}.json"'
     return account_export.export(caller()), {"Content-Disposition": name, "Cache-Control": "private, no-store"}

@@ -6,6 +6,7 @@ from flask import current_app
 
 from directory.errors import NotFound
 from directory.http import account_limits
+from directory.models import User
 from directory.services.mail.server import MailServer
 
 
@@ -28,3 +29,8 @@ def mail_server() -> MailServer:
     if found is None:
         raise NotFound
     return found
+
+
+def confirming(email: str | None, user: User) -> MailServer | None:
+    """The mail server, where a change of the user's address has to be confirmed by a link."""
+    return None if email in (None, user.email) else configured()

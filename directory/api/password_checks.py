@@ -16,9 +16,11 @@ from directory.errors import InvalidCredentials, Unavailable, WrongPassword
 from directory.http import account_limits
 from directory.http.account_limits import Attempt
 from directory.http.authentication import caller
+from directory.http.validation import Errors
 from directory.models import User
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import AT_ONCE
+from directory.services.sign_in import identities
 
 # Twice as many as can hash: that keeps these busy. What the others do before, all at once, would hold up every read.
 DOOR = 2 * AT_ONCE
@@ -118,12 +120,22 @@ def _delay(seconds: float) -> None:
             _delayed[0] -= 1
 
 
-def confirm_password(given: str) -> User:
+def missing_password(body: dict[str, Any], detail: str) -> Errors:
+    """The error of a body that lacks the caller's present password; an account without one needs none."""
+    is_missing = "current_password" not in body and accounts.get(caller().id).password_hash
+    return [{"pointer": "#/current_password", "detail": detail}] if is_missing else []
+
+
+def confirm_password(given: str | None) -> User:
     """The caller's account, if `given` is its password: checked outside any transaction, and counted as a login is.
 
-    Raises WrongPassword, RateLimitExceeded, Unavailable.
+    An account without a password is confirmed by a session that was opened minutes ago.
+    Raises WrongPassword, RateLimitExceeded, Unavailable, SignInAgain.
     """
     user = accounts.get(caller().id)
+    if given is None:
+        identities.require_fresh_session(caller())
+        return user
     attempt = account_limits.guess_at_own_password(user.username, user.id)
     accounts.release()
     with among_few() as place, place.guessing(attempt):

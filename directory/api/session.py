@@ -29,6 +29,6 @@ def show() -> Any:
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],
         "password_reset": mail_server.configured() is not None,
-        "providers": [],
+        "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
     }
     return state, {"Cache-Control": "private, no-store"}

@@ -11,6 +11,7 @@ import select
 import signal
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from flask import Flask
 
@@ -21,6 +22,7 @@ from directory.services.accounts import mail_links
 from directory.services.mail import messages, smtp
 from directory.services.mail.messages import NotToBeSent
 from directory.services.mail.server import MailServer
+from directory.services.sign_in import attempts
 from directory.services.webhooks import claims, sender
 from directory.services.webhooks.claims import Claim, Outcome
 from directory.services.webhooks.outbox import Endpoint
@@ -135,14 +137,14 @@ class Deliverer:
             thread.join()
 
     def tidy(self) -> bool:
-        """Delete some of the mailed links that have expired, and of the deliveries whose retention has ended.
+        """Delete some of the mailed links and sign-ins that have expired, and of the deliveries that are too old.
 
         Returns whether there may be more.
         """
         try:
             with self._app.app_context(), deadline.within(deadline.SECONDS):
-                links = transaction(lambda: mail_links.purge(PURGED_AT_ONCE))
-                return PURGED_AT_ONCE in (links, transaction(lambda: claims.purge(self._policy, PURGED_AT_ONCE)))
+                purges = (mail_links.purge, attempts.purge, partial(claims.purge, self._policy))
+                return PURGED_AT_ONCE in [transaction(partial(purge, PURGED_AT_ONCE)) for purge in purges]
         except Exception as error:  # a delivery thread says so when the database is out of reach for it
             log.warning("old deliveries are left for the next time: %s", type(error).__name__)
             return False

@@ -115,13 +115,14 @@ def caller() -> Caller:
 
 def give_cookie(response: Response, secret: str) -> None:
     """Sign the browser in for as long as the session may live at most."""
-    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **_attributes())
+    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **attributes())
 
 
 def take_cookie(response: Response) -> None:
     """Make the browser forget its session."""
-    response.delete_cookie(current_app.config["COOKIE_NAME"], **_attributes())
+    response.delete_cookie(current_app.config["COOKIE_NAME"], **attributes())
 
 
-def _attributes() -> dict[str, Any]:
+def attributes() -> dict[str, Any]:
+    """How our cookies are set: for this host alone, not for scripts, and not sent with requests of other sites."""
     return {"path": "/", "httponly": True, "samesite": "Lax", "secure": current_app.config["COOKIE_SECURE"]}

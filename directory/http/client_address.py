@@ -21,3 +21,8 @@ def client_address() -> str:
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is None:
         return str(ip_network((parsed, 64), strict=False))
     return str(getattr(parsed, "ipv4_mapped", None) or parsed)
+
+
+def user_agent() -> str:
+    """What the browser says it is, as far as it can be printed."""
+    return "".join(c for c in request.user_agent.string if c.isprintable())

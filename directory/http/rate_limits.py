@@ -30,6 +30,7 @@ PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
 # Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers.
 FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
+FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in by a provider is two requests
 # What `account_limits` delays guesses by: wrong passwords of a login over all addresses, of which 100 are counted, and
 # whether a login has succeeded from an address.
 FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
@@ -80,6 +81,7 @@ KEYS = {
     "failures": lambda: _masked(g.login),
     "signed_in": lambda: f"{_masked(g.login)}@{client_address()}",
     "recovery": client_address,
+    "sign_in": client_address,
     "mail_account": lambda: str(g.account_id or _masked(g.login)),
     "mail_address": lambda: _masked(g.login),
     "write": _caller,

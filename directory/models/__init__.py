@@ -5,6 +5,7 @@ It may import `db`, `extensions`, `errors` and `logs`.
 
 from directory.models.accounts import MailLink, Session, Token, User, UserCount, UserSubmissions
 from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
+from directory.models.identities import Identity, SignInAttempt
 from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
 from directory.models.projects import Category, Project, ProjectTag, Standing, TagCount, Upvote
 
@@ -16,12 +17,14 @@ __all__ = [
     "Delivery",
     "DeliveryAttempt",
     "DeliveryState",
+    "Identity",
     "LinkPurpose",
     "MailLink",
     "Project",
     "ProjectTag",
     "Role",
     "Session",
+    "SignInAttempt",
     "Standing",
     "Status",
     "TagCount",

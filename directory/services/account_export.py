@@ -12,13 +12,14 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.catalog.catalog import Filters
 from directory.services.catalog.paging import Window
+from directory.services.sign_in import identities
 
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, which is an answer in one piece
 AT_ONCE = 100
 
 
 def export(by: Caller) -> dict[str, Any]:
-    """The caller's account, projects with their history, votes, sessions and tokens; no secret and no hash of one.
+    """The caller's account, projects with their history, votes, sessions, tokens and identities; no secrets.
 
     Of more than PROJECTS_MAX projects and VOTES_MAX votes it has the newest projects and the votes for the newest
     projects; then `complete` is false.
@@ -34,6 +35,7 @@ def export(by: Caller) -> dict[str, Any]:
         "votes": votes[:VOTES_MAX],
         "sessions": sessions.listed(by),
         "tokens": sessions.tokens(by),
+        "identities": identities.listed(by),
     }
 
 

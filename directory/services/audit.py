@@ -24,6 +24,8 @@ ACTIONS = (
     "user.status_changed",
     "user.signed_out",
     "user.deleted",
+    "user.identity_added",
+    "user.identity_removed",
 )
 NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
 OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)

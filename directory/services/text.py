@@ -7,6 +7,11 @@ import unicodedata
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 #: The form of usernames; to be used with `fullmatch`.
 USERNAME = re.compile(r"[a-z0-9_-]{3,32}")
+_ATOM = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+#: The form of e-mail addresses, in lower case. Who really owns one is not checked, so the pattern is a modest one.
+EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@{_LABEL}(\.{_LABEL})+")
+EMAIL_MAX, LOCAL_PART_MAX = 254, 64
 CATEGORY_SLUG_MAX = 50
 TAG_MAX = 32
 PROJECT_SLUG_MAX = 80
@@ -61,6 +66,14 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
     if not minimum <= len(text) <= maximum:
         raise ValueError(_length_reason(minimum, maximum))
     return text
+
+
+def is_email(value: str) -> bool:
+    """Whether this is an e-mail address, in lower case."""
+    # ASCII first: the Kelvin sign, for one, is a k in lower case.
+    if not value.isascii() or len(value) > EMAIL_MAX or len(value.partition("@")[0]) > LOCAL_PART_MAX:
+        return False
+    return EMAIL.fullmatch(value) is not None
 
 
 def slugify(title: str) -> str:

@@ -9,7 +9,7 @@ from alembic import op
 from directory.db.schema_changes import in_short_transaction
 
 revision = "0020"
-down_revision = "0018"
+down_revision = "0019"
 branch_labels = None
 depends_on = None
 

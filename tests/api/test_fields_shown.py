@@ -4,7 +4,7 @@ import pytest
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import DeliveryAttempt
+from directory.models import DeliveryAttempt, Identity
 from directory.services.webhooks import endpoints
 from tests.support.factories import Api
 from tests.support.routes import Targets, body, operation, routes
@@ -30,10 +30,12 @@ USER = (
 USER |= below("stats.projects", "live", "pending", "rejected", "total")
 SESSION = {"id", "created_at", "last_seen_at", "user_agent", "current"}
 TOKEN = {"id", "name", "created_at", "expires_at", "last_used_at"}
+IDENTITY = {"id", "email", "created_at", "last_used_at"}
 VOTE = {"project_id", "upvoted", "upvotes"}
 EXPORT = {"exported_at", "complete"} | below("account", *ACCOUNT) | below("projects[]", *OWN)
 EXPORT |= below("projects[].history[]", "at", "event") | below("votes[]", "project_id", "title", "created_at")
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
+EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY)
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
@@ -191,7 +193,7 @@ ANSWERS = {
         "registration_open",
         "read_only",
         "password_reset",
-        "providers",
+        *below("providers[]", "name", "label"),
     },
     "POST /api/auth/register": ACCOUNT,
     "POST /api/auth/login": ACCOUNT,
@@ -199,6 +201,8 @@ ANSWERS = {
     "PUT /api/auth/me": ACCOUNT,
     "GET /api/auth/me/export": EXPORT,
     "GET /api/auth/sessions": items(SESSION),
+    "GET /api/auth/identities": {"has_password", *below("items[]", "provider", "label", *IDENTITY)},
+    "POST /api/auth/identities": {"location"},
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
     "GET /healthz": {"status"},
@@ -218,6 +222,11 @@ def attempted(app, delivery_id):
 
 
 @pytest.fixture
+def app(make_app):
+    return make_app(GITHUB_CLIENT_ID="id", GITHUB_CLIENT_SECRET="secret")
+
+
+@pytest.fixture
 def ask(app, world):
     """Sends each route a request that it takes, as an administrator who owns what it names."""
     admin = world.admin()
@@ -227,6 +236,9 @@ def ask(app, world):
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
     targets.session()
+    known = Identity(user_id=admin.id, issuer="https://github.com", subject="1", email="x@example.org")
+    with app.app_context():
+        transaction(lambda: db.session.add(known))
     targets.endpoint()
     delivery = attempted(app, targets.delivery())
 

@@ -104,8 +104,8 @@ def test_an_export_costs_the_same_statements_for_each_hundred_projects(
     browser.get(PATH)
     statements.clear()
     assert len(browser.get(EXPORT).json["projects"]) == size
-    # who calls, the page and its total, the histories, the votes, the account, the sessions, the tokens
-    assert len(statements) == 8
+    # who calls, the page and its total, the histories, the votes, the account, the sessions, the tokens, the identities
+    assert len(statements) == 9
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ VALUE = {"role": "admin", "status": "live", "is_admin": True}
 
 # Absent without a mail server; tests/api/test_recovery.py has one.
 MAILED = {f"POST /api/auth/{path}" for path in ("password/forgot", "password/reset", "email/verify")}
+MAILED |= {"POST /api/auth/identities"}  # absent without a provider; tests/api/test_providers.py has one
 # What each route takes, written out here once more: a field that is added to a schema has to be added here too.
 PROJECT = {"title", "tagline", "description", "url", "category", "repository_url", "logo_url", "tags"}
 WRITABLE = {
@@ -26,6 +27,7 @@ WRITABLE = {
     "POST /api/auth/password/reset": {"token", "password", "revoke_tokens"},
     "POST /api/auth/email/verify": {"token"},
     "DELETE /api/auth/me": {"current_password"},
+    "POST /api/auth/identities": {"provider"},
     "POST /api/auth/tokens": {"name", "expires_at"},
     "PUT /api/admin/projects/<id:project_id>/approve": {"reason"},
     "PUT /api/admin/projects/<id:project_id>/reject": {"reason"},

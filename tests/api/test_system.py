@@ -14,7 +14,7 @@ from sqlalchemy import text
 from directory.db.transactions import transaction
 from directory.extensions import db, limiter
 from directory.http import readiness
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 from directory.models import Delivery, now
 from directory.services import health
 from tests.conftest import build

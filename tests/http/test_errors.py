@@ -7,8 +7,9 @@ from werkzeug.exceptions import default_exceptions
 
 from directory import errors
 from directory.api.web import PageNotFound
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 from directory.services.catalog import catalog
+from directory.services.sign_in import refusals
 from tests.conftest import build
 from tests.support.factories import Api
 from tests.support.routes import routes
@@ -25,6 +26,10 @@ STATUSES = {
     "email_not_verified": 403,
     "cross_site_request": 403,
     "registration_closed": 403,
+    "sign_in_cancelled": 403,
+    "sign_in_expired": 403,
+    "sign_in_refused": 403,
+    "sign_in_again": 403,
     "not_found": 404,
     "method_not_allowed": 405,
     "invalid_transition": 409,
@@ -35,13 +40,18 @@ STATUSES = {
     "account_deleted": 409,
     "too_many_projects": 409,
     "too_many_votes": 409,
+    "address_taken": 409,
+    "identity_taken": 409,
+    "last_way_in": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,
     "validation_failed": 422,
     "rate_limited": 429,
     "internal": 500,
+    "provider_failed": 502,
     "unavailable": 503,
+    "provider_unavailable": 503,
     "read_only": 503,
 }
 
@@ -57,6 +67,9 @@ def example(kind):
         errors.Duplicate: (["url"],),
         errors.InvalidTransition: ("live", "rejected"),
         errors.RateLimited: (7,),
+        refusals.SignInRefused: ("no_code",),
+        refusals.ProviderFailed: ("no_json",),
+        refusals.ProviderUnavailable: ("slow",),
     }
     return kind(*arguments.get(kind, ()))
 

@@ -68,7 +68,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
 
 def _fixed(n: int) -> dict[str, Any]:
     """What has to be unique, or to point at something, of the nth row."""
-    unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id")
+    unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id", "subject", "state_hash")
     owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id")
     counters = ("live_projects", "pending_projects", "rejected_projects")
     return ({"id": FIRST_ID + n} | dict.fromkeys(unique, f"{n}") | dict.fromkeys(owners, FIRST_ID)) | dict.fromkeys(

@@ -69,6 +69,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/tokens": {"name": "new"},
         "POST /api/auth/password/forgot": {"login": "login-target"},
         "POST /api/auth/password/reset": {"token": "t" * 43, "password": PASSWORD},
+        "POST /api/auth/identities": {"provider": "github"},
         "POST /api/auth/email/verify": {"token": "t" * 43},
     }.get(route.name)
 
@@ -105,6 +106,8 @@ class Targets:
             "<id:delivery_id>": self.delivery,
             "<id:number>": lambda: 1,
             "<endpoint>": self.endpoint,
+            "<provider>": lambda: "company",
+            "<id:identity_id>": lambda: 1,
             "<version>": lambda: "none",
             "<name>": lambda: "none.css",
             "<code>": lambda: "not_found",

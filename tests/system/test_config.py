@@ -70,6 +70,7 @@ def test_everything_has_a_default_that_works(instance):
         "WEBHOOK_ENDPOINTS": [],
         "WEBHOOK_WORKER": True,
         "MAIL": None,
+        "PROVIDERS": [],
         "REQUIRE_VERIFIED_EMAIL": "none",
         "METRICS_ENABLED": False,
         "OTEL_EXPORTER_OTLP_ENDPOINT": "",

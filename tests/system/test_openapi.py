@@ -10,7 +10,7 @@ from schemathesis.specs.openapi.adapter.validators import OPENAPI_31_VALIDATOR
 
 from directory.api import openapi
 from directory.api.openapi.operations import routes
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 from directory.models.base import HIGHEST_ID
 from tests.conftest import build
 

@@ -20,7 +20,7 @@ from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation, versions_allowed
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 from directory.services import audit, categories, moderation
 from directory.services.catalog import background, catalog
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from directory.api.openapi import examples
 from directory.errors import ERRORS_MAX, DirectoryError, RateLimited
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 
 if TYPE_CHECKING:
     from directory.api.openapi.operations import Route
@@ -36,9 +36,9 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": TEXT,
     },
     "Location": {
-        "description": "The path of what was made.",
+        "description": "The path of what was made; of a redirect, where to go.",
         "required": True,
-        "schema": {"type": "string", "pattern": "^/api/"},
+        "schema": {"type": "string", "pattern": "^(/|https?:)"},
     },
     "Set-Cookie": {
         "description": "The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none.",
@@ -128,7 +128,7 @@ def successes(route: "Route") -> dict[str, Any]:
     headers: dict[str, Any] = {name: name for name in names}
     headers |= {name: {**HEADERS[name], "required": False} for name in operation.optional_headers}
     answer = {"description": said or f"{route.summary}.", "headers": headers}
-    if operation.answer or operation.status not in {202, 204}:
+    if operation.answer or operation.status not in {202, 204, 302}:
         schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
         answer["content"] = {
             media_type: {"schema": schema, **_told(route.id, media_type)} for media_type in operation.media_types

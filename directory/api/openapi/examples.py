@@ -12,6 +12,7 @@ from directory.api.openapi.samples import (
     EXPORT,
     FLASK,
     FLASK_INPUT,
+    IDENTITY,
     KNOWN,
     LOG,
     NEW_CATEGORY,
@@ -38,6 +39,8 @@ PATHS: dict[str, Any] = {
     "token_id": 5,
     "delivery_id": 91,
     "username": "ada",
+    "provider": "company",
+    "identity_id": 3,
     "endpoint": "hooks.example-1f9d03c2ab47",
     "slug": "web-frameworks",
     "code": "not_found",
@@ -66,6 +69,7 @@ BODIES: dict[str, Any] = {
     "recoveryForgot": {"login": "ada"},
     "recoveryReset": {"token": MAILED_TOKEN, "password": PASSWORD},
     "recoveryVerify": {"token": MAILED_TOKEN},
+    "providersJoin": {"provider": "company"},
     "projectsCreate": FLASK_INPUT,
     "projectsUpdate": {"tagline": FLASK_INPUT["tagline"], "tags": ["python", "web"]},
 }
@@ -97,6 +101,8 @@ ANSWERS: dict[str, Any] = {
     "authListTokens": {"items": [TOKEN]},
     "authIssueToken": {**TOKEN, "token": "pds_example-of-a-token-that-opens-nothing"},
     "accountExport": EXPORT,
+    "providersListIdentities": {"has_password": True, "items": [IDENTITY]},
+    "providersJoin": {"location": "https://login.example/authorize?client_id=directory&state=example"},
     "categoriesIndex": {"items": [CATEGORY]},
     "tagsIndex": {"items": [{"tag": "python", "live_projects": 5}, {"tag": "web", "live_projects": 3}]},
     "usersShow": {

@@ -13,7 +13,7 @@ from directory.api.docs import ASSETS
 from directory.api.openapi import examples, prose
 from directory.errors import PreconditionFailed
 from directory.http.endpoint import READS, Operation
-from directory.http.problem_details import KINDS
+from directory.http.problem_kinds import KINDS
 from directory.http.validation import NOTHING
 from directory.models.base import HIGHEST_ID
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
@@ -30,6 +30,7 @@ PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "version": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
     "name": {"type": "string", "enum": list(ASSETS)},
     "token": {"type": "string", "pattern": "^[0-9]+-[A-Za-z0-9_-]{43}$"},
+    "provider": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,15}$"},
     "endpoint": {"type": "string", "pattern": "^[^/]+$", "maxLength": 300},
 }
 ID_SCHEMA = {"type": "integer", "format": "int64", "minimum": 1, "maximum": HIGHEST_ID}

@@ -38,6 +38,7 @@ TAGS = {
     "session": "Who calls, and what the site is and allows.",
     "auth": "Accounts, sessions and tokens.",
     "recovery": "Ways back into an account by mail, where the service sends any: a new password, a confirmed address.",
+    "providers": "Signing in by OpenID Connect and GitHub, where the operator configures any.",
     "account": "Leaving: one's own data as a file, and the deletion of one's account.",
     "admin": "The review, users, categories and figures: for administrators.",
     "webhooks": "What the service sends to the endpoints that its operator configures.",

@@ -99,6 +99,14 @@ TOKEN = {
     "expires_at": "2036-01-01T00:00:00.000000Z",
     "last_used_at": None,
 }
+IDENTITY = {
+    "id": 3,
+    "provider": "company",
+    "label": "Example Inc.",
+    "email": "ada@example.org",
+    "created_at": "2026-11-20T09:58:00.000000Z",
+    "last_used_at": "2026-11-23T11:02:00.000000Z",
+}
 PAGINATION = {
     "page": 1,
     "limit": 20,
@@ -156,6 +164,10 @@ EXPORT = {
     "votes": [{"project_id": 17, "title": "Jinja", "created_at": "2026-11-21T09:12:00.000000Z"}],
     "sessions": [SESSION],
     "tokens": [TOKEN],
+    "identities": [
+        {"issuer": "https://login.example", "subject": "248289761001"}
+        | {name: IDENTITY[name] for name in ("id", "email", "created_at", "last_used_at")}
+    ],
 }
 CHECKS = {
     "database": {"ok": True},

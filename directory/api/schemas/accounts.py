@@ -7,6 +7,7 @@ from marshmallow import ValidationError, fields, validates_schema
 from directory.api.schemas.projects import USERNAME
 from directory.http.fields import Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
+from directory.services.text import EMAIL, EMAIL_MAX, LOCAL_PART_MAX
 
 
 class Secret(Checked):
@@ -23,22 +24,17 @@ class Secret(Checked):
         return value
 
 
-ATOM = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
-LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-
-
 class Email(Matching):
-    """An e-mail address in lower case. Who really owns it is not checked, so the pattern is a modest one."""
+    """An e-mail address in lower case."""
 
     def __init__(self, **kwargs: Any) -> None:
-        pattern = rf"{ATOM}(\.{ATOM})*@{LABEL}(\.{LABEL})+"
-        super().__init__(pattern, 254, says="Not an e-mail address.", fold=True, **kwargs)
+        super().__init__(EMAIL.pattern, EMAIL_MAX, says="Not an e-mail address.", fold=True, **kwargs)
         document(self, format="email")
 
     def check(self, value: str) -> str:
         """The address."""
         # ASCII first: the Kelvin sign, for one, is a k in lower case.
-        if not value.isascii() or len(value.partition("@")[0]) > 64:
+        if not value.isascii() or len(value.partition("@")[0]) > LOCAL_PART_MAX:
             raise ValueError(self.says)
         return super().check(value)
 
@@ -74,11 +70,11 @@ class LoginInput(Strict):
 class AccountChanges(Strict):
     """A new e-mail address, a new password together with the present one, and whether decisions are mailed.
 
-    `revoke_tokens` goes with a password.
+    An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password.
     """
 
     rules: ClassVar[dict[str, Any]] = {
-        "dependentRequired": {"password": ["current_password"], "revoke_tokens": ["password"]},
+        "dependentRequired": {"revoke_tokens": ["password"]},
         "dependentSchemas": {"current_password": {"anyOf": [{"required": ["password"]}, {"required": ["email"]}]}},
     }
 
@@ -90,8 +86,6 @@ class AccountChanges(Strict):
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
-        if "password" in given and "current_password" not in given:
-            raise ValidationError("password and current_password go together.", "current_password")
         if "current_password" in given and not given.keys() & {"password", "email"}:
             raise ValidationError("password and current_password go together.", "password")
         if "revoke_tokens" in given and "password" not in given:

@@ -15,9 +15,9 @@ COMPLETE = (
 
 
 class DeletionInput(Strict):
-    """The caller's password, once more."""
+    """The caller's password, once more. An account that has none leaves it out."""
 
-    current_password = Secret(required=True)
+    current_password = Secret()
 
 
 class ExportedProject(ProjectOutput):
@@ -34,6 +34,17 @@ class ExportedVote(Strict):
     created_at = Timestamp(required=True)
 
 
+class ExportedIdentity(Strict):
+    """An account at a provider by which the caller signs in; `subject` is what the provider calls it."""
+
+    id = fields.Integer(required=True)
+    issuer = fields.String(required=True)
+    subject = fields.String(required=True)
+    email = fields.String(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    last_used_at = Timestamp(required=True)
+
+
 class Export(Strict):
     """All that the service holds of the caller, but for secrets and their hashes."""
 
@@ -44,3 +55,4 @@ class Export(Strict):
     votes = fields.List(fields.Nested(ExportedVote), required=True)
     sessions = fields.List(fields.Nested(SessionOutput), required=True)
     tokens = fields.List(fields.Nested(TokenOutput), required=True)
+    identities = fields.List(fields.Nested(ExportedIdentity), required=True)

@@ -17,6 +17,13 @@ class SiteOutput(Strict):
     url = fields.String(required=True, allow_none=True)
 
 
+class ProviderOutput(Strict):
+    """A provider by which one can sign in: `GET /api/auth/providers/[name]`. `label` is its name for people."""
+
+    name = fields.String(required=True)
+    label = fields.String(required=True)
+
+
 class SessionState(Strict):
     """Who calls and what the site allows. `user` is null for an anonymous caller.
 
@@ -29,7 +36,7 @@ class SessionState(Strict):
     registration_open = fields.Boolean(required=True)
     read_only = fields.Boolean(required=True)
     password_reset = fields.Boolean(required=True)
-    providers = fields.List(fields.String(), required=True)
+    providers = fields.List(fields.Nested(ProviderOutput), required=True)
 
 
 class Beginning(Matching):

@@ -9,6 +9,7 @@ from directory.models import AccountStatus, LinkPurpose, User, now
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.mail.server import MailServer
+from directory.services.sign_in import identities
 
 
 def forgot(user: User | None, server: MailServer) -> None:
@@ -26,13 +27,16 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
     """Give the account of a link a new password, which ends all its sessions and, if asked, revokes all its tokens.
 
     It uses up all links for a new password. The address, which the link was mailed to, is verified by it, and gets a
-    notice.
+    notice. Where it was not verified before, the account may have been opened by someone else in the owner's name: then
+    its identities, by which that person could sign in, are removed.
     Raises Invalid.
     """
     user, email = _opened(LinkPurpose.RESET, token)
     if email != user.email:
         raise Invalid.field("token", mail_links.REFUSAL)
     user.password_hash = new_hash
+    if not user.email_verified:
+        identities.end_all(user.id)
     user.email_verified_at = user.email_verified_at or now()
     db.session.flush()
     mail_links.end_all(user.id, LinkPurpose.RESET)

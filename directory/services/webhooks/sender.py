@@ -3,23 +3,18 @@
 `wire` ends the exchange at its deadline.
 """
 
-import logging
-import socket
 import time
 from http.client import HTTPException, RemoteDisconnected
 from typing import Any
 
 import requests
-from requests.adapters import HTTPAdapter
 
 from directory.services.webhooks import formats, redaction, signing
 from directory.services.webhooks.claims import Claim, Outcome
+from directory.services.webhooks.http_session import WireSession
 from directory.services.webhooks.outbox import Endpoint
 from directory.services.webhooks.schedule import Policy, retry_after
 from directory.services.webhooks.wire import Wire, reason, until_deadline
-
-# It logs addresses whole, at every level: a chat's secret would come into our log by a receiver's broken header.
-logging.getLogger("urllib3").setLevel(logging.CRITICAL + 1)
 
 READ_BYTES = 4096
 HEADERS = {
@@ -43,38 +38,6 @@ def send(endpoint: Endpoint, claim: Claim, policy: Policy) -> Outcome:
     return exchange.outcome(milliseconds, ended=ended)
 
 
-class _Adapter(HTTPAdapter):
-    """Opens connections under the eye of a wire."""
-
-    def __init__(self, wire: Wire) -> None:
-        super().__init__()
-        self._wire = wire
-
-    def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
-        pool: Any = super().get_connection_with_tls_context(*args, **options)
-        wire, parent = self._wire, pool.ConnectionCls
-
-        class Connection(parent):  # type: ignore[misc,valid-type]
-            def _new_conn(self) -> socket.socket:
-                return wire.admit(super()._new_conn())
-
-        pool.ConnectionCls = Connection
-        return pool
-
-
-class _Session(requests.Session):
-    """One exchange's session: nothing from the environment, no cookies of another, no redirects."""
-
-    def __init__(self, wire: Wire) -> None:
-        super().__init__()
-        self.trust_env = False
-        self.mount("https://", _Adapter(wire))
-        self.mount("http://", _Adapter(wire))
-
-    def get_redirect_target(self, _response: requests.Response) -> None:
-        """Follow no redirect. Even with allow_redirects=False, requests looks ahead and reads the whole body."""
-
-
 class _Exchange:
     """What one try sends, and what comes back of it."""
 
@@ -89,7 +52,7 @@ class _Exchange:
     def run(self) -> None:
         """Send, and read the answer's beginning."""
         try:
-            with _Session(self.wire) as session, self._post(session) as response:
+            with WireSession(self.wire) as session, self._post(session) as response:
                 # A head that the cut broke off reads like one that has come to its end.
                 if not self.wire.was_cut:
                     self._retry_after = retry_after(response.headers.get("Retry-After"))

@@ -416,6 +416,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/auth/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the providers by which one signs in
+         * @description Needs a signed-in user.
+         */
+        get: operations["providersListIdentities"];
+        put?: never;
+        /**
+         * Begin to join a provider to one's account
+         * @description The answer says where the browser goes. It comes back to the page of the account, and has to be signed in to the
+         *     same account then.
+         *
+         *     Needs a signed-in user.
+         */
+        post: operations["providersJoin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/identities/{identity_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a provider from one's account
+         * @description The last one stays as long as the account has no password: nobody could sign in to it any more.
+         *
+         *     Needs a signed-in user.
+         */
+        delete: operations["providersRemoveIdentity"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/login": {
         parameters: {
             query?: never;
@@ -477,6 +526,7 @@ export interface paths {
          *
          *     Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
          *     the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
+         *     An account without a password needs a session of the last ten minutes in its place.
          *
          *     Needs a signed-in user.
          */
@@ -486,7 +536,8 @@ export interface paths {
          * Delete one's account
          * @description Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
          *     called `deleted-[id]`. The username and the e-mail address are free for others. All of this happens or nothing, and
-         *     it cannot be undone. A wrong password counts as a wrong login does.
+         *     it cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
+         *     opened, needs a session of the last ten minutes in its place.
          *
          *     Needs a signed-in user.
          */
@@ -505,8 +556,8 @@ export interface paths {
         };
         /**
          * Take one's data along
-         * @description The account, one's projects with their history as their owner may see it, one's votes, sessions, and the names of
-         *     one's tokens, as a file.
+         * @description The account, one's projects with their history as their owner may see it, one's votes, sessions, the names of one's
+         *     tokens, and the providers by which one signs in, as a file.
          *
          *     Needs a signed-in user.
          */
@@ -582,6 +633,54 @@ export interface paths {
          *     Needs no signing in.
          */
         post: operations["recoveryReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/providers/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin to sign in by a provider
+         * @description It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
+         *     redirected to `/account?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
+         *     gets the problem.
+         *
+         *     Needs no signing in.
+         */
+        get: operations["providersStart"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/providers/{provider}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Come back from a provider
+         * @description It signs the browser in that began this sign-in within ten minutes, and redirects it to where it wanted to go. An
+         *     account that is not there yet is opened. An account with the same address is signed in to where both sides have
+         *     confirmed the address; otherwise it is refused (`address_taken`).
+         *
+         *     Needs no signing in.
+         */
+        get: operations["providersCallback"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1263,7 +1362,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -1390,7 +1489,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.identity_added" | "user.identity_removed";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -1766,6 +1865,31 @@ export interface components {
             /** @example uQ3nX0example-of-a-token-that-opens-nothing */
             token: string;
         };
+        /** @description An account at a provider by which the caller signs in. `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the address that it told last. */
+        Identity: {
+            id: number;
+            provider: string | null;
+            label: string;
+            email: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at: string;
+        };
+        /** @description The ways by which the caller signs in, beside the password if there is one. */
+        IdentityList: {
+            has_password: boolean;
+            items: components["schemas"]["Identity"][];
+        };
+        /** @description The provider by which the caller wants to sign in from now on as well. */
+        JoinInput: {
+            provider: string;
+        };
+        /** @description Where the browser goes to sign in at the provider. From there it comes back to the page of the account. */
+        Join: {
+            /** Format: uri */
+            location: string;
+        };
         /** @description A username or e-mail address, and its password. */
         LoginInput: {
             /** @example ada */
@@ -1793,7 +1917,7 @@ export interface components {
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
         };
-        /** @description A new e-mail address, a new password together with the present one, and whether decisions are mailed. `revoke_tokens` goes with a password. */
+        /** @description A new e-mail address, a new password together with the present one, and whether decisions are mailed. An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password. */
         AccountChanges: {
             /**
              * Format: email
@@ -1815,13 +1939,13 @@ export interface components {
             /** @description Whether decisions about one's projects are mailed. */
             notify?: boolean;
         };
-        /** @description The caller's password, once more. */
+        /** @description The caller's password, once more. An account that has none leaves it out. */
         DeletionInput: {
             /**
              * Format: password
              * @example paper clip orchard seven
              */
-            current_password: string;
+            current_password?: string;
         };
         /** @description What happened to a project, and when. */
         TimelineEvent: {
@@ -1898,6 +2022,17 @@ export interface components {
             /** Format: date-time */
             last_used_at: string | null;
         };
+        /** @description An account at a provider by which the caller signs in; `subject` is what the provider calls it. */
+        ExportedIdentity: {
+            id: number;
+            issuer: string;
+            subject: string;
+            email: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at: string;
+        };
         /** @description All that the service holds of the caller, but for secrets and their hashes. */
         Export: {
             /** Format: date-time */
@@ -1909,6 +2044,7 @@ export interface components {
             votes: components["schemas"]["ExportedVote"][];
             sessions: components["schemas"]["Session"][];
             tokens: components["schemas"]["Token"][];
+            identities: components["schemas"]["ExportedIdentity"][];
         };
         /** @description Whose password is forgotten, by username or e-mail address. */
         ForgotInput: {
@@ -2101,6 +2237,11 @@ export interface components {
             name: string;
             url: string | null;
         };
+        /** @description A provider by which one can sign in: `GET /api/auth/providers/[name]`. `label` is its name for people. */
+        Provider: {
+            name: string;
+            label: string;
+        };
         /** @description Who calls and what the site allows. `user` is null for an anonymous caller. `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which one can sign in. */
         SessionState: {
             user: components["schemas"]["User"] | null;
@@ -2108,7 +2249,7 @@ export interface components {
             registration_open: boolean;
             read_only: boolean;
             password_reset: boolean;
-            providers: string[];
+            providers: components["schemas"]["Provider"][];
         };
         /** @description A tag, and how many live projects carry it. */
         Tag: {
@@ -2538,6 +2679,65 @@ export interface components {
                 };
             };
         };
+        /** @description - `provider_failed`: The provider gave an answer that makes no sense; reason says in what way. */
+        ProviderFailed: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 502;
+                    /** @enum {unknown} */
+                    code?: "provider_failed";
+                };
+            };
+        };
+        /**
+         * @description - `unavailable`: The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds.
+         *     - `provider_unavailable`: The provider does not answer in time, or too many sign-ins wait for it. Try again after Retry-After seconds.
+         *     - `read_only`: The service takes no writes at present, signing in included, while its data are being moved or saved. Reads go on. Nothing was done; try again after Retry-After seconds.
+         */
+        UnavailableOrProviderUnavailableOrReadOnly: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 503;
+                    /** @enum {unknown} */
+                    code?: "unavailable" | "provider_unavailable" | "read_only";
+                };
+            };
+        };
+        /** @description - `last_way_in`: The account has no password and no other provider: without this one nobody could sign in to it. */
+        LastWayIn: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "last_way_in";
+                };
+            };
+        };
         /**
          * @description - `unauthenticated`: The route needs a caller, and the request carried no credentials, or some that have expired or been revoked. A bearer token that does not hold is refused on every route.
          *     - `invalid_credentials`: No account has this login with this password; the answer does not say which of the two is wrong. After several wrong passwords within minutes the right one gets this answer too, by each name of the account.
@@ -2582,6 +2782,27 @@ export interface components {
             };
         };
         /**
+         * @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `sign_in_again`: The account has no password that could be asked for. Sign in by its provider, and send the request within ten minutes.
+         */
+        CrossSiteRequestOrSignInAgain: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {unknown} */
+                    code?: "cross_site_request" | "sign_in_again";
+                };
+            };
+        };
+        /**
          * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
          *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
          */
@@ -2621,6 +2842,73 @@ export interface components {
                     status?: 409;
                     /** @enum {unknown} */
                     code?: "last_admin" | "too_many_projects" | "too_many_votes";
+                };
+            };
+        };
+        /**
+         * @description - `unavailable`: The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds.
+         *     - `provider_unavailable`: The provider does not answer in time, or too many sign-ins wait for it. Try again after Retry-After seconds.
+         */
+        UnavailableOrProviderUnavailable: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 503;
+                    /** @enum {unknown} */
+                    code?: "unavailable" | "provider_unavailable";
+                };
+            };
+        };
+        /**
+         * @description - `account_suspended`: The password was right, but an administrator has suspended the account.
+         *     - `registration_closed`: This directory takes no new accounts at present.
+         *     - `sign_in_cancelled`: The sign-in was cancelled at the provider. Nothing was changed; it can begin anew.
+         *     - `sign_in_expired`: The provider's answer belongs to no sign-in that this browser has under way: more than ten minutes have passed, the answer was used before, or the sign-in began in another browser. Begin it anew.
+         *     - `sign_in_refused`: The provider's answer does not prove who signs in; reason says what of it was refused.
+         */
+        AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefused: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {unknown} */
+                    code?: "account_suspended" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused";
+                };
+            };
+        };
+        /**
+         * @description - `address_taken`: An account has the e-mail address that the provider told, and the two are not joined, because one side has not confirmed the address. Sign in to that account by its password, and join the two on the page of the account.
+         *     - `identity_taken`: The account at the provider is joined to another account here.
+         */
+        AddressTakenOrIdentityTaken: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "address_taken" | "identity_taken";
                 };
             };
         };
@@ -2739,7 +3027,7 @@ export interface components {
         "Content-Disposition": string;
         /** @description RFC 8288: first, prev, next and last, as far as they exist, with all filters. */
         Link: string;
-        /** @description The path of what was made. */
+        /** @description The path of what was made; of a redirect, where to go. */
         Location: string;
         /** @description The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
         "Set-Cookie": string;
@@ -2862,7 +3150,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.identity_added" | "user.identity_removed";
                 project_id?: number;
                 user_id?: number;
                 actor_id?: number;
@@ -4408,6 +4696,137 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    providersListIdentities: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ways by which the caller signs in, beside the password if there is one. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "has_password": true,
+                     *       "items": [
+                     *         {
+                     *           "id": 3,
+                     *           "provider": "company",
+                     *           "label": "Example Inc.",
+                     *           "email": "ada@example.org",
+                     *           "created_at": "2026-11-20T09:58:00.000000Z",
+                     *           "last_used_at": "2026-11-23T11:02:00.000000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["IdentityList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    providersJoin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "provider": "company"
+                 *     }
+                 */
+                "application/json": components["schemas"]["JoinInput"];
+            };
+        };
+        responses: {
+            /** @description Where the browser goes to sign in at the provider. From there it comes back to the page of the account. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "location": "https://login.example/authorize?client_id=directory&state=example"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Join"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["ProviderFailed"];
+            503: components["responses"]["UnavailableOrProviderUnavailableOrReadOnly"];
+        };
+    };
+    providersRemoveIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 3 */
+                identity_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Remove a provider from one's account. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["LastWayIn"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     authLogin: {
         parameters: {
             query?: never;
@@ -4586,7 +5005,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["CrossSiteRequestOrSignInAgain"];
             409: components["responses"]["DuplicateOrAccountDeleted"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4629,7 +5048,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["CrossSiteRequestOrSignInAgain"];
             409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotes"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4749,6 +5168,16 @@ export interface operations {
                      *           "created_at": "2026-11-20T10:05:00.000000Z",
                      *           "expires_at": "2036-01-01T00:00:00.000000Z",
                      *           "last_used_at": null
+                     *         }
+                     *       ],
+                     *       "identities": [
+                     *         {
+                     *           "issuer": "https://login.example",
+                     *           "subject": "248289761001",
+                     *           "id": 3,
+                     *           "email": "ada@example.org",
+                     *           "created_at": "2026-11-20T09:58:00.000000Z",
+                     *           "last_used_at": "2026-11-23T11:02:00.000000Z"
                      *         }
                      *       ]
                      *     }
@@ -4879,6 +5308,86 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    providersStart: {
+        parameters: {
+            query?: {
+                next?: string;
+            };
+            header?: never;
+            path: {
+                /** @example company */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Begin to sign in by a provider. */
+            302: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The path of what was made; of a redirect, where to go. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["ProviderFailed"];
+            503: components["responses"]["UnavailableOrProviderUnavailable"];
+        };
+    };
+    providersCallback: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                iss?: string;
+                error?: string;
+            };
+            header?: never;
+            path: {
+                /** @example company */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Come back from a provider. */
+            302: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The path of what was made; of a redirect, where to go. */
+                    Location?: string;
+                    /** @description The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefused"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["AddressTakenOrIdentityTaken"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["ProviderFailed"];
+            503: components["responses"]["UnavailableOrProviderUnavailable"];
         };
     };
     authRegister: {
@@ -5443,7 +5952,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };

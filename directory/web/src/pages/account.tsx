@@ -5,7 +5,7 @@ import { MembersOnly } from "../parts/members.tsx";
 import { Failed, Skeleton } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
 import {
-  busy, changeEmail, changePassword, createToken, endOthers, endSession, enterAccount, errors, made, revokeToken, sessions, tokens,
+  busy, changeEmail, changePassword, createToken, endOthers, endSession, enterAccount, errors, made, revokeToken, sessions, tokens, ways,
 } from "../state/account.ts";
 import { say } from "../state/notice.ts";
 import type { Resource } from "../state/resource.ts";
@@ -16,18 +16,21 @@ import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Export, Leave } from "./leaving.tsx";
 import { Mail } from "./mail.tsx";
+import { SignInFailed, WaysIn } from "./ways-in.tsx";
 
 export const account: Page = { enter: enterAccount, view: AccountPage, title: () => f.accountTitle };
 
 function AccountPage() {
   if (!session.value) return <div class="wide narrow"><Skeleton rows={3} /></div>;
-  if (!user.value) return <MembersOnly />;
+  if (!user.value) return <><div class="wide narrow"><SignInFailed /></div><MembersOnly /></>;
   return (
     <div class="wide narrow">
       <h1>{f.accountTitle}</h1>
+      <SignInFailed />
       <Profile username={user.value.username} email={user.value.email} />
       <Mail />
       <Password username={user.value.username} />
+      <WaysIn />
       <Sessions />
       <Tokens />
       <Export />
@@ -62,7 +65,7 @@ function Profile({ username, email }: { username: string; email: string }) {
       <form class="form" noValidate onSubmit={sending((given) => changeEmail(given("email"), given("email_password")))}>
         <Wrong form="email" />
         <TextField name="email" label={f.email} hint={f.emailHint} type="email" autocomplete="email" defaultValue={email} error={errors.value.email?.email} />
-        {session.value?.password_reset && (
+        {session.value?.password_reset && ways.data.value?.has_password !== false && (
           <>
             <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
             <TextField name="email_password" label={f.emailPassword} type="password" autocomplete="current-password" error={errors.value.email?.current_password} />
@@ -76,8 +79,9 @@ function Profile({ username, email }: { username: string; email: string }) {
 
 function Password({ username }: { username: string }) {
   const wrong = errors.value.password;
+  const passwordless = ways.data.value?.has_password === false;
   const send: Send = async (given, form) => {
-    const wanting = ["current_password", "password"].filter((name) => !given(name));
+    const wanting = [...(passwordless ? [] : ["current_password"]), "password"].filter((name) => !given(name));
     if (wanting.length) {
       errors.value = { ...errors.peek(), password: Object.fromEntries(wanting.map((name) => [name, f.required])) };
       return false;
@@ -92,7 +96,7 @@ function Password({ username }: { username: string }) {
       <form class="form" noValidate onSubmit={sending(send)}>
         <Wrong form="password" />
         <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
-        <TextField name="current_password" label={f.currentPassword} type="password" autocomplete="current-password" error={wrong?.current_password} />
+        {!passwordless && <TextField name="current_password" label={f.currentPassword} type="password" autocomplete="current-password" error={wrong?.current_password} />}
         <TextField name="password" label={f.newPassword} hint={f.passwordHint} type="password" autocomplete="new-password" error={wrong?.password} />
         <CheckField name="revoke_tokens" label={f.revokeTokens} />
         <button type="submit" class="button" disabled={busy.value === "password"}>{f.changePassword}</button>

@@ -1,6 +1,6 @@
 // What one takes along, and the end of an account.
 import { CheckField, focusWrong, TextField } from "../parts/field.tsx";
-import { busy, errors, leave } from "../state/account.ts";
+import { busy, errors, leave, ways } from "../state/account.ts";
 import { f } from "../text.forms.ts";
 
 export function Export() {
@@ -31,7 +31,7 @@ export function Leave({ username }: { username: string }) {
       <form class="form" noValidate onSubmit={(event) => void send(event)}>
         {wrong?.[""] && <p class="banner bad" role="alert">{wrong[""]}</p>}
         <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
-        <TextField name="leave_password" label={f.removePassword} type="password" autocomplete="current-password" error={wrong?.current_password} />
+        {ways.data.value?.has_password !== false && <TextField name="leave_password" label={f.removePassword} type="password" autocomplete="current-password" error={wrong?.current_password} />}
         <CheckField name="sure" label={f.removeSure(username)} error={wrong?.sure} />
         <button type="submit" class="button danger" disabled={busy.value === "leave"}>{f.remove}</button>
       </form>

@@ -6,6 +6,7 @@ import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { focusWrong, TextField } from "./field.tsx";
 import { Cross } from "./icons.tsx";
+import { Providers } from "./providers.tsx";
 
 const busy = signal(false);
 const problem = signal<Problem | null>(null);
@@ -32,6 +33,7 @@ export function SignIn() {
             {busy.value ? f.busy : asked.mode === "in" ? f.signIn : f.signUp}
           </button>
         )}
+        {!closed && <Providers />}
         <p class="small muted center">
           {asked.mode === "in" ? f.toSignUpLead : f.toSignInLead}{" "}
           <button type="button" class="link" onClick={(event) => change(event.currentTarget.form)}>{asked.mode === "in" ? f.toSignUp : f.toSignIn}</button>

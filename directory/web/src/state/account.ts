@@ -6,10 +6,11 @@ import { drop } from "./draft.ts";
 import { say } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
-import { learn, loadSession, onceKnown, onNewCaller, renew, user } from "./session.ts";
+import { learn, loadSession, onceKnown, onNewCaller, renew, session, user } from "./session.ts";
 
 export const sessions = new Resource<readonly Schemas["Session"][]>(true);
 export const tokens = new Resource<readonly Schemas["Token"][]>(true);
+export const ways = new Resource<Schemas["IdentityList"]>(true);
 export const made = signal<Schemas["NewToken"] | null>(null); // the token that was just created: shown once
 export const busy = signal(""); // the form that is being sent
 export const errors = signal<Record<string, Record<string, string>>>({}); // of each form, by field; "" for the whole
@@ -22,6 +23,7 @@ export function enterAccount(): void {
     if (!user.peek()) return;
     loadSessions();
     loadTokens();
+    loadWays();
   });
 }
 
@@ -30,6 +32,7 @@ function clear(): void {
   errors.value = {};
   sessions.clear();
   tokens.clear();
+  ways.clear();
 }
 
 function loadSessions(): void {
@@ -38,6 +41,27 @@ function loadSessions(): void {
 
 function loadTokens(): void {
   void tokens.load("tokens", async (signal) => (await ask(api.GET("/api/auth/tokens", { signal }))).items);
+}
+
+/** Nothing is asked where the site has no providers. */
+function loadWays(): void {
+  if (!session.peek()?.providers.length) return;
+  void ways.load("ways", (signal) => ask(api.GET("/api/auth/identities", { signal })));
+}
+
+/** Leave for a provider, which is joined to the account when one comes back. */
+export function join(provider: string): Promise<boolean> {
+  return attempt("ways", async () => {
+    location.assign((await ask(api.POST("/api/auth/identities", { body: { provider } }))).location);
+  });
+}
+
+export function removeIdentity(id: number): Promise<boolean> {
+  return attempt("ways", async () => {
+    await ask(api.DELETE("/api/auth/identities/{identity_id}", { params: { path: { identity_id: id } } }));
+    loadWays();
+    say(f.wayRemoved);
+  });
 }
 
 /** Change the address. Where the site sends mail it takes the password, and holds once it is confirmed. */
@@ -66,10 +90,11 @@ export function setNotify(notify: boolean): Promise<boolean> {
 
 export function changePassword(current_password: string, password: string, revoke_tokens: boolean): Promise<boolean> {
   return attempt("password", async () => {
-    await ask(api.PUT("/api/auth/me", { body: { current_password, password, ...(revoke_tokens && { revoke_tokens }) } }));
+    await ask(api.PUT("/api/auth/me", { body: { password, ...(current_password && { current_password }), ...(revoke_tokens && { revoke_tokens }) } }));
     if (revoke_tokens) made.value = null;
     loadSessions();
     loadTokens();
+    loadWays();
     say(revoke_tokens ? f.passwordSavedTokens : f.passwordSaved);
   });
 }
@@ -80,7 +105,7 @@ export async function leave(current_password: string, sure: boolean): Promise<bo
     errors.value = { ...errors.peek(), leave: { sure: f.removeNotSure } };
     return false;
   }
-  const left = await attempt("leave", () => ask(api.DELETE("/api/auth/me", { body: { current_password } })));
+  const left = await attempt("leave", () => ask(api.DELETE("/api/auth/me", { body: { ...(current_password && { current_password }) } })));
   if (!left) return false;
   drop();
   await renew();

@@ -1,0 +1,228 @@
+"""Signing in by a provider, and the identities of an account. All of it is absent where no provider is configured.
+
+A browser is sent to the provider and comes back. A person in a browser gets a page also where that fails, a program
+that asks for JSON the problem.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, current_app, g, request
+
+from directory.api import mail_server
+from directory.api.schemas.providers import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
+from directory.db.transactions import transaction
+from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed
+from directory.http import account_limits, rate_limits
+from directory.http.access import login_required, public
+from directory.http.authentication import caller, give_cookie, viewer
+from directory.http.client_address import user_agent
+from directory.http.endpoint import operation, respond
+from directory.http.sign_in_cookie import browser_secret, give_browser_secret
+from directory.services.accounts import accounts, recovery
+from directory.services.sign_in import attempts, identities
+from directory.services.sign_in.provider import Claims, Provider, secrets_of
+from directory.services.sign_in.refusals import (
+    AddressTaken,
+    IdentityTaken,
+    LastWayIn,
+    ProviderFailed,
+    ProviderUnavailable,
+    SignInCancelled,
+    SignInExpired,
+    SignInRefused,
+)
+from directory.services.site import Site
+
+bp = Blueprint("providers", __name__, url_prefix="/api/auth")
+
+ACCOUNT = "/account"  # the page that says what went wrong
+TRIES = 5  # for a name, an address or an identity that others take at the same time
+
+
+def _configured() -> dict[str, Provider]:
+    """The providers by name. Raises NotFound where there are none."""
+    found: dict[str, Provider] = current_app.extensions["providers"]
+    if not found:
+        raise NotFound
+    return found
+
+
+def _provider(name: str) -> Provider:
+    """The provider of a name. Raises NotFound."""
+    found = _configured().get(name)
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _redirect_uri(provider: Provider) -> str:
+    """Where the provider sends the browser back to. It takes an address that is registered with it, and no other."""
+    site: Site = current_app.extensions["site"]
+    return f"{site.url or request.host_url.removesuffix('/')}/api/auth/providers/{provider.name}/callback"
+
+
+def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Send a person on to a page where a view of a browser's way fails: the page says what happened.
+
+    The reason in the address is the code of the problem, and nothing that came with the request.
+    """
+
+    @wraps(view)
+    def run(**path: Any) -> Any:
+        try:
+            return view(**path)
+        except NotFound:
+            raise
+        except Exception as error:
+            if not current_app.config["WEB_ENABLED"] or _prefers_json():
+                raise
+            problem = current_app.make_response(current_app.handle_user_exception(error))
+            query = urlencode({"sign-in": "failed", "reason": problem.get_json(force=True)["code"]})
+            return _to(f"{ACCOUNT}?{query}")
+
+    return run
+
+
+def _to(location: str) -> Response:
+    return Response(status=302, headers={"Location": location})
+
+
+def _prefers_json() -> bool:
+    return request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json"
+
+
+def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str, str]:
+    """The address at the provider, and the browser's secret."""
+    browser = browser_secret()
+    accounts.release()
+    state = transaction(lambda: attempts.begin(provider.name, browser, next_path, user_id))
+    accounts.release()  # no connection is held while the provider is asked
+    secrets = secrets_of(state, current_app.config["SECRET_KEY"])
+    return provider.authorization_url(secrets, _redirect_uri(provider)), browser
+
+
+@bp.get("/providers/<provider>")
+@for_people
+@public
+@operation(
+    query=StartQuery(), status=302, headers=("Set-Cookie",), optional_headers=("Location",),
+    raises=(NotFound, ProviderUnavailable, ProviderFailed),
+)  # fmt: skip
+def start(provider: str, query: dict[str, Any]) -> Any:
+    """Begin to sign in by a provider.
+
+    It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
+    redirected to `/account?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
+    gets the problem.
+    """
+    chosen = _provider(provider)
+    rate_limits.spend("sign_in")
+    location, browser = _begin(chosen, query["next"], None)
+    response = _to(location)
+    give_browser_secret(response, browser)
+    return response
+
+
+@bp.get("/providers/<provider>/callback")
+@for_people
+@public
+@operation(
+    query=CallbackQuery(), status=302, optional_headers=("Location", "Set-Cookie"),
+    raises=(
+        NotFound, SignInExpired, SignInCancelled, SignInRefused, AccountSuspended, RegistrationClosed, AddressTaken,
+        IdentityTaken, ProviderUnavailable, ProviderFailed,
+    ),
+)  # fmt: skip
+def callback(provider: str, query: dict[str, Any]) -> Any:
+    """Come back from a provider.
+
+    It signs the browser in that began this sign-in within ten minutes, and redirects it to where it wanted to go. An
+    account that is not there yet is opened. An account with the same address is signed in to where both sides have
+    confirmed the address; otherwise it is refused (`address_taken`).
+    """
+    chosen = _provider(provider)
+    rate_limits.spend("sign_in")
+    state, browser, by = query.get("state", ""), browser_secret(), viewer()
+    accounts.release()
+    attempt = transaction(lambda: attempts.take(state, chosen.name, browser))
+    if attempt.user_id is not None and (by is None or by.id != attempt.user_id):
+        raise SignInExpired
+    accounts.release()  # no connection is held while the provider is asked
+    secrets = secrets_of(state, current_app.config["SECRET_KEY"])
+    claims = chosen.identify(query, secrets, _redirect_uri(chosen))
+    response = _to(attempt.next_path)
+    if by is not None and attempt.user_id is not None:
+        transaction(lambda: identities.join(claims, by=by))
+    else:
+        give_cookie(response, _signed_in(claims))
+    return response
+
+
+def _signed_in(claims: Claims) -> str:
+    """The secret of a new session of the identity's account."""
+    facts: dict[str, Any] = {
+        "user_agent": user_agent(),
+        "registration_open": current_app.config["REGISTRATION_OPEN"],
+    }
+    for left in reversed(range(TRIES)):
+        try:
+            user, secret, is_new = transaction(lambda: identities.sign_in(claims, **facts))
+            break
+        except Duplicate:
+            if not left:
+                raise
+    g.account_id = user.id
+    server = mail_server.configured()
+    if is_new and not claims.email_verified and server is not None and account_limits.may_mail(user.email, user.id):
+        transaction(lambda: recovery.ask_to_verify(user, server))
+    return secret
+
+
+@bp.get("/identities")
+@login_required
+@operation(answer=IdentityList(), tier="read", raises=(NotFound,))
+def list_identities() -> Any:
+    """List the providers by which one signs in."""
+    by_issuer = {one.issuer: one for one in _configured().values()}
+    has_password = bool(accounts.get(caller().id).password_hash)
+    found = [(each, by_issuer.get(each["issuer"])) for each in identities.listed(caller())]
+    items = [
+        {**each, "provider": one.name if one else None, "label": one.label if one else each["issuer"]}
+        for each, one in found
+    ]
+    return {"has_password": has_password, "items": items}
+
+
+@bp.post("/identities")
+@login_required
+@operation(
+    body=JoinInput(), body_required=True, answer=JoinOutput(), transactional=False, headers=("Set-Cookie",),
+    raises=(NotFound, ProviderUnavailable, ProviderFailed),
+)  # fmt: skip
+def join(body: dict[str, Any]) -> Any:
+    """Begin to join a provider to one's account.
+
+    The answer says where the browser goes. It comes back to the page of the account, and has to be signed in to the
+    same account then.
+    """
+    chosen = _provider(body["provider"])
+    rate_limits.spend("sign_in")
+    location, browser = _begin(chosen, ACCOUNT, caller().id)
+    response = respond({"location": location}, join.operation)  # type: ignore[attr-defined]
+    give_browser_secret(response, browser)
+    return response
+
+
+@bp.delete("/identities/<id:identity_id>")
+@login_required
+@operation(status=204, raises=(NotFound, LastWayIn))
+def remove_identity(identity_id: int) -> Any:
+    """Remove a provider from one's account.
+
+    The last one stays as long as the account has no password: nobody could sign in to it any more.
+    """
+    names = {one.issuer: one.name for one in _configured().values()}
+    identities.remove(identity_id, by=caller(), names=names)

@@ -1,0 +1,76 @@
+"""Signing in by providers: what is taken and given."""
+
+from marshmallow import fields
+
+from directory.http.fields import Checked, Matching, Strict, Timestamp, document
+
+NEXT_MAX = 1000
+
+
+class Path(Checked):
+    """A path of this site, with its query: nothing by which a browser would go to another one."""
+
+    def __init__(self, **kwargs: object) -> None:
+        super().__init__(**kwargs)  # type: ignore[arg-type]
+        letters = r"A-Za-z0-9_.~!$&'()*+,;=:@?%-"
+        document(self, maxLength=NEXT_MAX, pattern=rf"^/([{letters}][{letters}/]*)?$")
+
+    def check(self, value: str) -> str:
+        """The path."""
+        # Browsers take \\ for /, and leave tabs and line breaks out, so that //host may hide in many texts.
+        fits = value.startswith("/") and not value.startswith("//") and len(value) <= NEXT_MAX
+        if not (fits and value.isascii() and value.isprintable() and not set(value) & set(' \\"<>#^`{|}[]')):
+            raise ValueError("Must be a path of this site, as /p/1.")
+        return value
+
+
+class StartQuery(Strict):
+    """Where to go afterwards; the first page unless it is said."""
+
+    next = Path(load_default="/", metadata={"default": "/"})
+
+
+class CallbackQuery(Strict):
+    """What the provider sends the browser back with. It may add parameters of its own, which are not looked at."""
+
+    class Meta:
+        unknown = "exclude"
+
+    state = fields.String()
+    code = fields.String()
+    iss = fields.String()
+    error = fields.String()
+
+
+class JoinInput(Strict):
+    """The provider by which the caller wants to sign in from now on as well."""
+
+    provider = Matching("[a-z0-9][a-z0-9-]{0,15}", 16, says="This is no provider's name.", required=True)
+
+
+class JoinOutput(Strict):
+    """Where the browser goes to sign in at the provider. From there it comes back to the page of the account."""
+
+    location = fields.String(required=True, metadata={"format": "uri"})
+
+
+class IdentityOutput(Strict):
+    """An account at a provider by which the caller signs in.
+
+    `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the
+    address that it told last.
+    """
+
+    id = fields.Integer(required=True)
+    provider = fields.String(required=True, allow_none=True)
+    label = fields.String(required=True)
+    email = fields.String(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    last_used_at = Timestamp(required=True)
+
+
+class IdentityList(Strict):
+    """The ways by which the caller signs in, beside the password if there is one."""
+
+    has_password = fields.Boolean(required=True)
+    items = fields.List(fields.Nested(IdentityOutput), required=True)

@@ -1,0 +1,54 @@
+"""By which providers accounts are signed in to, and sign-ins by a provider that are under way."""
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from directory.extensions import db
+from directory.models.base import BigId, Id, Instant, now
+
+
+class Identity(db.Model):  # type: ignore[name-defined,misc]
+    """An account at a provider, by which its user signs in here. `email` is what the provider told last, if anything.
+
+    `subject` is what the provider calls the account; together with `issuer` it names it for ever.
+    """
+
+    __tablename__ = "identities"
+    __table_args__ = (
+        UniqueConstraint("issuer", "subject"),  # every sign-in; no identity belongs to two accounts
+        Index(None, "user_id"),  # a user's identities; ending them all
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    user_id: Mapped[int] = mapped_column(BigId, ForeignKey("users.id", ondelete="CASCADE"))
+    issuer: Mapped[str] = mapped_column(String(500))
+    subject: Mapped[str] = mapped_column(String(255))
+    email: Mapped[str | None] = mapped_column(String(254))
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    last_used_at: Mapped[Instant] = mapped_column(default=now)
+
+
+class SignInAttempt(db.Model):  # type: ignore[name-defined,misc]
+    """A sign-in from when a browser leaves for a provider until it comes back, once.
+
+    The state that goes along is stored as its SHA-256 alone, and so is the secret of the browser's cookie. `user_id` is
+    of the account that asks for an identity to be joined to it, null for a sign-in.
+    """
+
+    __tablename__ = "sign_in_attempts"
+    __table_args__ = (
+        UniqueConstraint("state_hash"),  # a state that comes back
+        Index(None, "user_id"),  # ending those of a user
+        Index(None, "expires_at"),  # those that have expired
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    state_hash: Mapped[str] = mapped_column(String(64))
+    browser_hash: Mapped[str] = mapped_column(String(64))
+    provider: Mapped[str] = mapped_column(String(16))
+    next_path: Mapped[str] = mapped_column(String(1000))
+    user_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("users.id", ondelete="CASCADE"))
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    expires_at: Mapped[Instant]

@@ -1,0 +1,66 @@
+"""Sign-ins under way. Each belongs to one browser and one provider, ends after ten minutes, and is used once.
+
+The state goes to the provider and back; the database holds its hash. A cookie holds a secret of the browser.
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import SignInAttempt, now
+from directory.services.accounts.sessions import digest
+from directory.services.sign_in.refusals import SignInExpired
+
+LIFETIME = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A sign-in that came back. `user_id` is of the account that asked to be joined, None for a sign-in."""
+
+    next_path: str
+    user_id: int | None
+
+
+def begin(provider: str, browser: str, next_path: str, user_id: int | None) -> str:
+    """Note a sign-in that a browser begins, and return its state."""
+    state = secrets.token_urlsafe(32)
+    attempt = SignInAttempt(
+        state_hash=digest(state),
+        browser_hash=digest(browser),
+        provider=provider,
+        next_path=next_path,
+        user_id=user_id,
+        expires_at=now() + LIFETIME,
+    )
+    db.session.add(attempt)
+    return state
+
+
+def take(state: str, provider: str, browser: str) -> Attempt:
+    """Use a sign-in up, for one caller alone. Raises SignInExpired for all others, and for another browser."""
+    columns = (SignInAttempt.id, SignInAttempt.next_path, SignInAttempt.user_id)
+    found = db.session.execute(
+        select(*columns).where(
+            SignInAttempt.state_hash == digest(state),
+            SignInAttempt.browser_hash == digest(browser),
+            SignInAttempt.provider == provider,
+            SignInAttempt.expires_at > now(),
+        )
+    ).one_or_none()
+    if found is None:
+        raise SignInExpired
+    used = delete(SignInAttempt).where(SignInAttempt.id == found.id)
+    if not db.session.execute(used, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+        raise SignInExpired
+    return Attempt(found.next_path, found.user_id)
+
+
+def purge(most: int) -> int:
+    """Delete sign-ins that have expired, `most` at a time; how many."""
+    old = select(SignInAttempt.id).where(SignInAttempt.expires_at < now()).limit(most).with_for_update(skip_locked=True)
+    gone = delete(SignInAttempt).where(SignInAttempt.id.in_(list(db.session.scalars(old))))
+    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]

@@ -1,0 +1,145 @@
+"""Identities: by which providers an account is signed in to.
+
+An identity is an issuer and a subject, and belongs to one account, by a unique constraint. It is joined to an account
+that exists only by its user, or where both sides have confirmed the same address.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, exists, select, update
+
+from directory.db.errors import refusing
+from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed, Unauthenticated
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AccountStatus, Identity, Session, SignInAttempt, User, now
+from directory.services import audit
+from directory.services.accounts import accounts, sessions
+from directory.services.accounts.identity import Caller
+from directory.services.sign_in import usernames
+from directory.services.sign_in.provider import Claims
+from directory.services.sign_in.refusals import AddressTaken, IdentityTaken, LastWayIn, SignInAgain, SignInRefused
+
+FRESH = timedelta(minutes=10)
+
+
+def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tuple[User, str, bool]:
+    """The account of an identity, the secret of a new session, and whether the account was opened just now.
+
+    Raises AddressTaken, AccountSuspended, RegistrationClosed, SignInRefused; and Duplicate where another transaction
+    has just taken the name, the address or the identity: the caller tries again, and finds it.
+    """
+    user, is_new = _owner(claims), False
+    if user is None:
+        user = _owner_of_address(claims)
+        if user is None:
+            user, is_new = _opened(claims, registration_open=registration_open), True
+        _require_active(user)
+        _add(claims, user, Duplicate(["identity"]))
+    _require_active(user)
+    return user, sessions.begin(user.id, user_agent=user_agent), is_new
+
+
+def _owner(claims: Claims) -> User | None:
+    """The account that has the identity, locked; None where none has. What the provider told of it now is noted."""
+    user_id = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
+    if user_id is None:
+        return None
+    user = accounts.locked(user_id)
+    seen = update(Identity).where(*_is(claims), Identity.user_id == user_id)
+    seen = seen.values(last_used_at=now(), email=claims.email)
+    if not db.session.execute(seen, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+        raise Duplicate(["identity"])  # removed meanwhile
+    return user
+
+
+def _owner_of_address(claims: Claims) -> User | None:
+    """The account with the same address, locked, where both sides have confirmed it. Raises AddressTaken, where not."""
+    if claims.email is None:
+        return None
+    user_id = db.session.scalar(select(User.id).where(User.email == claims.email))
+    if user_id is None:
+        return None
+    user = accounts.locked(user_id)
+    if not (claims.email_verified and user.email_verified and user.email == claims.email):
+        raise AddressTaken
+    return user
+
+
+def _opened(claims: Claims, *, registration_open: bool) -> User:
+    """A new account, without a password. Raises RegistrationClosed, SignInRefused, Duplicate."""
+    if not registration_open:
+        raise RegistrationClosed
+    if claims.email is None:
+        raise SignInRefused("no_address")
+    user = accounts.register(usernames.free(claims.names), claims.email, "")
+    user.email_verified_at = now() if claims.email_verified else None
+    return user
+
+
+def _require_active(user: User) -> None:
+    if user.status == AccountStatus.SUSPENDED:
+        raise AccountSuspended
+
+
+def _add(claims: Claims, user: User, taken: Duplicate | IdentityTaken) -> None:
+    told = {"issuer": claims.issuer, "subject": claims.subject, "email": claims.email}
+    db.session.add(Identity(user_id=user.id, **told))
+    with refusing(uq_identities_issuer_subject=taken):
+        db.session.flush()
+    by = Caller(user.id, user.username, user.role)
+    audit.record("user.identity_added", by=by, user_id=user.id, to_state=claims.provider)
+
+
+def _is(claims: Claims) -> tuple[Any, Any]:
+    return Identity.issuer == claims.issuer, Identity.subject == claims.subject
+
+
+def join(claims: Claims, *, by: Caller) -> None:
+    """Join an identity to the caller's account. Again it changes nothing. Raises Unauthenticated, IdentityTaken."""
+    user = accounts.locked(by.id)
+    if user.status != AccountStatus.ACTIVE:
+        raise Unauthenticated
+    owner = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
+    if owner is None:
+        _add(claims, user, IdentityTaken())
+    elif owner != by.id:
+        raise IdentityTaken
+
+
+def listed(by: Caller) -> list[dict[str, Any]]:
+    """The caller's identities, newest first."""
+    columns = (Identity.id, Identity.issuer, Identity.subject, Identity.email)
+    query = select(*columns, Identity.created_at, Identity.last_used_at).where(Identity.user_id == by.id)
+    return [row._asdict() for row in db.session.execute(query.order_by(Identity.id.desc()))]
+
+
+def remove(identity_id: int, *, by: Caller, names: dict[str, str]) -> None:
+    """Remove one of the caller's identities. `names` has the configured providers, by their issuers.
+
+    The account is locked first, so that of two requests that remove the last two, one is refused.
+    Raises NotFound, LastWayIn.
+    """
+    user = accounts.locked(by.id)
+    own = select(Identity.id, Identity.issuer).where(Identity.user_id == by.id)
+    issuers = {row.id: row.issuer for row in db.session.execute(own)}
+    if identity_id not in issuers:
+        raise NotFound
+    issuer = issuers.pop(identity_id)
+    if not user.password_hash and not names.keys() & set(issuers.values()):
+        raise LastWayIn
+    db.session.execute(delete(Identity).where(Identity.id == identity_id), execution_options=UNSYNCHRONISED)
+    audit.record("user.identity_removed", by=by, user_id=by.id, from_state=names.get(issuer))
+
+
+def end_all(user_id: int) -> None:
+    """Remove all identities of a user, and end the sign-ins that would join one."""
+    for model in (Identity, SignInAttempt):
+        db.session.execute(delete(model).where(model.user_id == user_id), execution_options=UNSYNCHRONISED)
+
+
+def require_fresh_session(by: Caller) -> None:
+    """For an account without a password: raise SignInAgain unless the caller's session was opened minutes ago."""
+    fresh = exists().where(Session.id == by.session_id, Session.created_at > now() - FRESH)
+    if by.session_id is None or not db.session.scalar(select(fresh)):
+        raise SignInAgain

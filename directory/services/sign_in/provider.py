@@ -1,0 +1,82 @@
+"""What a provider is to the rest of the service, whatever its protocol."""
+
+import base64
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from directory.services.sign_in.refusals import SignInRefused
+from directory.services.text import is_email
+
+SUBJECT_MAX = 255  # of OpenID Connect
+CODE_MAX = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What one sign-in is recognised by when it comes back. `nonce` and `verifier` are made of `state` by a key."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+
+def secrets_of(state: str, key: str) -> Secrets:
+    """The secrets that belong to a state."""
+
+    def made(what: str) -> str:
+        digest = hmac.digest(key.encode(), f"sign-in {what} {state}".encode("utf-8", "replace"), "sha256")
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    return Secrets(state, made("nonce"), made("verifier"))
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Who signs in, as the provider proves it. `email` is None where it told no usable address."""
+
+    provider: str
+    issuer: str
+    subject: str
+    email: str | None
+    email_verified: bool
+    names: tuple[str, ...]
+
+
+class Provider(Protocol):
+    """A configured provider. No secret of it is in its representation."""
+
+    name: str
+    label: str
+    issuer: str
+
+    def authorization_url(self, secrets: Secrets, redirect_uri: str) -> str:
+        """Where the browser goes to sign in. Raises ProviderUnavailable, ProviderFailed."""
+
+    def identify(self, answer: Mapping[str, str], secrets: Secrets, redirect_uri: str) -> Claims:
+        """Who signs in, by the parameters with which the browser came back.
+
+        Raises SignInCancelled, SignInRefused, ProviderUnavailable, ProviderFailed.
+        """
+
+
+def claims_of(provider: Provider, subject: Any, email: Any, email_verified: Any, names: tuple[Any, ...]) -> Claims:
+    """The claims, each only in the form that can be used. Raises SignInRefused where the subject has no such form."""
+    if not isinstance(subject, str) or not 1 <= len(subject) <= SUBJECT_MAX:
+        raise SignInRefused("no_subject")
+    if not (subject.isascii() and subject.isprintable()):
+        raise SignInRefused("no_subject")
+    # ASCII before lower case: the Kelvin sign, for one, becomes a k.
+    is_address = isinstance(email, str) and email.isascii() and is_email(email.lower())
+    address = email.lower() if is_address else None
+    texts = tuple(name for name in names if isinstance(name, str))
+    return Claims(provider.name, provider.issuer, subject, address, email_verified is True, texts)
+
+
+def code_of(answer: Mapping[str, str]) -> str:
+    """The code that the browser brought. Raises SignInRefused."""
+    code = answer.get("code", "")
+    if not 1 <= len(code) <= CODE_MAX or not (code.isascii() and code.isprintable()):
+        raise SignInRefused("no_code")
+    return code

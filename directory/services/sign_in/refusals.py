@@ -1,0 +1,79 @@
+"""What can go wrong with a sign-in by a provider. `reason`, where there is one, is one of a few fixed words of ours."""
+
+from directory.errors import Conflict, DirectoryError, Forbidden
+
+
+class SignInCancelled(Forbidden):
+    """The person cancelled at the provider."""
+
+    code = "sign_in_cancelled"
+    default = "The sign-in was cancelled."
+
+
+class SignInExpired(Forbidden):
+    """No sign-in of this browser is under way to which the provider's answer belongs."""
+
+    code = "sign_in_expired"
+    default = "This sign-in has expired, or it began in another browser. Begin it anew."
+
+
+class SignInRefused(Forbidden):
+    """The provider's answer does not prove who signs in."""
+
+    code = "sign_in_refused"
+    default = "The provider's answer was refused."
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason=reason)
+
+
+class SignInAgain(Forbidden):
+    """The account has no password, and its session was not opened just now."""
+
+    code = "sign_in_again"
+    default = "Sign in again by your provider, and send this within ten minutes."
+
+
+class AddressTaken(Conflict):
+    """An account has the address, and one of the two sides has not confirmed it."""
+
+    code = "address_taken"
+    default = (
+        "An account has your e-mail address already. Sign in to it by its password, and join the two on the page of "
+        "your account."
+    )
+
+
+class IdentityTaken(Conflict):
+    """The identity belongs to another account."""
+
+    code = "identity_taken"
+    default = "This sign-in belongs to another account here already."
+
+
+class LastWayIn(Conflict):
+    """Nothing would be left by which the account can be signed in to."""
+
+    code = "last_way_in"
+    default = "You could not sign in any more: set a password or join another provider first."
+
+
+class ProviderFailed(DirectoryError):
+    """The provider gave an answer that makes no sense."""
+
+    code = "provider_failed"
+    default = "The provider gave an answer that makes no sense. Try again later."
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason=reason)
+
+
+class ProviderUnavailable(DirectoryError):
+    """The provider does not answer in time, or is not asked at present."""
+
+    code = "provider_unavailable"
+    default = "The provider does not answer at present. Try again shortly."
+    retry_after = 10
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason=reason)

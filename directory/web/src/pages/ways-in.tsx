@@ -1,0 +1,48 @@
+// The providers by which an account is signed in to, and how a sign-in by one ended.
+import type { Schemas } from "../api/client.ts";
+import { ago } from "../parts/time.tsx";
+import { busy, errors, join, removeIdentity, ways } from "../state/account.ts";
+import { address } from "../state/router.ts";
+import { session } from "../state/session.ts";
+import { f } from "../text.forms.ts";
+
+export function SignInFailed() {
+  const query = address.value.searchParams;
+  if (query.get("sign-in") !== "failed") return null;
+  const why = f.signInFailures[query.get("reason") ?? ""] ?? f.signInFailed;
+  return <p class="banner bad" role="alert">{why}</p>;
+}
+
+export function WaysIn() {
+  const providers = session.value?.providers ?? [];
+  if (!providers.length) return null;
+  const shown = ways.data.value?.items ?? [];
+  const others = providers.filter(({ name }) => !shown.some(({ provider }) => provider === name));
+  const wrong = errors.value.ways?.[""];
+  return (
+    <section class="card">
+      <h2>{f.ways}</h2>
+      <p class="muted">{ways.data.value?.has_password === false ? f.waysNoPassword : f.waysLead}</p>
+      {wrong && <p class="banner bad" role="alert">{wrong}</p>}
+      <ul class="items">{shown.map((each) => <Way key={each.id} identity={each} />)}</ul>
+      <div class="form">
+        {others.map(({ name, label }) => (
+          <button key={name} type="button" class="button" disabled={busy.value === "ways"} onClick={() => void join(name)}>{f.joinWay(label)}</button>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Way({ identity: { id, label, email, last_used_at } }: { identity: Schemas["Identity"] }) {
+  return (
+    <li>
+      <span class="grow">
+        <strong dir="auto">{label}</strong>
+        <span class="small muted">{email ? `${email}, ` : ""}{f.lastUsed(ago(last_used_at))}</span>
+      </span>
+      <button type="button" class="button small" aria-label={`${f.removeWay} ${label}`} disabled={busy.value === "ways"}
+        onClick={() => void removeIdentity(id)}>{f.removeWay}</button>
+    </li>
+  );
+}

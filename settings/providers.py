@@ -1,0 +1,77 @@
+"""Providers by which one signs in. Each function raises ValueError; no reason repeats a secret."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from settings.mail import is_loopback
+from settings.values import LONGEST_NAME, web_address
+
+MEMBERS = {"name", "label", "issuer", "client_id", "client_secret"}
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,15}")
+MOST = 10
+LONGEST = 500
+GITHUB = "github"
+GITHUB_URL = "https://github.com"
+
+
+def openid(value: str) -> list[dict[str, str]]:
+    """The providers of a JSON list; none where there is no such setting."""
+    if not value:
+        return []
+    try:
+        listed = json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError("is no JSON") from None
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise ValueError("is no JSON list of objects")
+    if len(listed) > MOST:
+        raise ValueError(f"names more than {MOST} providers")
+    found = [_provider(one) for one in listed]
+    for member in ("name", "issuer"):
+        values = [one[member] for one in found]
+        if len({*values}) < len(values):
+            raise ValueError(f"two providers have the same {member}")
+    return found
+
+
+def _provider(given: dict[str, Any]) -> dict[str, str]:
+    if given.keys() != MEMBERS:
+        raise ValueError(f"a provider has the members {', '.join(sorted(MEMBERS))}, and no others")
+    name, label = given["name"], given["label"]
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError("a provider's name has 1 to 16 of a-z, 0-9 and -, and does not begin with -")
+    if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > LONGEST_NAME:
+        raise ValueError(f"a provider's label is one line of 1 to {LONGEST_NAME} characters")
+    credentials = {member: credential(given[member]) for member in ("client_id", "client_secret")}
+    return {"name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials}
+
+
+def credential(value: Any) -> str:
+    """The id or the secret that a provider gave."""
+    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST or not (value.isascii() and value.isprintable()):
+        raise ValueError(f"an id and a secret of a client are texts of 1 to {LONGEST} ASCII characters")
+    return value
+
+
+def issuer(value: Any) -> str:
+    """The address by which a provider calls itself. It is https, or on this machine."""
+    parts = web_address(value)
+    if parts is None or parts.query or parts.fragment or parts.username is not None or len(value) > LONGEST:
+        raise ValueError("an issuer is an address such as https://login.example.org, without a query")
+    if parts.scheme != "https" and not is_loopback(str(parts.hostname)):
+        raise ValueError("an issuer is an https address: over http its keys could be replaced on the way")
+    return str(value)
+
+
+def github(client_id: str, client_secret: str, address: str) -> Mapping[str, str]:
+    """GitHub as a provider. GitHub Enterprise has its API below its own address."""
+    api = "https://api.github.com" if address == GITHUB_URL else f"{address}/api/v3"
+    credentials = {"client_id": credential(client_id), "client_secret": credential(client_secret)}
+    return {"name": GITHUB, "label": "GitHub", "issuer": address, "api": api, **credentials}
+
+
+def github_url(value: str) -> str:
+    """The address of GitHub, without a slash at its end."""
+    return issuer(value.removesuffix("/"))

@@ -1,0 +1,146 @@
+"""The settings of providers: complete or a line that names what is wrong; no message repeats a secret."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import config
+from config import ConfigError
+from directory.services import health
+from directory.services.sign_in import configured
+from tests.conftest import ENVIRONMENT, Database
+from tests.support.lying_provider import LyingProvider
+
+PLANTED = "hunter2"
+GIVEN = {
+    "name": "company",
+    "label": "Example Inc.",
+    "issuer": "https://login.example.org/realms/x",
+    "client_id": "directory",
+    "client_secret": PLANTED,
+}
+SITE = "https://directory.example.org"
+
+
+def load(**environ: str) -> list[Any]:
+    found: list[Any] = config.load({"SECRET_KEY": "k" * 40, **environ})["PROVIDERS"]
+    return found
+
+
+def refusal(**environ: str) -> str:
+    """The line that stops the start."""
+    with pytest.raises(ConfigError) as caught:
+        load(**environ)
+    line = str(caught.value.code)
+    assert "\n" not in line
+    assert PLANTED not in line
+    return line
+
+
+def test_there_are_none_unless_they_are_named() -> None:
+    assert load() == load(OIDC_PROVIDERS=" ", GITHUB_CLIENT_ID="") == load(OIDC_PROVIDERS="[]") == []
+
+
+def test_a_provider_is_taken_as_it_is_given() -> None:
+    assert load(OIDC_PROVIDERS=json.dumps([GIVEN])) == [GIVEN]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("{", "is no JSON"),
+        ("[" * 9999, "is no JSON"),
+        ("{}", "list of objects"),
+        ("[1]", "list of objects"),
+        ("[{}]", "has the members"),
+        (json.dumps([{**GIVEN, "scope": "x"}]), "has the members"),
+        (json.dumps([{**GIVEN, "name": "A b"}]), "name has 1 to 16"),
+        (json.dumps([{**GIVEN, "name": 5}]), "name has 1 to 16"),
+        (json.dumps([{**GIVEN, "label": " "}]), "label is one line"),
+        (json.dumps([{**GIVEN, "label": "a\nb"}]), "label is one line"),
+        (json.dumps([{**GIVEN, "issuer": "login.example.org"}]), "an issuer is an address"),
+        (json.dumps([{**GIVEN, "issuer": 5}]), "an issuer is an address"),
+        (json.dumps([{**GIVEN, "issuer": "https://a.example?x=1"}]), "an issuer is an address"),
+        (json.dumps([{**GIVEN, "issuer": f"https://u:{PLANTED}@a.example"}]), "an issuer is an address"),
+        (json.dumps([{**GIVEN, "issuer": "http://login.example.org"}]), "https"),
+        (json.dumps([{**GIVEN, "client_secret": ""}]), "an id and a secret"),
+        (json.dumps([{**GIVEN, "client_secret": f"{PLANTED}é"}]), "an id and a secret"),
+        (json.dumps([{**GIVEN, "client_id": None}]), "an id and a secret"),
+        (json.dumps([GIVEN, {**GIVEN, "issuer": "https://b.example"}]), "the same name"),
+        (json.dumps([GIVEN, {**GIVEN, "name": "other"}]), "the same issuer"),
+        (json.dumps([GIVEN] * 11), "more than 10"),
+    ],
+)
+def test_what_makes_no_sense_stops_the_start(value: str, says: str) -> None:
+    line = refusal(OIDC_PROVIDERS=value)
+    assert line.startswith("OIDC_PROVIDERS: ")
+    assert says in line
+
+
+def test_github_has_its_api_elsewhere_and_github_enterprise_below_itself() -> None:
+    keys = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": PLANTED}
+    [public] = load(**keys)
+    assert (public["name"], public["issuer"], public["api"]) == (
+        "github",
+        "https://github.com",
+        "https://api.github.com",
+    )
+    [own] = load(**keys, GITHUB_BASE_URL="https://git.example.org/")
+    assert (own["issuer"], own["api"]) == ("https://git.example.org", "https://git.example.org/api/v3")
+
+
+@pytest.mark.parametrize(
+    ("environ", "names"),
+    [
+        ({"GITHUB_CLIENT_ID": "id"}, "GITHUB_CLIENT_SECRET"),
+        ({"GITHUB_CLIENT_SECRET": PLANTED}, "GITHUB_CLIENT_ID"),
+        ({"GITHUB_CLIENT_ID": "é", "GITHUB_CLIENT_SECRET": PLANTED}, "GITHUB_CLIENT_ID"),
+        ({"GITHUB_BASE_URL": "http://git.example.org"}, "GITHUB_BASE_URL"),
+    ],
+)
+def test_github_needs_both_and_an_address_with_tls(environ: dict[str, str], names: str) -> None:
+    assert refusal(**environ).startswith(f"{names}: ")
+
+
+@pytest.mark.parametrize("changes", [{"name": "github"}, {"issuer": "https://github.com"}])
+def test_no_other_provider_passes_for_github(changes: dict[str, str]) -> None:
+    keys = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": PLANTED}
+    assert refusal(OIDC_PROVIDERS=json.dumps([{**GIVEN, **changes}]), **keys).startswith("OIDC_PROVIDERS: ")
+
+
+@pytest.mark.parametrize(
+    ("environ", "names"),
+    [
+        ({"OIDC_PROVIDERS": json.dumps([GIVEN])}, "OIDC_PROVIDERS"),
+        ({"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": PLANTED}, "GITHUB_CLIENT_ID"),
+    ],
+)
+def test_in_production_providers_need_the_address_of_the_site(environ: dict[str, str], names: str) -> None:
+    line = refusal(**environ, APP_ENV="production")
+    assert line.startswith("SITE_URL: ")
+    assert names in line
+    assert len(load(**environ, APP_ENV="production", SITE_URL=SITE)) == 1
+
+
+def test_no_representation_of_a_provider_has_its_secret() -> None:
+    keys = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": PLANTED}
+    found = configured.providers(load(OIDC_PROVIDERS=json.dumps([GIVEN]), **keys), 8)
+    assert list(found) == ["company", "github"]
+    assert PLANTED not in repr(found)
+
+
+@pytest.mark.parametrize(("is_configured", "loaded"), [(False, "[]"), (True, "['authlib', 'requests']")])
+def test_what_signs_in_by_providers_is_imported_where_there_is_one(
+    database: Database, is_configured: bool, loaded: str
+) -> None:
+    code = "import sys, wsgi; print(sorted({'authlib', 'requests'} & {*sys.modules}))"
+    with LyingProvider() as provider:
+        chosen = provider.environment if is_configured else {}
+    environment = {**os.environ, **ENVIRONMENT, **chosen, "DATABASE_URL": database.url}
+    root = health.MIGRATIONS.parent
+    ran = subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True)
+    assert (ran.stdout.strip(), ran.stderr) == (loaded, "")
