@@ -8,6 +8,8 @@ SHELL := /bin/sh
 PYTHON ?= python3
 WORKERS ?= 2
 TESTS ?= not slow
+# These start whole servers and browsers: half the time of the suite. A path in PYTEST_ARGS runs them all the same.
+LEFT_OUT ?= tests/runtime tests/system tests/web
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
@@ -48,8 +50,8 @@ run: $(BIN)/python ## Serve on http://127.0.0.1:8000, with demo projects where t
 web: $(BIN)/python ## Build the pages (needs a package index for JavaScript); make run does it where they are missing
 	@$(WEB) build
 
-test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the suite but for the tests that take minutes each
-	@$(PYTEST) -m "$(TESTS)" $(PYTEST_ARGS)
+test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the tests of the parts; make check runs those of whole servers and of the pages too
+	@$(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS)
 
 check: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Style, types, imports, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/ruff check
