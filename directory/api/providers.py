@@ -77,7 +77,7 @@ def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
         except NotFound:
             raise
         except Exception as error:
-            if not current_app.config["WEB_ENABLED"] or _prefers_json():
+            if not (current_app.config["WEB_ENABLED"] and current_app.extensions["providers"]) or _prefers_json():
                 raise
             problem = current_app.make_response(current_app.handle_user_exception(error))
             query = urlencode({"sign-in": "failed", "reason": problem.get_json(force=True)["code"]})

@@ -475,6 +475,16 @@ def test_a_program_gets_the_problem_and_without_pages_so_does_everybody(make_app
     assert api_alone.signed_in()
 
 
+def test_a_parameter_that_comes_twice_is_refused_and_one_that_is_not_known_is_passed_over(
+    browser: Browser, provider: LyingProvider
+) -> None:
+    twice = browser.get("/api/auth/providers/company/callback?state=x&state=x", headers=JSON)
+    assert (twice.status_code, twice.json["errors"][0]["parameter"]) == (422, "state")
+    location = browser.get("/api/auth/providers/company").headers["Location"]
+    went = {**provider.authorize(location), "session_state": "x", "scope": "openid", "authuser": "0"}
+    assert back(browser, went).headers["Location"] == "/"
+
+
 def test_where_no_provider_is_configured_nothing_of_it_is_there(make_app: Any, provider: LyingProvider) -> None:
     app = make_app()
     world = World(app)

@@ -239,7 +239,7 @@ def test_it_costs_the_same_statements_whatever_there_is_to_delete(
     event.remove(engine, "before_cursor_execute", ran.note)
     # Who calls, the password; the account, what changes (2), whether the name is taken, the new name; the log; the
     # votes (3 on SQLite, 2 on PostgreSQL), the projects, their entries, what the event tells, the deliveries, the
-    # index (2 on SQLite), the deletion; sessions, tokens, mailed links, the status. On PostgreSQL entries and
-    # deliveries are COPY, which are not recorded; the account is locked twice, and the projects and the counters of
-    # categories, owners and tags.
-    assert len(ran) == (23 if engine.dialect.name == "postgresql" else 22), "\n".join(ran)
+    # index (2 on SQLite), the deletion; sessions, tokens, mailed links, identities, sign-ins, the status. On PostgreSQL
+    # entries and deliveries are COPY, which are not recorded; the account is locked twice, and the projects and the
+    # counters of categories, owners and tags.
+    assert len(ran) == (25 if engine.dialect.name == "postgresql" else 24), "\n".join(ran)

@@ -254,6 +254,7 @@ FAULTS = [
     (replying(200, b"{"), (502, "provider_failed", "no_json")),
     (replying(200, b"[1]"), (502, "provider_failed", "no_json")),
     (replying(500, b"{}"), (502, "provider_failed", "status")),
+    (replying(404, b"x"), (502, "provider_failed", "status")),
     (replying(302, b"", Location="http://127.0.0.1:1/"), (502, "provider_failed", "redirect")),
     (replying(200, b" " * 300_000), (502, "provider_failed", "too_large")),
     (close, (503, "provider_unavailable", "unreachable")),

@@ -137,6 +137,7 @@ async function accounts(): Promise<void> {
   await good(bob.PUT("/api/auth/me", { body: { email: "new@example.org", current_password: password } }));
   expect("account", [(await good(bob.GET("/api/auth/me"))).email_verified, false]);
   await mailed();
+  await provided();
   await submit(bob, "spam");
   const users = await good(admin.GET("/api/admin/users", { params: { query: { sort: "submissions", limit: 1 } } }));
   expect("users", [users.items[0]?.username, "ada"], [typeof users.items[0]?.last_seen_at, "string"]);
@@ -155,6 +156,16 @@ async function mailed(): Promise<void> {
   const verified = await anyone.POST("/api/auth/email/verify", { body: { token } });
   const off = await anyone.POST("/api/auth/notifications/{token}", { params: { path: { token } } });
   expect("without a link", [[reset, verified, off].map((each) => each.response.status), [422, 422, 404]]);
+}
+
+/** Nobody is at the provider, so the way there is begun and no more. */
+async function provided(): Promise<void> {
+  const { location } = await good(bob.POST("/api/auth/identities", { body: { provider: "github" } }));
+  expect("provider", [new URL(location).host, "github.com"]);
+  const own = await good(bob.GET("/api/auth/identities"));
+  expect("identities", [own.items, []], [own.has_password, true]);
+  const { response } = await bob.DELETE("/api/auth/identities/{identity_id}", { params: { path: { identity_id: 1 } } });
+  expect("no identity", [response.status, 404]);
 }
 
 async function takedown(): Promise<void> {
