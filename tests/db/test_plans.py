@@ -48,7 +48,7 @@ class Plans(list[tuple[str, Any]]):
     """The statements that ran, with their parameters."""
 
     def note(self, _conn: Any, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
-        if statement.startswith(("SELECT", "WITH")):
+        if statement.startswith(("SELECT", "WITH", "DELETE")):
             self.append((statement, parameters))
 
     def explained(self) -> list[str]:

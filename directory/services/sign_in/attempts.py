@@ -42,19 +42,15 @@ def begin(provider: str, browser: str, next_path: str, user_id: int | None) -> s
 
 def take(state: str, provider: str, browser: str) -> Attempt:
     """Use a sign-in up, for one caller alone. Raises SignInExpired for all others, and for another browser."""
-    columns = (SignInAttempt.id, SignInAttempt.next_path, SignInAttempt.user_id)
-    found = db.session.execute(
-        select(*columns).where(
-            SignInAttempt.state_hash == digest(state),
-            SignInAttempt.browser_hash == digest(browser),
-            SignInAttempt.provider == provider,
-            SignInAttempt.expires_at > now(),
-        )
-    ).one_or_none()
+    begun = delete(SignInAttempt).where(
+        SignInAttempt.state_hash == digest(state),
+        SignInAttempt.browser_hash == digest(browser),
+        SignInAttempt.provider == provider,
+        SignInAttempt.expires_at > now(),
+    )
+    used = begun.returning(SignInAttempt.next_path, SignInAttempt.user_id)
+    found = db.session.execute(used, execution_options=UNSYNCHRONISED).one_or_none()
     if found is None:
-        raise SignInExpired
-    used = delete(SignInAttempt).where(SignInAttempt.id == found.id)
-    if not db.session.execute(used, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
         raise SignInExpired
     return Attempt(found.next_path, found.user_id)
 
