@@ -100,7 +100,8 @@ def test_the_owner_signs_in_before_those_who_guess_from_home_and_from_elsewhere(
     # Those that are not delayed come first, though they are sent last.
     for name in ("the owner at home", "another member", "a reader", "a probe"):
         assert found[name][0] < ADDRESSES // 3, name
-    assert found["the owner elsewhere"][0] < ADDRESSES // 2
+    # This one is delayed as the guesses are, which began to wait before it: without its rank it would come last.
+    assert found["the owner elsewhere"][0] < ADDRESSES * 3 // 4
 
 
 def test_with_gunicorns_own_worker_delays_neither_stop_nor_refuse_other_callers(start: Any) -> None:
