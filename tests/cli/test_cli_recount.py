@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from directory.cli import recount as command
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import now
+from directory.models import Project, now
 from directory.services.catalog import search_index
 from directory.services.data import recount, recount_tags
 from tests.conftest import Database
@@ -174,8 +174,8 @@ def test_a_suspicion_that_does_not_hold_under_the_locks_is_no_fault(app: Flask, 
         assert transaction(lambda: recount.confirm(wrong, repair=True)) == []
         assert transaction(lambda: recount.confirm_categories(repair=True)) == []
         assert transaction(lambda: recount_tags.confirm(repair=True)) == []
-        updated = db.session.scalar(text("SELECT count(*) FROM projects WHERE updated_at > :at"), {"at": before})
-    assert updated == 0
+        updated = db.session.scalars(select(Project.id).where(Project.updated_at > before)).all()
+    assert updated == []
 
 
 def test_a_vote_between_two_looks_is_no_fault(

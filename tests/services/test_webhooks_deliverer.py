@@ -197,17 +197,20 @@ def test_what_was_sent_is_written_down_when_the_database_is_back(app: Flask, mon
 def test_a_locked_sqlite_is_one_line_of_the_log_and_the_deliverer_goes_on(
     app: Flask, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of two threads one waits for the database's lock and the other for this process's; either gives up."""
+    """It gives up the wait for the lock of this process, and then that for the database's."""
     monkeypatch.setattr(transactions, "SQLITE_BUSY_MILLISECONDS", 100)
     caplog.set_level("WARNING", "directory.cli.deliverer")
     with Receiver() as receiver:
         to = endpoint(receiver.url)
         with app.app_context():
             put(to)
+            lock = transactions._write_locks[db.engine]
         deliverer = Deliverer(app, [to], quick(), 2)
         with closing(sqlite3.connect(database.path, isolation_level=None)) as holder:
             holder.execute("BEGIN IMMEDIATE")
-            deliverer.start()
+            with lock:
+                deliverer.start()
+                until(lambda: caplog.records)
             until(lambda: len({record.getMessage() for record in caplog.records}) == 2)
             holder.execute("ROLLBACK")
         receiver.wait(lambda _: states(app) == {"delivered": 1})
