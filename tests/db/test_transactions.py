@@ -3,6 +3,7 @@
 import os
 import socket
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -93,11 +94,10 @@ def test_a_writer_that_must_not_wait_fails_at_once(app: Flask, database: Databas
         with writing(), pytest.raises(Unavailable), transactions._begin_sqlite(wait=False):
             pass
         path = database.url.removeprefix("sqlite:///")
-        holder = sqlite3.connect(path, isolation_level=None)
-        holder.execute("BEGIN IMMEDIATE")
-        with pytest.raises(OperationalError), writing(wait=False):
-            pass
-        holder.close()
+        with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            with pytest.raises(OperationalError), writing(wait=False):
+                pass
         with writing(wait=False):
             assert db.session.scalar(select(User.id)) is None
 
@@ -118,8 +118,8 @@ def test_which_errors_mean_that_the_database_is_unavailable(error: Exception, aw
 def test_the_state_of_an_error_is_the_databases_own_code() -> None:
     assert state_of(OperationalError("", {}, Original("57P01"))) == "57P01"
     assert state_of(ValueError()) is None
-    with pytest.raises(sqlite3.OperationalError) as caught:
-        sqlite3.connect(":memory:").execute("nonsense")
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.OperationalError) as caught:
+        connection.execute("nonsense")
     assert state_of(OperationalError("", {}, caught.value)) == "SQLITE_ERROR"
 
 
