@@ -255,9 +255,11 @@ def main() -> None:
     kind.add_argument("--redis", action="store_true")
     arguments = parser.parse_args()
     with redis(own=True) if arguments.redis else postgresql(arguments.postgres, own=True) as server:
-        print(server.url, flush=True)
+        # Blocked before the URL is known, so that no signal comes too early, and none is lost where it is ignored, as a
+        # shell has SIGINT ignored in the background.
         stops = {signal.SIGINT, signal.SIGTERM}
         signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+        print(server.url, flush=True)
         signal.sigwait(stops)
 
 
