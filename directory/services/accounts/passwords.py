@@ -28,13 +28,15 @@ _COMMON_PASSWORDS = Path(__file__).resolve().parents[2] / "data" / "common_passw
 
 AT_ONCE = 2  # every hash holds its own block of memory and a core: unbounded, a burst of logins takes the machine
 _NICENESS = 5  # no more: where others keep all processors busy, a login still has to end within its time
+_NICENESS_MAX = 19  # Linux knows no lower priority
 
 
 def _give_way() -> None:
     """Let others have the processor before this thread, for the rest of its life: only root could undo it."""
     if sys.platform == "linux":  # elsewhere a priority is the whole process's
         with suppress(OSError):  # it may be forbidden
-            os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+            own = os.getpriority(os.PRIO_PROCESS, 0)  # of this thread, as it was inherited
+            os.setpriority(os.PRIO_PROCESS, 0, min(own + _NICENESS, _NICENESS_MAX))
 
 
 _hashers = ThreadPoolExecutor(AT_ONCE, "hasher", _give_way)
