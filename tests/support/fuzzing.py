@@ -1,7 +1,7 @@
 """Runs schemathesis over the application's own document, as one caller, and tells what it found."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -30,12 +30,18 @@ from directory.services.accounts.passwords import check_password_rules
 from directory.services.accounts.reserved import is_reserved
 from tests.support import effort
 from tests.support.factories import PASSWORD, World
+from tests.support.fuzzing_accounts import Accounts
+from tests.support.lying_provider import LyingProvider
 
 CATEGORY = prose.EXAMPLES["category"]
 SEND = WSGITransport.send
 KNOWN_IDS = 12  # what the generator names beyond them is brought down to them: most of it would be 404 otherwise
 DEPTH = 10_000
 EXAMPLES = int(effort.ASKED or 100)
+DOCUMENT = "GET /api/openapi.json"  # schemathesis reads it once, and does not test it
+# Which routes a role can succeed at, by the access that they need.
+MAY = {"anonymous": {"public"}, "member": {"public", "member", "owner"}}
+MAY["admin"] = {*MAY["member"], "admin"}
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 
 # What no JSON Schema says in few words. A text refused for one of these reasons becomes the document's example; one
@@ -57,20 +63,22 @@ BEYOND_SCHEMA = (
 class Fuzzer:
     """One caller, whose account and credentials the run must leave alone."""
 
-    def __init__(self, app: Flask, role: str) -> None:
+    def __init__(self, app: Flask, role: str, provider: LyingProvider) -> None:
         self.app, self.role, self.numbers = app, role, count(1)
         self.sent: Counter[str] = Counter()  # requests by phase
+        self.answers: defaultdict[str, Counter[int]] = defaultdict(Counter)  # statuses by operation
         self.stories = 0  # scenarios of the stateful phase
         self.began = time.monotonic()
         world = World(app)
         world.category(CATEGORY)
-        for status in ("live", "pending", "rejected"):
+        for status in ("live", "live", "live", "pending", "rejected"):
             world.project(status=status)
         self.caller: Caller | None = None
         self.token = ""
         if role != "anonymous":
             self.caller = world.user("fuzzer", role=role)
             self.token = world.caller(self.caller).token or ""
+        self.accounts = Accounts(app, provider, self.caller)
         self.operations = {f"{route.method.upper()} {route.path}": route for route in routes(app)}
         with app.app_context():
             self.token_id = db.session.query(db.func.max(Token.id)).scalar() or 0
@@ -101,14 +109,24 @@ class Fuzzer:
         for phase, floor in floors.items():
             if self.sent[phase] < floor:
                 yield f"the {phase} phase sent {self.sent[phase]} requests, {floor} at least were to be sent"
+        for label, route in self.operations.items():
+            if label == DOCUMENT:
+                continue
+            if route.access in MAY[self.role] and not any(status < 400 for status in self.answers[label]):
+                yield f"{label} never succeeded: {dict(self.answers[label])}"
+        with self.app.app_context():
+            if self.token and db.session.get(Token, self.token_id) is None:
+                yield "the caller's token was revoked on the way"
 
     def _run(self, seed: int, phases: tuple[str, ...]) -> Iterator[str]:
         schema = schemathesis.openapi.from_wsgi("/api/openapi.json", self.app, config=_config(self.token, seed, phases))
-        if self.caller is not None:  # without the account all that follows would be 401
-            schema = schema.exclude(operation_id="accountDelete")
         for event in from_schema(schema).execute():
             if isinstance(event, events.ScenarioFinished):
                 self.sent[event.phase.value] += len(event.recorder.interactions)
+                for case_id, interaction in event.recorder.interactions.items():
+                    if interaction.response is not None:
+                        label = event.recorder.cases[case_id].value.operation.label
+                        self.answers[label][interaction.response.status_code] += 1
                 self.stories += event.phase == PhaseName.STATEFUL_TESTING and bool(event.recorder.interactions)
             yield from _findings(event)
 
@@ -124,7 +142,9 @@ class Fuzzer:
         operation = self.operations[case.operation.label]
         self._lead_to_what_exists(case)
         self._make_unique(case.body)
-        if case.meta is not None and case.meta.generation.mode.is_positive:
+        is_positive = case.meta is not None and case.meta.generation.mode.is_positive
+        self.accounts.prepare(case, operation.id, token=self.token, is_positive=is_positive)
+        if is_positive:
             _mend_query(case, operation)
             _mend_body(case, operation)
         else:

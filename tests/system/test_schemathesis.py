@@ -3,23 +3,40 @@
 FUZZ_EXAMPLES sets how many examples it makes of each operation, FUZZ_SEED which.
 """
 
+from typing import Any
+
 import pytest
+from flask import Flask
 
 from directory.api.openapi.operations import routes
 from directory.db import deadline
 from directory.http import readiness
 from tests.support import effort
 from tests.support.fuzzing import Fuzzer, spoil_body
+from tests.support.fuzzing_accounts import MAIL
+from tests.support.lying_provider import LyingProvider
+
+
+@pytest.fixture
+def provider() -> Any:
+    with LyingProvider() as one:
+        yield one
+
+
+@pytest.fixture
+def app(make_app: Any, provider: LyingProvider) -> Flask:
+    """The application with mail and a provider, without which their routes are 404."""
+    return make_app(**MAIL, **provider.environment)  # type: ignore[no-any-return]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["anonymous", "member", "admin"])
-def test_the_service_does_what_its_document_says(app, database, role, monkeypatch):
+def test_the_service_does_what_its_document_says(app, database, provider, role, monkeypatch):
     # A machine that stands still for some seconds would be a 503 as promised, and a finding; how long a request takes
     # is tested elsewhere.
     monkeypatch.setattr(deadline, "SECONDS", 60.0)
     monkeypatch.setattr(readiness, "DATABASE_SECONDS", 60.0)
-    fuzzer = Fuzzer(app, role)
+    fuzzer = Fuzzer(app, role, provider)
     findings = list(fuzzer.findings())
     print(f"{database.backend}, {fuzzer.report()}, {len(findings)} findings, seed {effort.SEED}")
     assert "\n\n".join(findings) == ""
