@@ -185,9 +185,9 @@ def change(body: dict[str, Any]) -> Any:
     notifier = mail_server.notifier(user) if "password" in body else None
 
     def work() -> Any:
-        if server is not None:
-            recovery.propose_email(by, body["email"], known_hash=user.password_hash, server=server)
         changed = accounts.change(by, new_hash=new_hash, **changes)
+        if server is not None:  # after the password, which ends the links to other addresses
+            recovery.propose_email(by, body["email"], known_hash=new_hash or user.password_hash, server=server)
         if notifier is not None:
             recovery.tell_of_password(changed, notifier)
         return changed

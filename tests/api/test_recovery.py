@@ -380,6 +380,35 @@ def test_a_new_password_is_told_to_the_account_by_whichever_way_it_came(world: W
         assert "token" not in letter.text.replace("API tokens", "")
 
 
+@pytest.mark.parametrize("by_link", [True, False])
+def test_a_new_password_ends_the_links_to_other_addresses(world: World, api: Api, post: Any, by_link: bool) -> None:
+    """Else whoever knew the one before had one mailed, and takes the account over after the owner's reset."""
+    thief = world.caller(world.user("ada"))
+    thief.post("/api/auth/email/verification")
+    thief.put("/api/auth/me", {"email": "thief@example.org", "current_password": PASSWORD})
+    own, to_thief = post()
+    assert (own.to, to_thief.to) == (["ada@example.org"], ["thief@example.org"])
+    if by_link:
+        api.post(FORGOT, {"login": "ada"})
+        assert api.post(RESET, {"token": token_of(post()[0]), "password": NEW}).status_code == 204
+    else:
+        thief.put("/api/auth/me", {"password": NEW, "current_password": PASSWORD})
+    assert refused(api.post(VERIFY, {"token": token_of(to_thief)}))
+    assert api.post(VERIFY, {"token": token_of(own)}).status_code == 204
+    assert login(api, NEW, "ada@example.org") == 200
+
+
+def test_a_new_address_that_comes_with_a_new_password_gets_a_link_that_works(
+    app: Flask, world: World, api: Api, post: Any
+) -> None:
+    ada, body = world.caller(world.user("ada")), {"email": "new@example.org", "password": NEW}
+    assert ada.put("/api/auth/me", {**body, "current_password": PASSWORD}).status_code == 200
+    _notice, letter = sorted(post(), key=lambda one: one.to)
+    assert letter.to == ["new@example.org"]
+    assert api.post(VERIFY, {"token": token_of(letter)}).status_code == 204
+    assert user(app).email == "new@example.org"
+
+
 def test_a_change_that_fails_causes_no_notice(world: World, api: Api, post: Any) -> None:
     ada, bob = world.caller(world.user("ada")), world.caller(world.user("bob"))
     ada.put("/api/auth/me", {"password": NEW, "current_password": "wrong"})

@@ -18,7 +18,7 @@ from directory.errors import (
     WrongPassword,
 )
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import AccountStatus, LinkPurpose, Role, User
+from directory.models import AccountStatus, Role, User
 from directory.services import audit
 from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.identity import Caller
@@ -140,7 +140,8 @@ def change(
 ) -> User:
     """Change one's own e-mail address, password, or whether decisions are mailed.
 
-    A new address is not verified. A new password ends one's other sessions and, if asked, revokes all tokens.
+    A new address is not verified. A new password ends one's other sessions, the links that were mailed under the one
+    before and, if asked, revokes all tokens.
 
     Raises Duplicate, WrongPassword, AccountDeleted.
     """
@@ -158,7 +159,7 @@ def change(
     with refusing(uq_users_email=Duplicate(["email"], TAKEN)):
         db.session.flush()  # before any other statement, which would flush it unguarded
     if new_hash is not None:
-        mail_links.end_all(caller.id, LinkPurpose.RESET)
+        mail_links.end_for_new_password(user)
         sessions.end_others(caller.id, keep=caller.session_id)
         if revoke_tokens:
             sessions.revoke_tokens(caller.id)

@@ -98,6 +98,18 @@ def end_all(user_id: int, *purposes: LinkPurpose) -> None:
     db.session.execute(ended, execution_options=UNSYNCHRONISED)
 
 
+def end_for_new_password(user: User) -> None:
+    """Take away the links that end with the password before: those for a new one, and those to other addresses.
+
+    Whoever knew that password may have asked for the latter. One that came back later would make the account theirs.
+    """
+    end_all(user.id, LinkPurpose.RESET)
+    proposals = delete(MailLink).where(
+        MailLink.user_id == user.id, MailLink.purpose == LinkPurpose.VERIFY, MailLink.email != user.email
+    )
+    db.session.execute(proposals, execution_options=UNSYNCHRONISED)
+
+
 def purge(most: int) -> int:
     """Delete links that have expired, `most` at a time; how many."""
     old = select(MailLink.id).where(MailLink.expires_at < now()).limit(most).with_for_update(skip_locked=True)

@@ -26,9 +26,10 @@ def owner_of(token: str) -> User:
 def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer) -> None:
     """Give the account of a link a new password, which ends all its sessions and, if asked, revokes all its tokens.
 
-    It uses up all links for a new password. The address, which the link was mailed to, is verified by it, and gets a
-    notice. Where it was not verified before, the account may have been opened by someone else in the owner's name: then
-    its identities, by which that person could sign in, are removed.
+    It uses up all links for a new password, and those to addresses that the account does not have. The address, which
+    the link was mailed to, is verified by it, and gets a notice. Where it was not verified before, the account may have
+    been opened by someone else in the owner's name: then its identities, by which that person could sign in, are
+    removed.
     Raises Invalid.
     """
     user, email = _opened(LinkPurpose.RESET, token)
@@ -39,7 +40,7 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
         identities.end_all(user.id)
     user.email_verified_at = user.email_verified_at or now()
     db.session.flush()
-    mail_links.end_all(user.id, LinkPurpose.RESET)
+    mail_links.end_for_new_password(user)
     sessions.end_others(user.id, keep=None)
     if revoke_tokens:
         sessions.revoke_tokens(user.id)
