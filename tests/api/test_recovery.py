@@ -531,6 +531,19 @@ def test_one_click_switches_mail_off_without_signing_in(app: Flask, world: World
         assert api.post(f"/api/auth/notifications/{other}", **form).status_code == 404
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_no_log_line_holds_the_token_that_switches_mail_off(
+    app: Flask, world: World, api: Api, caplog: pytest.LogCaptureFixture, method: str
+) -> None:
+    with app.app_context():
+        [server] = app.extensions["webhooks"]
+    token = subscriptions.token_of(world.user("ada").id, server.key)
+    with caplog.at_level("INFO", "directory.access"):
+        api.call(method, f"/api/auth/notifications/{token}")
+    [line] = [record.__dict__ for record in caplog.records if record.name == "directory.access"]
+    assert line["path"] == "/api/auth/notifications/"
+
+
 def test_members_switch_mail_off_and_on_in_their_account(world: World, post: Any) -> None:
     owner = world.user("ada")
     ada, project = world.caller(owner), world.project(owner, "pending")
