@@ -180,7 +180,7 @@ def test_a_reserved_name_is_refused_with_all_else_that_is_wrong(app: Flask, api:
         assert db.session.scalar(select(User.id)) is None
 
 
-@pytest.mark.parametrize("name", ["ADMIN", "Root", "Deleted-7", "M-E", "me", "_me_"])
+@pytest.mark.parametrize("name", ["ADMIN", "Root", "Deleted-7", "deleted_7", "M-E", "me", "_me_"])
 def test_case_does_not_matter(name: str) -> None:
     assert reserved.is_reserved(name)
 

@@ -14,7 +14,7 @@ REFUSAL = "This username is reserved. Choose another one."
 def is_reserved(username: str) -> bool:
     """Whether this name is reserved, whatever its case."""
     name = username.lower()
-    return name.startswith(PREFIX) or name.replace("-", "").replace("_", "") in NAMES
+    return name.replace("_", "-").startswith(PREFIX) or name.replace("-", "").replace("_", "") in NAMES
 
 
 def refusals(username: str | None) -> list[dict[str, str]]:
