@@ -153,6 +153,16 @@ def test_neither_none_nor_a_shared_secret_is_taken_where_the_provider_says_that_
         assert outcome(browser, begun(browser, provider)) == refused("algorithm")
 
 
+@pytest.mark.parametrize("told", [[], ["none"], ["HS256"], ["EdDSA", 7, ["ES256"]]])
+def test_a_provider_that_names_no_usable_algorithm_is_refused(
+    browser: Browser, provider: LyingProvider, told: list[Any]
+) -> None:
+    provider.metadata = {"id_token_signing_alg_values_supported": told}
+    for sign in (unsigned, by_public_key, by_client_secret, provider.signed):
+        provider.sign = sign
+        assert outcome(browser, begun(browser, provider)) == refused("algorithm")
+
+
 def test_a_new_key_is_found_and_unknown_ones_are_asked_for_once_a_minute(
     browser: Browser, provider: LyingProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,6 +236,16 @@ def test_an_address_comes_from_userinfo_where_the_token_has_none(browser: Browse
     assert (me["email"], me["email_verified"]) == ("ada@example.org", True)
 
 
+def test_an_address_from_userinfo_is_verified_by_what_is_told_beside_it(
+    browser: Browser, provider: LyingProvider
+) -> None:
+    provider.claims = {"email": None, "email_verified": True}
+    provider.userinfo = {"sub": "248289761001", "email": "eve@example.org"}
+    assert back(browser, begun(browser, provider)).headers["Location"] == "/"
+    me = browser.get("/api/auth/me").json
+    assert (me["email"], me["email_verified"]) == ("eve@example.org", False)
+
+
 def test_a_provider_that_takes_the_secret_in_the_form_gets_it_there(browser: Browser, provider: LyingProvider) -> None:
     provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
     assert back(browser, begun(browser, provider)).headers["Location"] == "/"
@@ -261,6 +281,16 @@ FAULTS = [
     (hang, (503, "provider_unavailable", "slow")),
     (drip, (503, "provider_unavailable", "slow")),
 ]
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"expires_at": {}}', b'{"expires_in": "x"}', b'{"expires_in": 1e999}', b"[" * 100_000, b"null", b"\xff"]
+)
+def test_tokens_that_make_no_sense_are_refused(browser: Browser, provider: LyingProvider, body: bytes) -> None:
+    provider.script["/token"] = replying(200, body)
+    assert outcome(browser, begun(browser, provider)) == (502, "provider_failed", "no_json")
+
+
 PATHS = ("/.well-known/openid-configuration", "/token", "/jwks")
 
 

@@ -66,8 +66,8 @@ class OpenIdProvider:
             refuse_error(answer)
             token = self._exchange(transport, code_of(answer), secrets, redirect_uri)
             claims = self._checked(transport, token, secrets.nonce)
-            if "email" not in claims:
-                claims |= self._more(transport, token, claims["sub"])
+            if "email" not in claims:  # whether it is verified is then told beside it, and not in the id_token
+                claims = {**claims, "email_verified": None, **self._more(transport, token, claims["sub"])}
         names = (claims.get("preferred_username"), claims.get("nickname"))
         return claims_of(self, claims["sub"], claims.get("email"), claims.get("email_verified"), names)
 
@@ -106,7 +106,10 @@ class OpenIdProvider:
     def _decoded(self, transport: Transport, token: str) -> jwt.Token:
         supported = self._published.metadata(transport).get("id_token_signing_alg_values_supported")
         told = supported if isinstance(supported, list) else ["RS256"]
-        allowed = JWSRegistry(algorithms=[name for name in ALGORITHMS if name in told], strict_check_header=False)
+        usable = [name for name in ALGORITHMS if name in told]
+        if not usable:  # an empty list would allow what the library recommends
+            raise SignInRefused("algorithm")
+        allowed = JWSRegistry(algorithms=usable, strict_check_header=False)
         try:
             return jwt.decode(token, self._published.keys(transport), registry=allowed)
         except InvalidKeyIdError:
@@ -162,7 +165,7 @@ def exchange(
         told = error.error if isinstance(error.error, str) and re.fullmatch("[a-z_]{1,40}", error.error) else "unknown"
         log.warning("provider refused the code", extra={"provider": name, "reason": told})
         raise SignInRefused("code_refused") from None
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):  # Authlib reads the times of the token as numbers
         raise ProviderFailed("no_json") from None
     return dict(token)
 
