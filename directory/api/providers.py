@@ -30,6 +30,7 @@ from directory.services.sign_in.refusals import (
     LastWayIn,
     ProviderFailed,
     ProviderUnavailable,
+    SignInAgain,
     SignInCancelled,
     SignInExpired,
     SignInRefused,
@@ -108,7 +109,7 @@ def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str
 @for_people
 @public
 @operation(
-    query=StartQuery(), status=302, headers=("Set-Cookie",), optional_headers=("Location",),
+    query=StartQuery(), status=302, headers=("Location",), optional_headers=("Set-Cookie",),
     raises=(NotFound, ProviderUnavailable, ProviderFailed),
 )  # fmt: skip
 def start(provider: str, query: dict[str, Any]) -> Any:
@@ -130,10 +131,10 @@ def start(provider: str, query: dict[str, Any]) -> Any:
 @for_people
 @public
 @operation(
-    query=CallbackQuery(), status=302, optional_headers=("Location", "Set-Cookie"),
+    query=CallbackQuery(), status=302, headers=("Location",), optional_headers=("Set-Cookie",),
     raises=(
-        NotFound, SignInExpired, SignInCancelled, SignInRefused, AccountSuspended, RegistrationClosed, AddressTaken,
-        IdentityTaken, ProviderUnavailable, ProviderFailed,
+        NotFound, SignInExpired, SignInCancelled, SignInRefused, SignInAgain, AccountSuspended, RegistrationClosed,
+        AddressTaken, IdentityTaken, ProviderUnavailable, ProviderFailed,
     ),
 )  # fmt: skip
 def callback(provider: str, query: dict[str, Any]) -> Any:
@@ -167,17 +168,21 @@ def _signed_in(claims: Claims) -> str:
         "user_agent": user_agent(),
         "registration_open": current_app.config["REGISTRATION_OPEN"],
     }
+    server = mail_server.configured()
+
+    def work() -> tuple[int, str]:
+        user, secret, is_new = identities.sign_in(claims, **facts)
+        if is_new and not user.email_verified and server and account_limits.may_mail(user.email, user.id):
+            recovery.ask_to_verify(user, server)
+        return user.id, secret
+
     for left in reversed(range(TRIES)):
         try:
-            user, secret, is_new = transaction(lambda: identities.sign_in(claims, **facts))
+            g.account_id, secret = transaction(work)
             break
         except Duplicate:
             if not left:
                 raise
-    g.account_id = user.id
-    server = mail_server.configured()
-    if is_new and not claims.email_verified and server is not None and account_limits.may_mail(user.email, user.id):
-        transaction(lambda: recovery.ask_to_verify(user, server))
     return secret
 
 
@@ -200,15 +205,17 @@ def list_identities() -> Any:
 @login_required
 @operation(
     body=JoinInput(), body_required=True, answer=JoinOutput(), transactional=False, headers=("Set-Cookie",),
-    raises=(NotFound, ProviderUnavailable, ProviderFailed),
+    raises=(NotFound, SignInAgain, ProviderUnavailable, ProviderFailed),
 )  # fmt: skip
 def join(body: dict[str, Any]) -> Any:
     """Begin to join a provider to one's account.
 
     The answer says where the browser goes. It comes back to the page of the account, and has to be signed in to the
-    same account then.
+    same account then, by a session that was opened in the ten minutes before.
     """
     chosen = _provider(body["provider"])
+    if caller().session_id is not None:
+        identities.require_fresh_session(caller())
     rate_limits.spend("sign_in")
     location, browser = _begin(chosen, ACCOUNT, caller().id)
     response = respond({"location": location}, join.operation)  # type: ignore[attr-defined]

@@ -70,8 +70,8 @@ KINDS = {
     "sign_in_again": Kind(
         403,
         "Sign in again",
-        "The account has no password that could be asked for. Sign in by its provider, and send the request within "
-        "ten minutes.",
+        "The request needs a session that was opened in the last ten minutes: to join a provider, or because the "
+        "account has no password that could be asked for. Sign in, and send it again.",
     ),
     "not_found": Kind(404, "Not found", "There is nothing at this address, or nothing that the caller may know of."),
     "method_not_allowed": Kind(

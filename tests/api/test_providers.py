@@ -3,6 +3,7 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -392,6 +393,36 @@ def test_without_a_password_a_fresh_session_confirms_what_a_password_would(
     assert (without.status_code, without.json["errors"][0]["pointer"]) == (422, "#/current_password")
     assert browser.delete(f"/api/auth/identities/{rows(app, Identity)[0].id}").status_code == 204
     assert user.password_hash == ""
+
+
+def aged(app: Flask, by: timedelta) -> None:
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(Session).values(created_at=now() - by)))
+
+
+def test_an_old_session_joins_no_provider_by_which_it_would_get_a_fresh_one(
+    app: Flask, browser: Browser, provider: LyingProvider
+) -> None:
+    walk(browser, provider)
+    provider.person = {"sub": "thief", "email": "thief@example.org"}
+    went = provider.authorize(browser.post("/api/auth/identities", {"provider": "company"}).json["location"])
+    aged(app, identities.FRESH)
+    refused = browser.post("/api/auth/identities", {"provider": "company"})
+    assert (refused.status_code, refused.json["code"]) == (403, "sign_in_again")
+    aged(app, identities.FRESH + attempts.LIFETIME)
+    assert reason(back(browser, went)) == "sign_in_again"
+    assert len(rows(app, Identity)) == 1
+
+
+def test_a_token_joins_no_provider(app: Flask, browser: Browser, provider: LyingProvider) -> None:
+    walk(browser, provider)
+    bearer = {"Authorization": f"Bearer {browser.post('/api/auth/tokens', {'name': 'x'}).json['token']}"}
+    provider.person = {"sub": "thief", "email": "thief@example.org"}
+    program = Browser(app)
+    begun = program.post("/api/auth/identities", {"provider": "company"}, headers=bearer)
+    went = provider.authorize(begun.json["location"])
+    assert back(program, went, headers={**bearer, **JSON}).json["code"] == "sign_in_again"
+    assert len(rows(app, Identity)) == 1
 
 
 def test_a_session_at_a_provider_is_of_no_use_to_an_account_with_a_password(

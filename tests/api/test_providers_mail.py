@@ -7,9 +7,10 @@ from flask import Flask
 from sqlalchemy import select
 
 from directory.db.transactions import transaction
+from directory.errors import Unavailable
 from directory.extensions import db
 from directory.models import Delivery, Identity, LinkPurpose, MailLink, User
-from directory.services.accounts import mail_links
+from directory.services.accounts import mail_links, recovery
 from tests.support.browsers import Browser
 from tests.support.factories import Api
 from tests.support.lying_provider import LyingProvider, walk
@@ -53,6 +54,19 @@ def test_an_address_that_the_provider_has_not_confirmed_gets_a_link(
     for _ in range(2):
         assert walk(Browser(app), provider).headers["Location"] == "/"
     assert events(app) == ([] if verified else ["account.email_verification"])
+
+
+def test_an_account_is_opened_with_the_mail_that_confirms_its_address_or_not_at_all(
+    app: Flask, provider: LyingProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise Unavailable
+
+    monkeypatch.setattr(recovery, "ask_to_verify", fail)
+    provider.person["email_verified"] = False
+    assert "reason=unavailable" in walk(Browser(app), provider).headers["Location"]
+    with app.app_context():
+        assert db.session.scalar(select(User.id)) is None
 
 
 def test_a_reset_of_an_address_that_was_never_confirmed_removes_the_providers(

@@ -41,7 +41,8 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^(/|https?:)"},
     },
     "Set-Cookie": {
-        "description": "The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none.",
+        "description": "The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out "
+        "by a token sends none.",
         "required": True,
         "schema": TEXT,
     },

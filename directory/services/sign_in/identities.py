@@ -17,6 +17,7 @@ from directory.services import audit
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.sign_in import usernames
+from directory.services.sign_in.attempts import LIFETIME
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import AddressTaken, IdentityTaken, LastWayIn, SignInAgain, SignInRefused
 
@@ -96,10 +97,15 @@ def _is(claims: Claims) -> tuple[Any, Any]:
 
 
 def join(claims: Claims, *, by: Caller) -> None:
-    """Join an identity to the caller's account. Again it changes nothing. Raises Unauthenticated, IdentityTaken."""
+    """Join an identity to the caller's account. Again it changes nothing.
+
+    An identity opens fresh sessions. If an old session or a token could join one, it could do all that asks for the
+    password or a fresh session. Raises Unauthenticated, SignInAgain, IdentityTaken.
+    """
     user = accounts.locked(by.id)
     if user.status != AccountStatus.ACTIVE:
         raise Unauthenticated
+    require_fresh_session(by, FRESH + LIFETIME)
     owner = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
     if owner is None:
         _add(claims, user, IdentityTaken())
@@ -138,8 +144,8 @@ def end_all(user_id: int) -> None:
         db.session.execute(delete(model).where(model.user_id == user_id), execution_options=UNSYNCHRONISED)
 
 
-def require_fresh_session(by: Caller) -> None:
-    """For an account without a password: raise SignInAgain unless the caller's session was opened minutes ago."""
-    fresh = exists().where(Session.id == by.session_id, Session.created_at > now() - FRESH)
+def require_fresh_session(by: Caller, within: timedelta = FRESH) -> None:
+    """Raise SignInAgain unless the caller's session was opened minutes ago. A token is no session."""
+    fresh = exists().where(Session.id == by.session_id, Session.created_at > now() - within)
     if by.session_id is None or not db.session.scalar(select(fresh)):
         raise SignInAgain

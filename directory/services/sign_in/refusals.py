@@ -28,10 +28,10 @@ class SignInRefused(Forbidden):
 
 
 class SignInAgain(Forbidden):
-    """The account has no password, and its session was not opened just now."""
+    """The request needs a session that was opened just now."""
 
     code = "sign_in_again"
-    default = "Sign in again by your provider, and send this within ten minutes."
+    default = "Sign in again, and send this within ten minutes."
 
 
 class AddressTaken(Conflict):

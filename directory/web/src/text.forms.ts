@@ -31,6 +31,7 @@ export const f = {
   signInFailed: "Signing in did not succeed. Try again.",
   signInFailures: {
     sign_in_cancelled: "You cancelled signing in. Nothing was changed.",
+    sign_in_again: "Sign in again, and join the provider within ten minutes.",
     sign_in_expired: "This took too long, or it began in another browser. Try again.",
     address_taken: "An account has your e-mail address already. Sign in to it by its password, and join the two here.",
     identity_taken: "This sign-in belongs to another account here already.",

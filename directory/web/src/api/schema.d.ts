@@ -432,7 +432,7 @@ export interface paths {
         /**
          * Begin to join a provider to one's account
          * @description The answer says where the browser goes. It comes back to the page of the account, and has to be signed in to the
-         *     same account then.
+         *     same account then, by a session that was opened in the ten minutes before.
          *
          *     Needs a signed-in user.
          */
@@ -2679,6 +2679,27 @@ export interface components {
                 };
             };
         };
+        /**
+         * @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password that could be asked for. Sign in, and send it again.
+         */
+        CrossSiteRequestOrSignInAgain: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {unknown} */
+                    code?: "cross_site_request" | "sign_in_again";
+                };
+            };
+        };
         /** @description - `provider_failed`: The provider gave an answer that makes no sense; reason says in what way. */
         ProviderFailed: {
             headers: {
@@ -2782,27 +2803,6 @@ export interface components {
             };
         };
         /**
-         * @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         *     - `sign_in_again`: The account has no password that could be asked for. Sign in by its provider, and send the request within ten minutes.
-         */
-        CrossSiteRequestOrSignInAgain: {
-            headers: {
-                "X-Request-ID": components["headers"]["X-Request-ID"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "cross_site_request" | "sign_in_again";
-                };
-            };
-        };
-        /**
          * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
          *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
          */
@@ -2873,8 +2873,9 @@ export interface components {
          *     - `sign_in_cancelled`: The sign-in was cancelled at the provider. Nothing was changed; it can begin anew.
          *     - `sign_in_expired`: The provider's answer belongs to no sign-in that this browser has under way: more than ten minutes have passed, the answer was used before, or the sign-in began in another browser. Begin it anew.
          *     - `sign_in_refused`: The provider's answer does not prove who signs in; reason says what of it was refused.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password that could be asked for. Sign in, and send it again.
          */
-        AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefused: {
+        AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2887,7 +2888,7 @@ export interface components {
                     /** @constant */
                     status?: 403;
                     /** @enum {unknown} */
-                    code?: "account_suspended" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused";
+                    code?: "account_suspended" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again";
                 };
             };
         };
@@ -3029,7 +3030,7 @@ export interface components {
         Link: string;
         /** @description The path of what was made; of a redirect, where to go. */
         Location: string;
-        /** @description The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
+        /** @description The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
         "Set-Cookie": string;
         /** @description Which credentials are taken. */
         "WWW-Authenticate": string;
@@ -4780,7 +4781,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["CrossSiteRequestOrSignInAgain"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4900,7 +4901,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
+                    /** @description The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
                     "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
@@ -5040,7 +5041,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
+                    /** @description The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
                     "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
@@ -5329,11 +5330,11 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The path of what was made; of a redirect, where to go. */
-                    Location?: string;
+                    /** @description The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
+                    "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5369,18 +5370,17 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The path of what was made; of a redirect, where to go. */
-                    Location?: string;
-                    /** @description The session's cookie: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
+                    /** @description The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
                     "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefused"];
+            403: components["responses"]["AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["AddressTakenOrIdentityTaken"];
             422: components["responses"]["ValidationFailed"];
