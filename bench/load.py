@@ -130,7 +130,7 @@ def fresh(url: str, subjects: Subjects, *, times: int = 15) -> dict[str, Any]:
 def _wrk(url: str, file: str, seconds: int, connections: int) -> dict[str, Any]:
     command = [
         "wrk",
-        "-t2",
+        f"-t{min(2, connections)}",
         f"-c{connections}",
         f"-d{seconds}s",
         "--timeout",
