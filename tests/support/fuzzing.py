@@ -221,11 +221,10 @@ def _mend_body(case: Any, operation: Route) -> None:
         body["category"] = CATEGORY
     if "current_password" in body:
         body |= {name: PASSWORD for name in ("current_password", "password") if name in schema.fields}
-    if operation.id == "authRegister":
-        if is_reserved(body["username"]):
-            body["username"] = prose.EXAMPLES["username"]
-        if check_password_rules(body["password"], username=body["username"]):
-            body["password"] = prose.EXAMPLES["password"]
+    if operation.id == "authRegister" and is_reserved(body["username"]):
+        body["username"] = prose.EXAMPLES["username"]
+    if "password" in body and check_password_rules(body["password"], username=body.get("username", "")):
+        body["password"] = prose.EXAMPLES["password"]
     if body.get("expires_at") is not None:
         body["expires_at"] = prose.EXAMPLES["expires_at"]
 
