@@ -84,7 +84,9 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 	@npm install --prefix .venv/node --silent --no-audit --no-fund --ignore-scripts $(API_LINTERS)
 	@echo 'extends: ["spectral:oas"]' >.venv/node/spectral.yaml
 	@.venv/node/node_modules/.bin/spectral lint docs/openapi.json -r .venv/node/spectral.yaml --fail-severity=warn
+	@# Without its rule that each operation has a 2XX: a redirect has none. Spectral's asks for a 2XX or a 3XX.
 	@REDOCLY_TELEMETRY=off .venv/node/node_modules/.bin/redocly lint docs/openapi.json --extends recommended --format json \
+	  --skip-rule operation-2xx-response \
 	  2>/dev/null >.venv/node/redocly.json || true; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
 	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
 

@@ -73,9 +73,17 @@ class AccountChanges(Strict):
     An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password.
     """
 
+    # With "properties" and "additionalProperties", which redocly asks for beside "required".
     rules: ClassVar[dict[str, Any]] = {
         "dependentRequired": {"revoke_tokens": ["password"]},
-        "dependentSchemas": {"current_password": {"anyOf": [{"required": ["password"]}, {"required": ["email"]}]}},
+        "dependentSchemas": {
+            "current_password": {
+                "anyOf": [
+                    {"required": [name], "properties": {name: {}}, "additionalProperties": True}
+                    for name in ("password", "email")
+                ]
+            }
+        },
     }
 
     email = Email()
