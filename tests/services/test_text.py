@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directory.services.text import PROJECT_SLUG_MAX, SLUG, clean_text, slugify
+from directory.services.text import LOCAL_PART_MAX, PROJECT_SLUG_MAX, SLUG, clean_text, is_email, slugify
 
 
 def line(value: str, minimum: int = 1, maximum: int = 100) -> str:
@@ -239,3 +239,19 @@ def test_slugs_are_lower_case_words_joined_by_single_hyphens(slug):
 @pytest.mark.parametrize("slug", ["", "-", "-a", "a-", "a--b", "A", "a b", "a_b", "\u00e9", "a\n", "\u0661"])
 def test_nothing_else_is_a_slug(slug):
     assert not SLUG.fullmatch(slug)
+
+
+@pytest.mark.parametrize(
+    ("address", "is_one"),
+    [
+        ("ada@example.org", True),
+        (f"{'a' * LOCAL_PART_MAX}@example.org", True),
+        (f"{'a' * (LOCAL_PART_MAX + 1)}@example.org", False),
+        (f"ada@{'example.' * 32}org", False),
+        ("\u212aate@example.org", False),
+        ("ada@example", False),
+        ("ada", False),
+    ],
+)
+def test_what_is_an_address_and_what_is_none(address, is_one):
+    assert is_email(address) is is_one
