@@ -9,14 +9,14 @@ from functools import partial
 from bench.scaling.costs import MEASURED, Costs
 from bench.scaling.database import Database
 from bench.scaling.engine import Simulation, Station
-from bench.scaling.load import STORED, THREAD, VOTE, Links, Request, closed_loop, nobody, open_loop
+from bench.scaling.load import STORED, THREAD, VOTE, Links, Request, closed_loop, ignore_answer, open_loop
 from bench.scaling.scenarios import FRONT, HOT, drawn
 from bench.scaling.worker import Worker
 
 PROCESSES = CORES = 2  # of a host
 CONNECTIONS = 16  # of a closed loop, to a process
 ANYTHING = 0.001  # the probability with which a vote is noted as a change of anything, which spoils every page
-PATIENCE = 0.25  # seconds within which 99 % of votes and of first pages are answered where a load is carried
+ANSWERED_WITHIN = 0.25  # seconds within which 99 % of votes and of first pages are answered where a load is carried
 FULL = 0.9  # the share of the time for which hosts, PostgreSQL and the row may be busy then
 
 
@@ -112,15 +112,15 @@ def requests_of(news: News, costs: Costs) -> list[tuple[float, Callable[[], Requ
     public = min(readers, news.edges / news.age) if news.age else readers
 
     def stored(key: str, spoils: float) -> Callable[[], Request]:
-        return partial(Request, STORED, key, nobody, spoils)
+        return partial(Request, STORED, key, ignore_answer, spoils)
 
     found: list[tuple[float, Callable[[], Request], str]] = [
         (public, stored("home", ANYTHING), ""),
         (public, stored("categories", ANYTHING), ""),
         (public, stored(FRONT, 1.0), "list"),
-        (readers * news.sessions, partial(Request, THREAD, costs.session, nobody), ""),
-        (readers * news.files, partial(Request, THREAD, costs.asset, nobody), ""),
-        (news.votes / 60, partial(Request, VOTE, HOT, nobody), "vote"),
+        (readers * news.sessions, partial(Request, THREAD, costs.session, ignore_answer), ""),
+        (readers * news.files, partial(Request, THREAD, costs.asset, ignore_answer), ""),
+        (news.votes / 60, partial(Request, VOTE, HOT, ignore_answer), "vote"),
     ]
     return [each for each in found if each[0] > 0]
 
@@ -161,7 +161,7 @@ def _at(times: list[float], share: float) -> float:
 
 def is_carried(outcome: Outcome) -> bool:
     """Whether a load is answered in time, with something to spare, and without votes that give up a lock."""
-    late = max(outcome.list_p99, outcome.vote_p99) > 1000 * PATIENCE
+    late = max(outcome.list_p99, outcome.vote_p99) > 1000 * ANSWERED_WITHIN
     return (
         not (late or outcome.late_locks) and max(outcome.hosts_busy, outcome.database_busy, outcome.row_locked) <= FULL
     )

@@ -68,4 +68,4 @@ def open_loop(simulation: Simulation, rate: float, rng: random.Random, arrive: C
         arrive()
 
 
-nobody = partial(Signal.fire, Signal(Simulation()))  # is told of answers that nobody waits for
+ignore_answer = partial(Signal.fire, Signal(Simulation()))  # for requests whose answers no client waits for

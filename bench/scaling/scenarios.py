@@ -9,7 +9,7 @@ from itertools import accumulate
 from bench.scaling.costs import MEASURED, Costs
 from bench.scaling.database import Database
 from bench.scaling.engine import Simulation, Station
-from bench.scaling.load import ROW, STORED, VOTE, Links, Request, closed_loop, nobody
+from bench.scaling.load import ROW, STORED, VOTE, Links, Request, closed_loop, ignore_answer
 from bench.scaling.worker import Worker
 
 HOT = 1  # the project that everybody votes for
@@ -57,19 +57,19 @@ def drawn(operation: str, rng: random.Random) -> Callable[[], Request]:
 
     def page() -> Request:
         key, spoils = rng.choices(keys, cum_weights=weights)[0]
-        return Request(STORED, key, nobody, spoils)
+        return Request(STORED, key, ignore_answer, spoils)
 
     def one() -> Request:
-        return Request(ROW, None, nobody)
+        return Request(ROW, None, ignore_answer)
 
     def vote() -> Request:
-        return Request(VOTE, project(), nobody)
+        return Request(VOTE, project(), ignore_answer)
 
     def hot() -> Request:
-        return Request(VOTE, HOT, nobody)
+        return Request(VOTE, HOT, ignore_answer)
 
     def front() -> Request:
-        return Request(STORED, FRONT, nobody, 1.0)
+        return Request(STORED, FRONT, ignore_answer, 1.0)
 
     made: dict[str, Callable[[], Request]] = {
         "list": front, "one": one, "vote": vote, "vote_hot": hot, "list_mix": page,

@@ -12,7 +12,7 @@ from bench.scaling.database import Database
 from bench.scaling.derive import derive
 from bench.scaling.engine import Signal, Simulation, Station
 from bench.scaling.fleet import Fleet, News, bearable, most, play
-from bench.scaling.load import STORED, VOTE, Links, Request, nobody, open_loop
+from bench.scaling.load import STORED, VOTE, Links, Request, ignore_answer, open_loop
 from bench.scaling.scenarios import bench
 from bench.scaling.worker import Worker
 
@@ -126,13 +126,13 @@ def test_a_vote_spoils_a_page_in_every_process():
 
     def read() -> list[int]:
         for worker in workers:
-            worker.receive(Request(STORED, "page", nobody, 1.0))
+            worker.receive(Request(STORED, "page", ignore_answer, 1.0))
         simulation.run(simulation.now + 0.1)
         return [worker.made for worker in workers]
 
     assert read() == [1, 1]
     assert read() == [1, 1]
-    workers[0].receive(Request(VOTE, 1, nobody))
+    workers[0].receive(Request(VOTE, 1, ignore_answer))
     simulation.run(simulation.now + 0.1)
     assert read() == [2, 2]
 
