@@ -7,13 +7,14 @@ triggers record which projects' votes changed, and that anything else was writte
 """
 
 import re
+import time
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import BigInteger, Engine, Integer, String, bindparam, column, null, select, text, union_all
 
-from directory.cache.tuning import LOOP_TIMEOUT, TIMEOUT
+from directory.cache.tuning import LOOP_TIMEOUT, QUIET_READS, TIMEOUT
 from directory.db.statements import Prepared, Row, deallocate_all, use_connection
 from directory.services.catalog import readers
 
@@ -86,6 +87,7 @@ class SqliteSnapshotReader:
 # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are looked
 # up: so a transaction that stays open for long makes no read slower, whatever is written meanwhile. The first read,
 # without a last snapshot, finds no changes. `server` names the server where a connection does not lead to one alone.
+_SNAPSHOT = "SELECT pg_current_snapshot() AS snapshot, {server} AS server"
 _CHANGES_SINCE = """
     SELECT pg_current_snapshot() AS snapshot, {server} AS server, c.transaction, c.project_id, c.low, c.high
     FROM (VALUES (1)) AS always LEFT JOIN (
@@ -106,6 +108,11 @@ _SERVER = "concat(pg_postmaster_start_time(), '/', pg_stat_get_bgwriter_stat_res
 _SEPARATOR = b"@"  # in a state, between the snapshot and the server
 
 
+def _state(snapshot: bytes, server: bytes | None) -> bytes:
+    """The state that these two are, as the validator stores it."""
+    return snapshot if server is None else snapshot + _SEPARATOR + server
+
+
 @lru_cache
 def _with_votes(server: str) -> Prepared:
     """The snapshot and the changes, in rows without a place, and the rows of `readers.votes`: one statement for all."""
@@ -124,15 +131,22 @@ def _with_votes(server: str) -> Prepared:
 
 
 class PostgresqlSnapshotReader:
-    """Reads the snapshot below the driver's cursors, because every response from the cache waits for this query."""
+    """Reads the snapshot below the driver's cursors, because every response from the cache waits for this query.
 
-    NAME = b"directory_snapshot"
+    While nothing is written it reads the snapshot alone, and the changes only where that differs.
+    """
+
+    NAMES = SNAPSHOT, CHANGES = b"directory_snapshot", b"directory_changes"
     MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
     SERVER = "NULL"  # the connection leads to one server
-    QUERY = _CHANGES_SINCE.format(since="$1", server=SERVER, most=MAX_CHANGES + 1).encode()
+    QUERIES = (
+        _SNAPSHOT.format(server=SERVER).encode(),
+        _CHANGES_SINCE.format(since="$1", server=SERVER, most=MAX_CHANGES + 1).encode(),
+    )
 
     def __init__(self, connection: Any) -> None:
         self.connection, self._driver = connection, connection.dbapi_connection
+        self._unchanged = 0  # reads of changes since the last that found another snapshot
         self._driver.autocommit = True
         self._prepare()
 
@@ -142,10 +156,18 @@ class PostgresqlSnapshotReader:
 
     def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
         """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`."""
-        self._send(None if since is None else since.partition(_SEPARATOR)[0])
-        result = self._driver.result(seconds)
+        give_up_at = time.monotonic() + seconds
+        if self._unchanged >= QUIET_READS:
+            self._send_snapshot()
+            result = self._driver.result(seconds)
+            if _state(result.get_value(0, 0), result.get_value(0, 1)) == since:
+                return since, []
+        self._send_changes(None if since is None else since.partition(_SEPARATOR)[0])
+        result = self._driver.result(give_up_at - time.monotonic())
         rows = ([result.get_value(row, column) for column in range(2, 6)] for row in range(result.ntuples))
-        return self._outcome(since, result.get_value(0, 0), result.get_value(0, 1), rows, result.ntuples)
+        outcome = self._outcome(since, result.get_value(0, 0), result.get_value(0, 1), rows, result.ntuples)
+        self._unchanged = self._unchanged + 1 if outcome[0] == since else 0
+        return outcome
 
     def read_with_votes(self, since: Any, seconds: float, asked: list[Row]) -> SnapshotWithVotes:
         """The same with the rows. Needs an application, and raises SQLAlchemy's errors."""
@@ -164,21 +186,23 @@ class PostgresqlSnapshotReader:
         for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
             self._driver.pgconn.send_query(setting)
             self._driver.result(TIMEOUT)
-        self._driver.pgconn.send_prepare(self.NAME, self.QUERY)
-        self._driver.result(TIMEOUT)
+        for name, query in zip(self.NAMES, self.QUERIES, strict=True):
+            self._driver.pgconn.send_prepare(name, query)
+            self._driver.result(TIMEOUT)
 
-    def _send(self, snapshot: bytes | None) -> None:
-        self._driver.pgconn.send_query_prepared(self.NAME, [snapshot])
+    def _send_snapshot(self) -> None:
+        self._driver.pgconn.send_query_prepared(self.SNAPSHOT, [])
+
+    def _send_changes(self, since: bytes | None) -> None:
+        self._driver.pgconn.send_query_prepared(self.CHANGES, [since])
 
     def _outcome(
         self, since: bytes | None, snapshot: bytes, server: bytes | None, rows: Iterable[Any], count: int
     ) -> tuple[bytes, Changes]:
         """The state of a read, and the changes since the state of the one before; None where another server read."""
-        if server is None:
-            return snapshot, self._changes(rows, count)
-        if since is not None and since.partition(_SEPARATOR)[2] != server:
-            return snapshot + _SEPARATOR + server, None
-        return snapshot + _SEPARATOR + server, self._changes(rows, count)
+        if server is not None and since is not None and since.partition(_SEPARATOR)[2] != server:
+            return _state(snapshot, server), None
+        return _state(snapshot, server), self._changes(rows, count)
 
     def _changes(self, rows: Iterable[Any], count: int) -> Changes:
         """The changes from rows of transaction, project, and lowest and highest number of votes."""
@@ -198,19 +222,23 @@ class PooledSnapshotReader(PostgresqlSnapshotReader):
     """The same through a connection pooler: no statement and no setting outlasts a read, and the server may change."""
 
     SERVER = _SERVER
-    QUERY = (
+    QUERIES = (
+        _SNAPSHOT.format(server=SERVER).encode(),
         b"SET LOCAL enable_seqscan = off; "
         + _CHANGES_SINCE.format(
             since="%(since)b", server=SERVER, most=PostgresqlSnapshotReader.MAX_CHANGES + 1
-        ).encode()
+        ).encode(),
     )
-    SNAPSHOT = re.compile(rb"[0-9:,]+")
+    FORM = re.compile(rb"[0-9:,]+")  # of a snapshot
 
     def _prepare(self) -> None:
         """Nothing is prepared."""
 
-    def _send(self, snapshot: bytes | None) -> None:
+    def _send_snapshot(self) -> None:
+        self._driver.pgconn.send_query(self.QUERIES[0])
+
+    def _send_changes(self, since: bytes | None) -> None:
         """Send both statements at once, which makes them one transaction. Such a message takes no parameters."""
-        if snapshot is not None and not self.SNAPSHOT.fullmatch(snapshot):
+        if since is not None and not self.FORM.fullmatch(since):
             raise ValueError("this is no snapshot")
-        self._driver.pgconn.send_query(self.QUERY % {b"since": b"NULL" if snapshot is None else b"'%b'" % snapshot})
+        self._driver.pgconn.send_query(self.QUERIES[1] % {b"since": b"NULL" if since is None else b"'%b'" % since})

@@ -16,6 +16,7 @@ from directory.db.engine import BUSY_TIMEOUT
 from directory.extensions import db
 from directory.http.cache_tags import CacheTags
 from tests.conftest import Database
+from tests.support import quiet_reads
 from tests.support.factories import Api, World
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
@@ -259,6 +260,15 @@ def test_the_changes_of_a_transaction_in_progress_are_seen_when_it_ends(app: Fla
 
 
 @on_postgresql
+def test_a_quiet_database_is_asked_for_the_snapshot_alone(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with app.app_context(), db.engine.connect() as others:
+        reader = open_reader(db.engine)
+        note = text("INSERT INTO changes (project_id, low, high) VALUES (7, 1, 2)")
+        quiet_reads.check(monkeypatch, reader, lambda: others.execute(note))
+        reader.close()
+
+
+@on_postgresql
 def test_a_read_of_very_many_changes_is_bounded(app: Flask) -> None:
     with app.app_context(), db.engine.connect() as others:
         reader = open_reader(db.engine)
@@ -274,7 +284,7 @@ def rows_read(reader: Any, snapshot: Any) -> tuple[int, Any]:
     """How many rows a read of the snapshot returned, after a check of the blocks it read, and the changes in them."""
     connection = reader.connection.dbapi_connection
     arguments = snapshot.decode().join("''")
-    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {reader.NAME.decode()} ({arguments})"
+    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {reader.CHANGES.decode()} ({arguments})"
     [[plan]] = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in connection.execute(explain)]
     blocks = plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
     rows = plan["Plan"]["Actual Rows"]

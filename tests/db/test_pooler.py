@@ -22,7 +22,7 @@ from directory.db.transactions import in_parallel, lift_time_limits, transaction
 from directory.extensions import db
 from directory.http import readiness
 from tests.conftest import Database, build
-from tests.support import pooler, servers
+from tests.support import pooler, quiet_reads, servers
 from tests.support.caching import close_validator
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
@@ -116,6 +116,16 @@ def test_the_cache_learns_of_votes_through_the_pooler(pooled: list[Flask], world
     for votes in (0, 1):
         assert [Api(app).get(path).json["upvotes"] for app in pooled] == [votes, votes]
         assert Api(pooled[votes], voter).post(f"{path}/upvote").json["upvotes"] == 1 - votes
+
+
+def test_a_quiet_database_is_asked_for_the_snapshot_alone(
+    pooled: list[Flask], database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pooled[0].app_context(), servers.connect(database.url) as others:
+        reader = open_reader(db.engine)
+        note = "INSERT INTO changes (project_id, low, high) VALUES (7, 1, 2)"
+        quiet_reads.check(monkeypatch, reader, lambda: others.execute(note))
+        reader.close()
 
 
 def test_the_snapshot_of_another_server_is_no_newer_one_of_this(pooled: list[Flask], world: World) -> None:
