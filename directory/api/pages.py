@@ -1,8 +1,8 @@
 """Pages for people outside the API: they pass over unknown parameters and are not in the OpenAPI document."""
 
 from functools import cache
+from html import escape
 from typing import Any
-from xml.sax.saxutils import escape
 
 from flask import Blueprint, Response, current_app, has_request_context, jsonify, request
 

@@ -5,38 +5,42 @@ from copy import copy as duplicate
 import click
 from flask import Flask
 from flask.cli import AppGroup, FlaskGroup, with_appcontext
+from werkzeug.utils import import_string
 
-from directory.cli.backup import backup
-from directory.cli.console import names_database
-from directory.cli.copy import copy_all
-from directory.cli.mail import mail
-from directory.cli.recount import recount_all
-from directory.cli.seed import seed
-from directory.cli.transfer import export_projects, import_projects
-from directory.cli.users import users
-from directory.cli.webhooks import webhooks
-
-COMMANDS = (seed, import_projects, export_projects, copy_all, backup, recount_all, users, webhooks, mail)
+COMMANDS = {
+    "seed": "seed:seed",
+    "import": "transfer:import_projects",
+    "export": "transfer:export_projects",
+    "copy": "copy:copy_all",
+    "backup": "backup:backup",
+    "recount": "recount:recount_all",
+    "users": "users:users",
+    "webhooks": "webhooks:webhooks",
+    "mail": "mail:mail",
+}
 
 
 class Commands(AppGroup):
-    """Ours, and Flask-Migrate's `db`, which is loaded when it is asked for."""
+    """Ours, and Flask-Migrate's `db`: each is loaded when it is asked for, because a server needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
-        return sorted({*super().list_commands(ctx), "db"})
+        return sorted({*super().list_commands(ctx), *COMMANDS, "db"})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One of them."""
-        if cmd_name == "db" and cmd_name not in self.commands:
-            from flask_migrate.cli import db
-
-            self.add_command(_naming(db))
+        if cmd_name not in self.commands:
+            if cmd_name in COMMANDS:
+                self.add_command(import_string(f"directory.cli.{COMMANDS[cmd_name]}"), cmd_name)
+            elif cmd_name == "db":
+                self.add_command(_naming(import_string("flask_migrate.cli:db")))
         return super().get_command(ctx, cmd_name)
 
 
 def _naming(group: click.Group) -> click.Group:
     """A copy of Flask-Migrate's group, in which the commands that write name the database."""
+    from directory.cli.console import names_database
+
     group = duplicate(group)
     group.commands = {name: duplicate(command) for name, command in group.commands.items()}
     for name in ("upgrade", "downgrade", "stamp"):
@@ -57,5 +61,3 @@ def init_app(app: Flask) -> None:
     """Add the commands to those that the application's extensions and blueprints have added."""
     _withdraw("limiter")  # Flask-Limiter's: it reads limits that are set in another way than ours
     app.cli = Commands(app.cli.name, commands=app.cli.commands)
-    for command in COMMANDS:
-        app.cli.add_command(command)
