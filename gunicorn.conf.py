@@ -3,6 +3,7 @@
 One process with threads is the default: rate limits are counted in memory, and hold exactly, while there is no Redis.
 """
 
+import gc
 import os
 import resource
 import sys
@@ -24,6 +25,9 @@ from directory.runtime.announcement import addresses
 from directory.runtime.supervisor import Supervisor
 from directory.server import connection_balancing, is_tested
 from directory.server import worker_class as worker_class_for
+
+# What is imported stays: to look for garbage in it meanwhile took a seventh of the start. `pre_fork` ends this.
+gc.disable()
 
 settings = load()  # a value that makes no sense ends the start here, with one line
 
@@ -96,6 +100,12 @@ def when_ready(server):
     if (settings["WEBHOOK_ENDPOINTS"] or settings["MAIL"]) and settings["WEBHOOK_WORKER"]:
         server.deliverer = Supervisor(DELIVERER, server.log.error_log)
         server.deliverer.start()
+
+
+def pre_fork(server, worker):
+    """Collect garbage again, but never in what is there already: each worker would copy the memory that it looks at."""
+    gc.freeze()
+    gc.enable()
 
 
 def post_fork(server, worker):

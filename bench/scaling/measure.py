@@ -102,8 +102,16 @@ class Meter:
             row = connection.execute("SELECT wal_sync, wal_sync_time FROM pg_stat_wal").fetchone() or (0, 0.0)
         return {name: cpu_seconds(pid) for name, pid in pids.items()} | {
             "client": children.ru_utime + children.ru_stime, "syncs": row[0], "sync_seconds": row[1] / 1000,
-            "waits": sum(process.num_ctx_switches().voluntary for process in tree),
+            "waits": sum(map(_waits, tree)),
         }  # fmt: skip
+
+
+def _waits(process: psutil.Process) -> int:
+    """How often a process has waited; 0 for one that has ended meanwhile, such as PostgreSQL's for a vacuum."""
+    try:
+        return int(process.num_ctx_switches().voluntary)
+    except psutil.NoSuchProcess:
+        return 0
 
 
 def run(url: str, subjects: Subjects, out: Path, *, rounds: int, seconds: int) -> list[Point]:

@@ -1,11 +1,13 @@
 """gunicorn's configuration: what it takes from the settings, and what it closes."""
 
+import gc
 import os
 import platform
 import resource
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +17,14 @@ import pytest
 
 from tests.conftest import ENVIRONMENT
 from tests.support.serving import ROOT
+
+
+@pytest.fixture(autouse=True)
+def garbage_is_collected() -> Iterator[None]:
+    """The file turns the collector off in the process that reads it."""
+    yield
+    gc.unfreeze()
+    gc.enable()
 
 
 @pytest.fixture
@@ -45,6 +55,15 @@ def test_by_default_one_process_with_eight_threads_listens_on_loopback(load: Any
     conf = load()
 
     assert (conf.bind, conf.workers, conf.threads) == ("127.0.0.1:8000", 1, 8)
+
+
+def test_garbage_is_collected_in_the_workers_also_after_a_reload(load: Any) -> None:
+    for _ in ("start", "reload"):
+        conf = load()
+        assert not gc.isenabled()
+        conf.pre_fork(SimpleNamespace(), SimpleNamespace())
+        assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
 
 
 def test_a_single_process_keeps_what_it_counts(load: Any) -> None:
