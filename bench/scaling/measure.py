@@ -76,8 +76,8 @@ def served(url: str, processes: int, log: Path) -> Iterator[tuple[str, int]]:
 class Meter:
     """Replays requests and reads what they took: by party CPU, waits of PostgreSQL's processes, flushes of its log."""
 
-    def __init__(self, database: Running, seconds: int) -> None:
-        self._database, self._seconds = database, seconds
+    def __init__(self, url: str, database: Running, seconds: int) -> None:
+        self._url, self._database, self._seconds = url, database, seconds
 
     def __call__(self, address: str, pids: dict[str, int], replayed: list[str], connections: int) -> Point:
         """One point: requests a second, and microseconds and waits for a request."""
@@ -85,6 +85,7 @@ class Meter:
             file.write("\n".join(replayed) + "\n")
             file.flush()
             _wrk(address, file.name, 1, connections)
+            self._use_tokens()
             before = self._read(pids)
             found = _wrk(address, file.name, self._seconds, connections)
             used = {name: value - before[name] for name, value in self._read(pids).items()}
@@ -94,6 +95,11 @@ class Meter:
             "rps": found["requests"] / found["seconds"], "p50_ms": found["p50_ms"], "errors": found["errors"],
             "waits": used["waits"] / found["requests"], "flush_us": 1e6 * spent / syncs if syncs else 0.0,
         }  # fmt: skip
+
+    def _use_tokens(self) -> None:
+        """Record a use of all tokens, which the service does every five minutes: no point pays for it."""
+        with servers.connect(self._url) as connection:
+            connection.execute("UPDATE tokens SET last_used_at = now()")
 
     def _read(self, pids: dict[str, int]) -> dict[str, float]:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -117,7 +123,7 @@ def _waits(process: psutil.Process) -> int:
 def run(url: str, subjects: Subjects, out: Path, *, rounds: int, seconds: int) -> list[Point]:
     """All points of all rounds, which are also written to `out`."""
     database, log = Running(url), out.with_suffix(".log")
-    meter, points = Meter(database, seconds), list[Point]()
+    meter, points = Meter(url, database, seconds), list[Point]()
     for round_ in range(rounds):
         for milliseconds in (0.0, 1.0):
             far = distance(make_url(url).port or 5432, milliseconds) if milliseconds else nullcontext(None)

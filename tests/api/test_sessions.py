@@ -1,6 +1,7 @@
 """Sessions of browsers: their cookie, how they end, and that a copied cookie is worth nothing afterwards."""
 
 import hashlib
+import logging
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import Session, now
 from directory.services.accounts import accounts, sessions
+from directory.services.accounts.identity import Caller
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api
 
@@ -211,6 +213,26 @@ def test_use_is_recorded_at_most_every_five_minutes(app, browser, statements):
     before = last_seen(app)
     assert browser.signed_in()
     assert last_seen(app) - before > timedelta(minutes=5)
+
+
+def test_one_of_several_requests_at_once_records_the_use(app, user, browser, statements):
+    age(app, last_seen_at=timedelta(minutes=6))
+    with app.app_context():
+        caller = Caller(user.id, "ada", "member", session_id=db.session.scalar(select(Session.id)))
+        statements.clear()
+        for _ in range(3):  # all of them had found it due
+            transaction(lambda: sessions.touch(caller))
+    assert [s.split()[1] for s in statements if s.startswith("UPDATE")] == ["sessions", "users", "sessions", "sessions"]
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_use_that_another_request_records_is_not_waited_for(app, browser, caplog):
+    age(app, last_seen_at=timedelta(minutes=6))
+    with app.app_context(), db.engine.connect().execution_options(**WRITING["postgresql"]) as other:
+        other.execute(update(Session).values(last_seen_at=now()))
+        with caplog.at_level(logging.INFO, "directory.http.authentication"):
+            assert browser.signed_in()
+    assert "last use not recorded" not in caplog.text  # as it would be after a wait
 
 
 def test_a_busy_database_keeps_nobody_from_reading(app, browser, user):

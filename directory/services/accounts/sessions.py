@@ -136,14 +136,19 @@ def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
 
 
 def touch(caller: Caller) -> None:
-    """Record that the caller's session or token is in use now, and with it that the user has been seen."""
-    change: Any
-    if caller.session_id is not None:
-        change = update(Session).where(Session.id == caller.session_id).values(last_seen_at=now())
-    else:
-        change = update(Token).where(Token.id == caller.token_id).values(last_used_at=now())
-    db.session.execute(change, execution_options=UNSYNCHRONISED)
-    _see(caller.id)
+    """Record that the caller's session or token is in use now, and with it that the user has been seen.
+
+    Of several requests at once one records it: a page begins with several, and each would wait for the one before.
+    """
+    model: Any = Token if caller.session_id is None else Session
+    used_at = model.last_used_at if model is Token else model.last_seen_at
+    due = select(model.id).where(
+        model.id == (caller.session_id or caller.token_id), or_(used_at.is_(None), used_at < now() - TOUCH_EVERY)
+    )
+    unlocked = due.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
+    change = update(model).where(model.id == unlocked).values({used_at: now()})
+    if db.session.execute(change, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+        _see(caller.id)
 
 
 def _see(user_id: int) -> None:
