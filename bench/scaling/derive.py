@@ -13,8 +13,13 @@ from typing import Any
 
 from bench.scaling.costs import US, Costs
 
-ONE, MANY = 1, 32
+ONE, MANY, BATCH = 1, 32, 8  # connections; votes come with BATCH, as many as two processes of the bench have in a batch
 ITERATION, SEND = 20.0, 20.0  # microseconds, assumed: the sums below contain them, so that only their split is
+
+
+def many(operation: str) -> int:
+    """The connections that an operation was measured with, beside one."""
+    return BATCH if operation == "vote" else MANY
 
 
 class Base:
@@ -35,17 +40,17 @@ class Base:
 
     def flush(self) -> float:
         """The mean length of a flush, of all base points that flush."""
-        base = (each["flush_us"] for each in self._points if each["connections"] in {ONE, MANY})
+        base = (each["flush_us"] for each in self._points if each["connections"] in {ONE, BATCH, MANY})
         return statistics.fmean(value for value in base if value)
 
     def together(self, operation: str) -> float:
         """How many requests share a statement when many ask at once."""
-        return self("waits", operation, ONE) / self("waits", operation, MANY)
+        return self("waits", operation, ONE) / self("waits", operation, many(operation))
 
     def shared(self, name: str, operation: str) -> tuple[float, float]:
         """What is shared by all requests of an iteration, and what each takes."""
-        alone, many = self(name, operation, ONE), self(name, operation, MANY)
-        shared = (alone - many) / (1 - 1 / self.together(operation))
+        alone, together = self(name, operation, ONE), self(name, operation, many(operation))
+        shared = (alone - together) / (1 - 1 / self.together(operation))
         return shared, alone - shared
 
 
@@ -62,7 +67,7 @@ def derive(points: list[dict[str, Any]]) -> Costs:
     page_database = 2 * base("database", "list_fresh", ONE) - base("database", "vote", ONE) - snapshot_database
     far = [each for each in points if each["ms"] and each["op"] == "list" and each["processes"] == 1]
     micro: dict[str, Any] = {
-        "client": base("client", "list", MANY), "client_vote": base("client", "vote", MANY), "iteration": ITERATION,
+        "client": base("client", "list", MANY), "client_vote": base("client", "vote", BATCH), "iteration": ITERATION,
         "snapshot": snapshot - ITERATION, "snapshot_database": snapshot_database, "stored": stored,
         "rows_app": rows_app - ITERATION, "rows_database": rows_database, "row": row, "row_database": row_database,
         "page": page, "page_database": page_database, "send": SEND, "batch": batch - 2 * ITERATION,

@@ -1,8 +1,9 @@
 """Measures what the model is made of and held against: python -m bench.scaling.measure --database URL --out FILE.
 
 Over `bench_100000` of a PostgreSQL that runs already with track_wal_io_timing=on (see `python -m bench --database`),
-with the pages built by `make web`. A round is the base costs, of one process asked by 1 and by 32 connections, and then
-the points that the model is held against: one and two processes asked by 16, PostgreSQL near and a millisecond away.
+with the pages built by `make web`. A round is the base costs, of one process asked by 1 and by 32 connections, for
+votes by 8, and then the points that the model is held against: one and two processes asked by 16, PostgreSQL near and a
+millisecond away.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from bench.__main__ import ROOT, Running
 from bench.distance import distance
 from bench.filling import prepare
 from bench.load import Subjects, _wrk, cpu_seconds, requests, wait_for
+from bench.scaling.derive import ONE, many
 from tests.support import servers
 from tests.support.processes import free_port
 
@@ -134,12 +136,12 @@ def run(url: str, subjects: Subjects, out: Path, *, rounds: int, seconds: int) -
                     with served(place, processes, log) as (address, pid):
                         plan = [(op, 16) for op in HELD]
                         if processes == 1 and not milliseconds:
-                            plan = [(op, many) for op in BASE for many in (1, 32)] + plan
-                        for operation, many in plan:
+                            plan = [(op, connections) for op in BASE for connections in (ONE, many(op))] + plan
+                        for operation, connections in plan:
                             replayed = lines(operation, subjects, *_shown(address))
-                            point = meter(address, {"server": pid, **pids}, replayed, many)
+                            point = meter(address, {"server": pid, **pids}, replayed, connections)
                             base = {"round": round_, "op": operation, "processes": processes, "ms": milliseconds}
-                            points.append(base | {"connections": many} | point)
+                            points.append(base | {"connections": connections} | point)
                             print(json.dumps(points[-1]), flush=True)
                             out.write_text(json.dumps(points, indent=1))
     return points

@@ -1,6 +1,6 @@
 """What was measured of one and two processes, which the model is held against, and by how much it errs.
 
-`python -m bench.scaling.measure`, two rounds of three seconds each, 100,000 projects, 16 connections.
+`python -m bench.scaling.measure`, three rounds of three seconds each, 100,000 projects, 16 connections.
 """
 
 import statistics
@@ -29,7 +29,7 @@ class Held:
     @cached_property
     def simulated(self) -> float:
         """What the model says."""
-        rate = bench(self.operation, self.processes, CONNECTIONS, milliseconds=self.milliseconds, seconds=0.6)
+        rate = bench(self.operation, self.processes, CONNECTIONS, milliseconds=self.milliseconds, seconds=2.0)
         return rate.requests
 
     @property
@@ -39,28 +39,28 @@ class Held:
 
 
 HELD = (
-    Held("list", 1, 0, (20_617, 18_965)),
-    Held("one", 1, 0, (10_446, 11_022)),
-    Held("vote", 1, 0, (1_619, 1_857)),
-    Held("vote_hot", 1, 0, (1_674, 1_904)),
-    Held("mixed", 1, 0, (4_435, 4_256)),
-    Held("news", 1, 0, (3_412, 3_850)),
-    Held("list", 2, 0, (27_887, 26_937)),
-    Held("one", 2, 0, (11_275, 15_857)),
-    Held("vote", 2, 0, (1_792, 2_026)),
-    Held("vote_hot", 2, 0, (1_760, 1_696)),
-    Held("mixed", 2, 0, (3_826, 4_751)),
-    Held("news", 2, 0, (3_956, 4_125)),
-    Held("list", 1, 1, (4_654, 4_822)),
-    Held("one", 1, 1, (3_936, 3_634)),
-    Held("vote", 1, 1, (1_195, 1_129)),
-    Held("vote_hot", 1, 1, (1_189, 1_171)),
-    Held("mixed", 1, 1, (1_655, 1_647)),
-    Held("news", 1, 1, (1_540, 1_559)),
-    Held("list", 2, 1, (4_367, 4_855)),
-    Held("one", 2, 1, (4_162, 3_867)),
-    Held("vote", 2, 1, (1_135, 460)),
-    Held("vote_hot", 2, 1, (1_040, 694)),
-    Held("mixed", 2, 1, (1_829, 1_693)),
-    Held("news", 2, 1, (1_707, 1_596)),
+    Held("list", 1, 0, (21_855, 21_902, 20_929)),
+    Held("one", 1, 0, (11_358, 11_636, 11_638)),
+    Held("vote", 1, 0, (1_703, 1_738, 1_648)),
+    Held("vote_hot", 1, 0, (1_724, 1_796, 1_714)),
+    Held("mixed", 1, 0, (3_595, 4_036, 3_667)),
+    Held("news", 1, 0, (3_004, 3_177, 3_091)),
+    Held("list", 2, 0, (27_396, 27_427, 28_416)),
+    Held("one", 2, 0, (14_770, 14_522, 14_749)),
+    Held("vote", 2, 0, (2_469, 2_250, 2_262)),
+    Held("vote_hot", 2, 0, (2_468, 2_162, 2_239)),
+    Held("mixed", 2, 0, (4_217, 4_226, 3_692)),
+    Held("news", 2, 0, (3_733, 3_739, 3_743)),
+    Held("list", 1, 1, (4_687, 4_814, 4_727)),
+    Held("one", 1, 1, (3_912, 3_722, 3_904)),
+    Held("vote", 1, 1, (1_116, 1_137, 1_096)),
+    Held("vote_hot", 1, 1, (1_109, 1_134, 1_123)),
+    Held("mixed", 1, 1, (1_571, 1_639, 1_573)),
+    Held("news", 1, 1, (1_463, 1_478, 1_491)),
+    Held("list", 2, 1, (5_091, 5_184, 5_135)),
+    Held("one", 2, 1, (4_526, 4_713, 4_465)),
+    Held("vote", 2, 1, (1_056, 1_107, 1_178)),
+    Held("vote_hot", 2, 1, (984, 988, 983)),
+    Held("mixed", 2, 1, (1_653, 1_716, 1_614)),
+    Held("news", 2, 1, (1_656, 1_551, 1_661)),
 )

@@ -70,7 +70,7 @@ def held() -> str:
         f"| {', '.join(f'{rate:,.0f}' for rate in each.rounds)} | {each.simulated:,.0f} | {each.error:+.0%} |"
         for each in points.HELD
     ]
-    return _table("| operation | processes | ms each way | requests/s, two rounds | model | error |", lines)
+    return _table("| operation | processes | ms each way | requests/s, three rounds | model | error |", lines)
 
 
 def most_row(hosts: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 from bench.scaling import points, tables
 from bench.scaling.costs import MEASURED, Costs
 from bench.scaling.database import Database
-from bench.scaling.derive import derive
+from bench.scaling.derive import ONE, derive, many
 from bench.scaling.engine import Signal, Simulation, Station
 from bench.scaling.fleet import Fleet, News, bearable, most, play
 from bench.scaling.load import STORED, VOTE, Links, Request, ignore_answer, open_loop
@@ -177,26 +177,28 @@ def test_the_errors_of_the_model_are_those_that_the_page_states():
 def test_the_constants_are_found_again_in_what_they_would_be_measured_as():
     c, n = {name: value * 1e6 for name, value in vars(MEASURED).items()}, 16.0
 
-    def point(operation: str, many: int, server: float, database: float) -> dict[str, object]:
+    def point(operation: str, alone: bool, server: float, database: float) -> dict[str, object]:
         return {
-            "op": operation, "connections": many, "processes": 1, "ms": 0.0, "server": server, "database": database,
-            "client": c["client_vote" if operation == "vote" else "client"], "waits": 1.0 if many == 1 else 1 / n,
+            "op": operation, "connections": ONE if alone else many(operation), "processes": 1, "ms": 0.0,
+            "server": server, "database": database,
+            "client": c["client_vote" if operation == "vote" else "client"], "waits": 1.0 if alone else 1 / n,
             "flush_us": c["flush"],
         }  # fmt: skip
 
     made = []
-    for many, share in ((1, 1.0), (32, 1 / n)):
+    for alone in (True, False):
+        share = 1.0 if alone else 1 / n
         batch = (c["batch"] + 2 * c["iteration"]) * share + c["vote"] + c["send"]
         batch_database = c["batch_database"] * share + c["vote_database"] + c["lookup_database"]
         loop = (c["iteration"] + c["snapshot"]) * share
         fresh = batch + c["iteration"] * 2 + c["snapshot"] + c["page"] + c["send"]
         made += [
-            point("list", many, loop + c["stored"], c["snapshot_database"] * share),
-            point("one", many, (c["rows_app"] + c["iteration"]) * share + c["row"],
+            point("list", alone, loop + c["stored"], c["snapshot_database"] * share),
+            point("one", alone, (c["rows_app"] + c["iteration"]) * share + c["row"],
                   c["rows_database"] * share + c["row_database"]),
-            point("vote", many, batch, batch_database),
-            point("list_fresh", many, fresh / 2, (batch_database + c["snapshot_database"] + c["page_database"]) / 2),
-            point("session", many, c["session"] + c["send"], 0.0), point("asset", many, c["asset"] + c["send"], 0.0),
+            point("vote", alone, batch, batch_database),
+            point("list_fresh", alone, fresh / 2, (batch_database + c["snapshot_database"] + c["page_database"]) / 2),
+            point("session", alone, c["session"] + c["send"], 0.0), point("asset", alone, c["asset"] + c["send"], 0.0),
         ]  # fmt: skip
     made.append({"op": "list", "processes": 1, "ms": 1.0, "connections": 16, "proxy": 2 * c["proxy"], "waits": 1.0})
     found = vars(derive(made))
