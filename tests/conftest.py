@@ -22,6 +22,7 @@ from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, reason_to_skip
 
 if TYPE_CHECKING:
+    from tests.support.lying_provider import LyingProvider
     from tests.support.mailbox import Mailbox
 
 BACKENDS = ("sqlite", "postgresql")
@@ -208,4 +209,13 @@ def mailbox() -> Iterator["Mailbox"]:
     from tests.support.mailbox import Mailbox  # its library is for the tests of mail alone
 
     with Mailbox() as one:
+        yield one
+
+
+@pytest.fixture
+def provider() -> Iterator["LyingProvider"]:
+    """A provider to sign in by, which lies where a test has it lie."""
+    from tests.support.lying_provider import LyingProvider
+
+    with LyingProvider() as one:
         yield one

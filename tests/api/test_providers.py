@@ -25,12 +25,6 @@ NEW = "nine blue paper boats"
 
 
 @pytest.fixture
-def provider() -> Any:
-    with LyingProvider() as one:
-        yield one
-
-
-@pytest.fixture
 def app(make_app: Any, provider: LyingProvider) -> Flask:
     return make_app(**provider.environment)  # type: ignore[no-any-return]
 

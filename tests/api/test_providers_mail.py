@@ -20,12 +20,6 @@ NEW = "nine blue paper boats"
 
 
 @pytest.fixture
-def provider() -> Any:
-    with LyingProvider() as one:
-        yield one
-
-
-@pytest.fixture
 def app(make_app: Any, mailbox: Mailbox, provider: LyingProvider) -> Flask:
     return make_app(**{**mailbox.settings, **provider.environment, "SITE_URL": ""})  # type: ignore[no-any-return]
 

@@ -18,12 +18,6 @@ from tests.support.lying_provider import LyingProvider
 
 
 @pytest.fixture
-def provider() -> Any:
-    with LyingProvider() as one:
-        yield one
-
-
-@pytest.fixture
 def app(make_app: Any, provider: LyingProvider) -> Flask:
     """The application with mail and a provider, without which their routes are 404."""
     return make_app(**MAIL, **provider.environment)  # type: ignore[no-any-return]
