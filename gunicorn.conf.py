@@ -4,6 +4,10 @@ One process with threads is the default: rate limits are counted in memory, and 
 """
 
 import gc
+
+# What is imported stays: to look for garbage in it meanwhile takes a seventh of the start. `pre_fork` ends this.
+gc.disable()
+
 import os
 import resource
 import sys
@@ -25,9 +29,6 @@ from directory.runtime.announcement import addresses
 from directory.runtime.supervisor import Supervisor
 from directory.server import connection_balancing, is_tested
 from directory.server import worker_class as worker_class_for
-
-# What is imported stays: to look for garbage in it meanwhile took a seventh of the start. `pre_fork` ends this.
-gc.disable()
 
 settings = load()  # a value that makes no sense ends the start here, with one line
 
@@ -103,7 +104,10 @@ def when_ready(server):
 
 
 def pre_fork(server, worker):
-    """Collect garbage again, but never in what is there already: each worker would copy the memory that it looks at."""
+    """Collect garbage again, but never in what is there already: each worker would copy the memory that it looks at.
+
+    A configuration that replaces this hook has to do the same.
+    """
     gc.freeze()
     gc.enable()
 

@@ -83,11 +83,11 @@ class SqliteSnapshotReader:
             self._driver.execute("ROLLBACK")
 
 
+_SNAPSHOT = "SELECT pg_current_snapshot() AS snapshot, {server} AS server"
 # One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
 # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are looked
 # up: so a transaction that stays open for long makes no read slower, whatever is written meanwhile. The first read,
 # without a last snapshot, finds no changes. `server` names the server where a connection does not lead to one alone.
-_SNAPSHOT = "SELECT pg_current_snapshot() AS snapshot, {server} AS server"
 _CHANGES_SINCE = """
     SELECT pg_current_snapshot() AS snapshot, {server} AS server, c.transaction, c.project_id, c.low, c.high
     FROM (VALUES (1)) AS always LEFT JOIN (
@@ -133,10 +133,10 @@ def _with_votes(server: str) -> Prepared:
 class PostgresqlSnapshotReader:
     """Reads the snapshot below the driver's cursors, because every response from the cache waits for this query.
 
-    While nothing is written it reads the snapshot alone, and the changes only where that differs.
+    After QUIET_READS reads that found nothing written it reads the snapshot alone, and the changes where that differs.
     """
 
-    NAMES = SNAPSHOT, CHANGES = b"directory_snapshot", b"directory_changes"
+    SNAPSHOT, CHANGES = b"directory_snapshot", b"directory_changes"  # the prepared statements
     MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
     SERVER = "NULL"  # the connection leads to one server
     QUERIES = (
@@ -146,7 +146,7 @@ class PostgresqlSnapshotReader:
 
     def __init__(self, connection: Any) -> None:
         self.connection, self._driver = connection, connection.dbapi_connection
-        self._unchanged = 0  # reads of changes since the last that found another snapshot
+        self._unchanged = 0  # calls of `read` in a row that asked for changes and found the same snapshot
         self._driver.autocommit = True
         self._prepare()
 
@@ -155,15 +155,19 @@ class PostgresqlSnapshotReader:
         self._driver.close()
 
     def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
-        """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`."""
-        give_up_at = time.monotonic() + seconds
+        """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`.
+
+        Where two statements are needed they have half as long again.
+        """
+        give_up_at, at_least = time.monotonic() + seconds, 0.0
         if self._unchanged >= QUIET_READS:
             self._send_snapshot()
             result = self._driver.result(seconds)
             if _state(result.get_value(0, 0), result.get_value(0, 1)) == since:
                 return since, []
+            at_least = seconds / 2  # a first answer that came late is no reason to lose the connection
         self._send_changes(None if since is None else since.partition(_SEPARATOR)[0])
-        result = self._driver.result(give_up_at - time.monotonic())
+        result = self._driver.result(max(at_least, give_up_at - time.monotonic()))
         rows = ([result.get_value(row, column) for column in range(2, 6)] for row in range(result.ntuples))
         outcome = self._outcome(since, result.get_value(0, 0), result.get_value(0, 1), rows, result.ntuples)
         self._unchanged = self._unchanged + 1 if outcome[0] == since else 0
@@ -186,7 +190,7 @@ class PostgresqlSnapshotReader:
         for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
             self._driver.pgconn.send_query(setting)
             self._driver.result(TIMEOUT)
-        for name, query in zip(self.NAMES, self.QUERIES, strict=True):
+        for name, query in zip((self.SNAPSHOT, self.CHANGES), self.QUERIES, strict=True):
             self._driver.pgconn.send_prepare(name, query)
             self._driver.result(TIMEOUT)
 

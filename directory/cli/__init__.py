@@ -1,22 +1,23 @@
 """The commands of `flask`. It may import `api`, `services` and whatever these may."""
 
 from copy import copy as duplicate
+from importlib import import_module
 
 import click
 from flask import Flask
 from flask.cli import AppGroup, FlaskGroup, with_appcontext
-from werkzeug.utils import import_string
 
+# The commands by name: the module of this package, and what it calls the command.
 COMMANDS = {
-    "seed": "seed:seed",
-    "import": "transfer:import_projects",
-    "export": "transfer:export_projects",
-    "copy": "copy:copy_all",
-    "backup": "backup:backup",
-    "recount": "recount:recount_all",
-    "users": "users:users",
-    "webhooks": "webhooks:webhooks",
-    "mail": "mail:mail",
+    "seed": ("seed", "seed"),
+    "import": ("transfer", "import_projects"),
+    "export": ("transfer", "export_projects"),
+    "copy": ("copy", "copy_all"),
+    "backup": ("backup", "backup"),
+    "recount": ("recount", "recount_all"),
+    "users": ("users", "users"),
+    "webhooks": ("webhooks", "webhooks"),
+    "mail": ("mail", "mail"),
 }
 
 
@@ -31,9 +32,12 @@ class Commands(AppGroup):
         """One of them."""
         if cmd_name not in self.commands:
             if cmd_name in COMMANDS:
-                self.add_command(import_string(f"directory.cli.{COMMANDS[cmd_name]}"), cmd_name)
+                module, name = COMMANDS[cmd_name]
+                self.add_command(getattr(import_module(f"directory.cli.{module}"), name), cmd_name)
             elif cmd_name == "db":
-                self.add_command(_naming(import_string("flask_migrate.cli:db")))
+                from flask_migrate.cli import db
+
+                self.add_command(_naming(db))
         return super().get_command(ctx, cmd_name)
 
 

@@ -11,7 +11,7 @@ from directory.db.engine import BUSY_TIMEOUT
 from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
-from directory.models import Session, now
+from directory.models import Session, User, now
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.identity import Caller
 from tests.support.browsers import COOKIE, Browser
@@ -241,7 +241,7 @@ def test_a_busy_database_keeps_nobody_from_reading(app, browser, user):
     with app.app_context():
         engine = db.engine
     with engine.connect().execution_options(**WRITING[engine.dialect.name]) as other:
-        other.execute(select(Session).with_for_update())
+        other.execute(select(User).with_for_update())
         assert browser.signed_in()
     assert last_seen(app) == before
 
