@@ -117,7 +117,9 @@ def test_every_command_stands_in_the_table_and_no_other(unprepared: Flask) -> No
 
 
 def _commands(group: click.Group, prefix: str) -> Iterator[str]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if prefix == "" and name in OF_FLASK_AND_LIBRARIES:
             continue
         if isinstance(command, click.Group):
