@@ -8,6 +8,7 @@ the same seed is the same run.
 import heapq
 from collections import deque
 from collections.abc import Callable, Generator
+from random import Random
 from typing import Any
 
 Task = Generator[Any, None, None]
@@ -57,10 +58,13 @@ def _done(action: Callable[[], object]) -> Task:
 
 
 class Station:
-    """A number of places, given out in the order of arrival. `busy` is the seconds for which places were held."""
+    """A number of places. `busy` is the seconds for which places were held.
 
-    def __init__(self, simulation: Simulation, places: int) -> None:
-        self.places, self.busy = places, 0.0
+    They are given out in the order of arrival, or with `rng` to any of those that wait.
+    """
+
+    def __init__(self, simulation: Simulation, places: int, rng: Random | None = None) -> None:
+        self.places, self.busy, self._rng = places, 0.0, rng
         self._simulation, self._held = simulation, 0
         self._waiting: deque[Task] = deque()
 
@@ -73,8 +77,10 @@ class Station:
         return False
 
     def release(self) -> None:
-        """Give a place back, to the task that has waited for longest."""
+        """Give a place back, to a task that waits for one."""
         if self._waiting:
+            if self._rng is not None:
+                self._waiting.rotate(-self._rng.randrange(len(self._waiting)))
             self._simulation.start(self._waiting.popleft())
         else:
             self._held -= 1

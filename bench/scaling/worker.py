@@ -23,7 +23,9 @@ class Worker:
     ) -> None:  # fmt: skip
         self._simulation, self._costs, self._database, self._cores = simulation, costs, database, cores
         self._links, self._redis, self._rng = links, redis, random.Random(seed)
-        self.interpreter, self._threads = Station(simulation, 1), Station(simulation, threads)
+        # The system wakes any of the threads that wait for the interpreter, not the one that has waited for longest.
+        self.interpreter = Station(simulation, 1, random.Random(f"interpreter {seed}"))
+        self._threads = Station(simulation, threads)
         self.answered = self.made = self.stored = self.snapshots = self.batches = 0
         self._inbox: list[Request] = []
         self._ended: list[tuple[list[Request], bool]] = []  # requests that a thread has served; whether as a batch

@@ -137,6 +137,22 @@ def test_a_vote_spoils_a_page_in_every_process():
     assert read() == [2, 2]
 
 
+@pytest.mark.parametrize(("rng", "in_order"), [(None, True), (random.Random(7), False)])
+def test_a_place_goes_to_who_waits_for_longest_or_to_anyone(rng, in_order):
+    simulation, order = Simulation(), []
+    station = Station(simulation, 1, rng)
+
+    def task(n: int):
+        yield from station.serve(1.0)
+        order.append(n)
+
+    for n in range(20):
+        simulation.start(task(n))
+    simulation.run(30.0)
+    assert sorted(order) == [*range(20)]
+    assert (order == [*range(20)]) is in_order
+
+
 def test_waiting_tasks_go_on_in_their_order():
     simulation, signal, order = Simulation(), None, []
     signal = Signal(simulation)
