@@ -5,7 +5,7 @@ One process with threads is the default: rate limits are counted in memory, and 
 
 import gc
 
-# What is imported stays: to look for garbage in it meanwhile takes a seventh of the start. `pre_fork` ends this.
+# What is imported stays: to look for garbage in it meanwhile takes a seventh of the import. `pre_fork` ends this.
 gc.disable()
 
 import os

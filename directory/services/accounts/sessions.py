@@ -138,16 +138,14 @@ def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
 def touch(caller: Caller) -> None:
     """Record that the caller's session or token is in use now, and with it that the user has been seen.
 
-    A page begins with several requests at once. One of them records it; the others find it recorded or, on PostgreSQL,
-    leave a row that is being written to the request that writes it.
+    Of several requests at once one records it. The others find it recorded or, on PostgreSQL, skip the locked row.
     """
     model: Any = Token if caller.session_id is None else Session
     used_at = model.last_used_at if model is Token else model.last_seen_at
-    due = select(model.id).where(
-        model.id == (caller.session_id or caller.token_id), or_(used_at.is_(None), used_at < now() - TOUCH_EVERY)
-    )
-    found = due.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
-    change = update(model).where(model.id == found).values({used_at: now()})
+    due = or_(used_at.is_(None), used_at < now() - TOUCH_EVERY)
+    found = select(model.id).where(model.id == (caller.session_id or caller.token_id), due)
+    unlocked = found.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
+    change = update(model).where(model.id == unlocked).values({used_at: now()})
     if db.session.execute(change, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
         _see(caller.id)
 
