@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run web test check check-worker fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial release audit servers clean
+.PHONY: help run dev web test check check-worker fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial release audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -25,6 +25,8 @@ SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directo
 EXACT = directory/services/*,directory/http/access.py
 PROGRESS = $(PYTHON) .ci/progress.py
 WEB = $(BIN)/python .ci/web.py
+WATCH = $(BIN)/watchfiles --verbosity warning --sigint-timeout 35 --target-type command
+SERVED = directory settings migrations config.py serve.py wsgi.py gunicorn.conf.py $(wildcard .env)
 PAGES = directory/web/dist/index.html
 PAGE_SOURCES := $(wildcard directory/web/*.* directory/web/src/*.* directory/web/src/*/*.*)
 TOOLS = tests/web/node_modules/.installed
@@ -49,6 +51,14 @@ run: $(BIN)/python ## Serve on http://127.0.0.1:8000, with demo projects where t
 
 web: $(BIN)/python ## Build the pages (needs a package index for JavaScript); make run does it where they are missing
 	@$(WEB) build
+
+# Two watchers: one rebuilds the pages when their sources change, the other restarts the server when Python, a template
+# or a built page changes. The first one ends with the second; the pages with source maps go, so that `make` rebuilds them.
+dev: export PREPARE_DATABASE = true
+dev: .venv/.test $(PAGES) ## Serve as run does, and restart on a change of Python, templates or pages
+	@WEB_SOURCE_MAPS=1 $(WATCH) '$(WEB) build' directory/web/src directory/web/index.html & pages=$$!; \
+	  trap 'kill $$pages 2>/dev/null || true; rm -f $(PAGES)' EXIT; trap 'exit 130' INT TERM; \
+	  $(WATCH) --ignore-paths directory/web/src,directory/web/node_modules '$(BIN)/python serve.py' $(SERVED)
 
 test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the tests of the parts; make check runs those of whole servers and of the pages too
 	@$(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS)

@@ -37,8 +37,12 @@ DONE = {
 ENVIRONMENT = {"DENO_NO_UPDATE_CHECK": "1", "DENO_TLS_CA_STORE": "mozilla,system", "NO_COLOR": "1"}
 
 
+ERROR_IN_FILE = re.compile(r"^\S+:\d+:\d+: error: ")  # how build.mjs prints an error of esbuild
+MOST_ERRORS = 10  # a missing brace can cause hundreds
+
+
 class CannotBuild(Exception):
-    """A step that failed; says which, and what it printed last."""
+    """A step that failed, with the lines of its output that explain why."""
 
 
 def deno() -> str:
@@ -71,12 +75,17 @@ def step(what: str, command: list[str], folder: Path = ROOT) -> None:
         raise CannotBuild(f"cannot {what}: {error.strerror}") from None
     if ran.returncode:
         lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
-        told = min(lines, key=_rank, default="it failed")
-        raise CannotBuild(f"cannot {what}: {told}")
+        raise CannotBuild(f"cannot {what}:{_reason(lines)}")
+
+
+def _reason(lines: list[str]) -> str:
+    """Return every error that names its place in a file, up to MOST_ERRORS, else the one line that explains most."""
+    located = [line for line in lines if ERROR_IN_FILE.match(line)][:MOST_ERRORS]
+    return "\n  ".join(["", *located]) if located else " " + min(lines, key=_rank, default="it failed")
 
 
 def _rank(line: str) -> int:
-    """How little a line of what a command printed says of why it failed."""
+    """Rank a line of output by how well it explains a failure: the lowest explains most."""
     words = ("checksum", "error")
     return next((place for place, word in enumerate(words) if word in line.lower()), len(words))
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import click
 from alembic import context
+from alembic.operations.ops import AddColumnOp, CreateIndexOp, CreateTableOp, DropColumnOp, DropIndexOp, DropTableOp
 from flask import current_app
 
 from directory.cli.console import refusals
@@ -14,10 +15,16 @@ from directory.db.engine import BUSY_TIMEOUT
 db = current_app.extensions["migrate"].db
 POOLED = "DATABASE_URL leads through a connection pooler: migrate with an address of PostgreSQL itself."
 RUNNING = 0x70647331  # the key of the advisory lock that a run holds
+BY_HAND = (
+    "{} cannot be done by one ALTER on both databases, so no migration was written. Write it by hand: "
+    "`flask db revision` makes the file, 0017_accounts_deleted.py shows the pattern, CONTRIBUTING explains it."
+)
+# What both databases do in place, and undo. SQLite would rebuild the table for anything else, and lose its triggers.
+ON_BOTH = (AddColumnOp, CreateIndexOp, CreateTableOp, DropColumnOp, DropIndexOp, DropTableOp)
 
 
 def include_name(name, kind, _parents):
-    """Leave alone what is no table of the models: the search index, other on each database, and the noted changes."""
+    """Ignore the tables without a model: the search index, which differs by database, and the noted changes."""
     return not (kind == "table" and name is not None and (name == "changes" or name.startswith("project_search")))
 
 
@@ -33,6 +40,25 @@ def compare_type(_context, _inspected, _metadata, inspected_type, metadata_type)
     if type(metadata_type).__name__ == "UtcDateTime":
         return "TIMESTAMP" not in str(inspected_type).upper() and "DATETIME" not in str(inspected_type).upper()
     return None
+
+
+def require_plain_alter(_context, _revision, directives):
+    """Refuse to write a migration that one of the two databases could not run. Raises ClickException."""
+    for directive in directives:
+        for operation in steps(directive.upgrade_ops):
+            if not isinstance(operation, ON_BOTH):
+                name = getattr(operation, "column_name", None) or getattr(operation, "constraint_name", None)
+                what = ".".join(filter(None, (getattr(operation, "table_name", None), name)))
+                raise click.ClickException(BY_HAND.format(f"{type(operation).__name__.removesuffix('Op')} of {what}"))
+
+
+def steps(operations):
+    """Yield the operations of a migration without the containers that group them by table."""
+    for operation in operations.ops:
+        if hasattr(operation, "ops"):
+            yield from steps(operation)
+        else:
+            yield operation
 
 
 @contextmanager
@@ -76,7 +102,7 @@ def run() -> None:
             include_name=include_name,
             render_item=render_item,
             compare_type=compare_type,
-            render_as_batch=sqlite,
+            process_revision_directives=require_plain_alter,
             transaction_per_migration=True,
         )
         with context.begin_transaction():

@@ -22,8 +22,11 @@ const SHARED = {
   // Signals' own hooks are not used: state lives in signals. Without them Preact's are not needed either.
   alias: { "preact/hooks": "./src/no-hooks.ts" },
   minify: true,
+  // Only `make dev` sets this: a released page carries no sources.
+  sourcemap: process.env.WEB_SOURCE_MAPS ? "inline" : false,
   metafile: true,
   write: false,
+  logLevel: "silent",
   legalComments: "none",
 };
 // Each has its own build: a file that both share would be one more for each page to load.
@@ -33,7 +36,9 @@ const LATER = { project: "src/parts/nodes.ts", members: "src/pages/members.ts" }
 
 const began = performance.now();
 const entries = Object.entries(ENTRIES);
-const builds = await Promise.all(entries.map(([out, from]) => build({ ...SHARED, entryPoints: [{ in: from, out }] })));
+const builds = await Promise.all(
+  entries.map(([out, from]) => build({ ...SHARED, entryPoints: [{ in: from, out }] })),
+).catch(report);
 const outputs = Object.assign({}, ...builds.map((each) => each.metafile.outputs));
 const files = new Map(builds.flatMap((each) => each.outputFiles).map((file) => [basename(file.path), file.contents]));
 
@@ -49,6 +54,15 @@ for (const [name, later] of Object.entries(LATER)) await writeHtml(name, ENTRIES
 await rm(OUT, { recursive: true, force: true });
 await rename(DRAFT, OUT);
 console.log(`Pages built in ${Math.round(performance.now() - began)} ms.`);
+
+// Print each error of esbuild as a compiler does, `file:line:column: error: text`, and end.
+function report({ errors = [], message }) {
+  const lines = errors.map(({ location, text }) =>
+    location ? `${location.file}:${location.line}:${location.column + 1}: error: ${text}` : `error: ${text}`,
+  );
+  console.error([...new Set(lines)].join("\n") || message);
+  process.exit(1);
+}
 
 async function writeHtml(name, ...sources) {
   await writeFile(join(DRAFT, `${name}.html`), template.replace("<!--assets-->", tags(sources)));
