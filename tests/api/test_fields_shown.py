@@ -263,3 +263,45 @@ def test_every_route_shows_those_members_and_no_others(app, ask):
     found = {route.name: members(ask(route)) for route in answering}
     assert {name: found[name] ^ ANSWERS[name] for name in found if found[name] != ANSWERS[name]} == {}
     assert found.keys() == ANSWERS.keys()
+
+
+def declared(schema, name=""):
+    """The members that a schema of answers declares, with those that they are members of."""
+    found = set()
+    for key, field in schema.fields.items():
+        path = f"{name}.{field.data_key or key}".strip(".")
+        inner = getattr(field, "inner", field)
+        many = "[]" if inner is not field or getattr(field, "many", False) else ""
+        nested = getattr(inner, "schema", None)
+        found |= declared(nested, path + many) if nested is not None else {path}
+    return found
+
+
+# Members that a route declares and the answer here lacks, each with the test that expects it.
+ELSEWHERE = {
+    "GET /api/admin/projects/<id:project_id>/history": below("items[].user", "id", "username"),  # in the log, above
+    "GET /api/auth/me/export": {"projects[].history[].reason"},  # test_leaving.py
+    "GET /api/projects": {"items[].queue_position"},  # the list of one's own, above
+    "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
+    "GET /api/projects/check": below("same[]", "id", "slug", "title", "tagline", "status", "upvotes"),  # test_check.py
+    "POST /api/admin/projects/decisions": {"items[].code"},  # test_decisions.py
+    "POST /api/admin/webhooks/endpoints/<endpoint>/test": below(
+        "attempts[]", "at", "status", "error", "milliseconds", "response"
+    ),  # a delivery that has been tried, above
+}
+
+
+def test_every_member_that_a_schema_of_answers_declares_is_expected_somewhere(app):
+    missing = {}
+    for route in routes(app):
+        schema, expected = operation(app, route).answer, ANSWERS.get(route.name)
+        if schema is not None and expected is not None:
+            absent = {member for member in declared(schema) if not shown_in(member, expected)}
+            if absent != ELSEWHERE.get(route.name, set()):
+                missing[route.name] = absent
+    assert missing == {}
+
+
+def shown_in(member, expected):
+    """Whether a member is expected, or members of it are."""
+    return any(one == member or one.startswith((f"{member}.", f"{member}[")) for one in expected)
