@@ -15,6 +15,14 @@ HOME = ROOT if (ROOT / "setup.cfg").is_file() else Path.cwd()
 INSTANCE = HOME / "instance"
 ENV_FILE = HOME / ".env"
 
+# Settings that hold a secret. NAME_FILE names a file to read one from, as containers and systemd hand secrets over.
+SECRETS = (
+    "DATABASE_URL", "GITHUB_CLIENT_SECRET", "MAIL_URL", "OIDC_PROVIDERS", "REDIS_URL", "SECRET_KEY",
+    "SECRET_KEY_FALLBACKS", "SENTRY_DSN", "WEBHOOK_ENDPOINTS", "WEBHOOK_SECRET", "WEBHOOK_URL",
+)  # fmt: skip
+SHORTEST_KEY = 32  # characters
+LONGEST_SECRET_FILE = 64 * 1024  # bytes
+
 RATELIMITS = {
     "RATELIMIT_VOTING": "30 per minute; 300 per hour",
     "RATELIMIT_SUBMISSION": "5 per hour; 20 per day",
@@ -34,12 +42,13 @@ class ConfigError(SystemExit):
 
 def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The settings from the environment and `.env`, or from `environ` alone, checked. Raises ConfigError."""
-    env = _environment() if environ is None else environ
+    env = _with_secret_files(_environment() if environ is None else environ)
     app_env = _choice(env, "APP_ENV", "development", {"development", "production", "testing"})
     redis_url = _read(env, "REDIS_URL", "", values.redis_url)
     settings: dict[str, Any] = {
         "APP_ENV": app_env,
         "SECRET_KEY": _secret_key(env, production=app_env == "production"),
+        "SECRET_KEY_FALLBACKS": _fallbacks(env, production=app_env == "production"),
         "SQLALCHEMY_DATABASE_URI": _read(env, "DATABASE_URL", "", _database_url),
         "PREPARE_DATABASE": _flag(env, "PREPARE_DATABASE", False),
         "REDIS_URL": redis_url,
@@ -90,6 +99,30 @@ def _environment() -> Mapping[str, str]:
     return {**{name: value for name, value in said.items() if value is not None}, **os.environ}
 
 
+def _with_secret_files(env: Mapping[str, str]) -> Mapping[str, str]:
+    """Add the secrets that NAME_FILE settings name files for. No message repeats what a file contains."""
+    found = {}
+    for name in SECRETS:
+        if path := env.get(f"{name}_FILE", "").strip():
+            if env.get(name, "").strip():
+                raise ConfigError(f"{name}_FILE", f"set either {name} or {name}_FILE, not both")
+            found[name] = _secret_file(f"{name}_FILE", Path(path))
+    return {**env, **found} if found else env
+
+
+def _secret_file(name: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LONGEST_SECRET_FILE + 1)
+        text = content.decode()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(name, f"{str(path)!r} cannot be read: {why}") from None
+    if len(content) > LONGEST_SECRET_FILE:
+        raise ConfigError(name, f"{str(path)!r} is larger than {LONGEST_SECRET_FILE // 1024} KiB")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
 def _read(env: Mapping[str, str], name: str, default: str, parse: Callable[[str], T]) -> T:
     """A setting as `parse` makes it of its text; set to nothing it is as if unset. The ValueErrors are our own."""
     try:
@@ -122,9 +155,17 @@ def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: in
 
 def _secret_key(env: Mapping[str, str], *, production: bool) -> str:
     key = env.get("SECRET_KEY", "").strip()
-    if production and len(key) < 32:
-        raise ConfigError("SECRET_KEY", "set at least 32 random characters when APP_ENV=production")
+    if production and len(key) < SHORTEST_KEY:
+        raise ConfigError("SECRET_KEY", f"set at least {SHORTEST_KEY} random characters when APP_ENV=production")
     return key or _development_key()
+
+
+def _fallbacks(env: Mapping[str, str], *, production: bool) -> list[str]:
+    """Keys beside SECRET_KEY whose signatures are accepted: the previous one, or the next one, during a rotation."""
+    keys = [key.strip() for key in env.get("SECRET_KEY_FALLBACKS", "").split(",") if key.strip()]
+    if production and any(len(key) < SHORTEST_KEY for key in keys):
+        raise ConfigError("SECRET_KEY_FALLBACKS", f"each key needs at least {SHORTEST_KEY} characters")
+    return keys
 
 
 def _development_key() -> str:

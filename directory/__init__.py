@@ -52,7 +52,9 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site, e["name"])
         for e in config["WEBHOOK_ENDPOINTS"]
     ]
-    app.extensions["webhooks"] += mail_servers(config["MAIL"], site.name, config["SECRET_KEY"])
+    app.extensions["webhooks"] += mail_servers(
+        config["MAIL"], site.name, (config["SECRET_KEY"], *config["SECRET_KEY_FALLBACKS"])
+    )
     app.extensions["providers"] = configured.providers(config["PROVIDERS"], config["THREADS"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):

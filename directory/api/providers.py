@@ -20,10 +20,11 @@ from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, viewer
 from directory.http.client_address import user_agent
 from directory.http.endpoint import operation, respond
+from directory.http.secret_keys import secret_keys
 from directory.http.sign_in_cookie import browser_secret, give_browser_secret
 from directory.services.accounts import accounts, recovery
 from directory.services.sign_in import attempts, identities
-from directory.services.sign_in.provider import Claims, Provider, secrets_of
+from directory.services.sign_in.provider import Claims, Provider, mark_of, secrets_of
 from directory.services.sign_in.refusals import (
     AddressTaken,
     IdentityTaken,
@@ -99,9 +100,11 @@ def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str
     """The address at the provider, and the browser's secret."""
     browser = browser_secret()
     accounts.release()
-    state = transaction(lambda: attempts.begin(provider.name, browser, next_path, user_id))
+    state = transaction(
+        lambda: attempts.begin(provider.name, browser, next_path, user_id, mark=mark_of(secret_keys()[0]))
+    )
     accounts.release()  # no connection is held while the provider is asked
-    secrets = secrets_of(state, current_app.config["SECRET_KEY"])
+    secrets = secrets_of(state, secret_keys())
     return provider.authorization_url(secrets, _redirect_uri(provider)), browser
 
 
@@ -152,7 +155,7 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     if attempt.user_id is not None and (by is None or by.id != attempt.user_id):
         raise SignInExpired
     accounts.release()  # no connection is held while the provider is asked
-    secrets = secrets_of(state, current_app.config["SECRET_KEY"])
+    secrets = secrets_of(state, secret_keys())
     claims = chosen.identify(query, secrets, _redirect_uri(chosen))
     response = _to(attempt.next_path)
     if by is not None and attempt.user_id is not None:

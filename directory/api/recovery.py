@@ -86,4 +86,4 @@ def switch_off(token: str) -> Any:
 
     Mail programs call it with one click (RFC 8058), with a body of their own. It needs no signing in.
     """
-    subscriptions.switch_off(token, mail_server().key)
+    subscriptions.switch_off(token, mail_server().keys)

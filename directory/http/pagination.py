@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import current_app, g
+from flask import g
 
 from directory.errors import Invalid
+from directory.http.secret_keys import secret_keys
 from directory.services.catalog.paging import Position, Slice, Window
 
 DEPTH = 10_000  # how many items deep page numbers reach
@@ -84,9 +85,8 @@ def _reference(target: dict[str, Any]) -> str:
     return f"{g.path}?{urlencode({**filters, **target})}"
 
 
-def _signature(payload: bytes) -> bytes:
-    key = str(current_app.config["SECRET_KEY"]).encode()
-    return hmac.digest(key, payload + b"\0" + g.listed.encode(), hashlib.sha256)[:SIGNATURE_BYTES]
+def _signature(payload: bytes, key: str) -> bytes:
+    return hmac.digest(key.encode(), payload + b"\0" + g.listed.encode(), hashlib.sha256)[:SIGNATURE_BYTES]
 
 
 def _encode(position: Position | None) -> str | None:
@@ -95,7 +95,7 @@ def _encode(position: Position | None) -> str | None:
     keys = [key.isoformat() if isinstance(key, datetime) else key for key in position.keys]
     types = "".join("t" if isinstance(key, datetime) else "v" for key in position.keys)
     payload = json.dumps([int(position.forward), types, keys], separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(_signature(payload) + payload).rstrip(b"=").decode()
+    return base64.urlsafe_b64encode(_signature(payload, secret_keys()[0]) + payload).rstrip(b"=").decode()
 
 
 def _decode(cursor: str) -> Position:
@@ -105,7 +105,7 @@ def _decode(cursor: str) -> Position:
     if base64.urlsafe_b64encode(data).rstrip(b"=").decode() != cursor:
         data = b""
     signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
-    if not payload or not hmac.compare_digest(signature, _signature(payload)):
+    if not payload or not any(hmac.compare_digest(signature, _signature(payload, key)) for key in secret_keys()):
         raise Invalid.parameter("cursor", "This is no cursor of this list with these filters and this sort.")
     forward, types, keys = json.loads(payload)
     values = (datetime.fromisoformat(k) if t == "t" else k for t, k in zip(types, keys, strict=True))

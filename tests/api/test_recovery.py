@@ -562,7 +562,7 @@ def test_mail_that_is_switched_off_meanwhile_is_not_sent(app: Flask, world: Worl
     world.caller(world.admin()).put(f"/api/admin/projects/{project}/approve")
     [server] = app.extensions["webhooks"]
     with app.app_context():
-        transaction(lambda: subscriptions.switch_off(subscriptions.token_of(owner.id, server.key), server.key))
+        transaction(lambda: subscriptions.switch_off(subscriptions.token_of(owner.id, server.key), server.keys))
     assert post() == []
 
 

@@ -184,7 +184,7 @@ async def hang(mailbox: Mailbox) -> None:
 def server(port: int, **changes: Any) -> MailServer:
     """A mail server on this machine."""
     facts: dict[str, Any] = {"host_name": "127.0.0.1", "port": port, "encryption": "none", "sender": SENDER}
-    facts |= {"user": "", "password": "", "key": b"k" * 32} | changes
+    facts |= {"user": "", "password": "", "keys": (b"k" * 32,)} | changes
     return MailServer(f"smtp://127.0.0.1:{port}", (), "mail", frozenset(), SITE, "mail", **facts)
 
 

@@ -46,6 +46,7 @@ def test_everything_has_a_default_that_works(instance):
     assert settings.pop("SECRET_KEY")
     assert settings == {
         "APP_ENV": "development",
+        "SECRET_KEY_FALLBACKS": [],
         "SQLALCHEMY_DATABASE_URI": f"sqlite:///{instance / 'directory.db'}",
         "REDIS_URL": "",
         "HOST": "127.0.0.1",
@@ -333,3 +334,61 @@ def test_the_env_file_can_be_skipped(env_file, monkeypatch):
 
 def test_no_color_takes_the_colours_from_the_logs():
     assert [load(NO_COLOR=value)["LOG_COLOURS"] for value in ("", "1", "false")] == [True, False, False]
+
+
+def test_fallback_keys_are_separated_by_commas_and_as_long_as_the_key_in_production():
+    other = "o" * 40
+    assert load(SECRET_KEY_FALLBACKS=f" {KEY} , {other},")["SECRET_KEY_FALLBACKS"] == [KEY, other]
+    assert load(SECRET_KEY_FALLBACKS="short")["SECRET_KEY_FALLBACKS"] == ["short"]
+    line = refusal(APP_ENV="production", SECRET_KEY_FALLBACKS=f"{other},short")
+    assert line == "SECRET_KEY_FALLBACKS: each key needs at least 32 characters"
+
+
+@pytest.mark.parametrize("name", config.SECRETS)
+def test_every_secret_can_be_read_from_a_file(tmp_path, name):
+    values = {
+        "DATABASE_URL": "sqlite:////srv/x.db", "REDIS_URL": "redis://h:6379/0", "SENTRY_DSN": "https://k@s.example/1",
+        "GITHUB_CLIENT_SECRET": "hush", "MAIL_URL": "smtp://u:p@mail.example.org:587", "OIDC_PROVIDERS": "[]",
+        "WEBHOOK_URL": "https://h.example/x", "WEBHOOK_ENDPOINTS": "[]", "WEBHOOK_SECRET": "whsec_" + "b2sh" * 8,
+    }  # fmt: skip
+    others = {"WEBHOOK_SECRET": {"WEBHOOK_URL": values["WEBHOOK_URL"]}, "WEBHOOK_URL": {"WEBHOOK_FORMAT": "slack"}}
+    others |= {"GITHUB_CLIENT_SECRET": {"GITHUB_CLIENT_ID": "id"}, "MAIL_URL": {"MAIL_FROM": "a@example.org"}}
+    value, beside = values.get(name, KEY), others.get(name, {})
+    for end in ("", "\n", "\r\n"):
+        (tmp_path / "secret").write_text(value + end, newline="")
+        given = {"SECRET_KEY": KEY, **beside, f"{name}_FILE": str(tmp_path / "secret")}
+        given = {key: text for key, text in given.items() if key != name}
+        assert config.load(given) == config.load({"SECRET_KEY": KEY, **beside, name: value})
+
+
+def test_a_secret_file_loses_one_line_break_and_nothing_else(tmp_path):
+    (tmp_path / "secret").write_text("a" * 40 + "\n\n")
+    environment = config._with_secret_files({"SECRET_KEY_FILE": str(tmp_path / "secret")})
+    assert environment["SECRET_KEY"] == "a" * 40 + "\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "cannot be read: No such file or directory"), (b"hunter2\xff", "cannot be read: it is not UTF-8 text"),
+        (b"hunter2" * 10_000, "is larger than 64 KiB"),
+    ],
+)  # fmt: skip
+def test_a_secret_file_that_cannot_be_used_stops_the_start_without_its_content(tmp_path, content, why):
+    path = tmp_path / "secret"
+    if content is not None:
+        path.write_bytes(content)
+    line = refusal(SECRET_KEY="", SECRET_KEY_FILE=str(path))
+    assert line == f"SECRET_KEY_FILE: '{path}' {why}"
+
+
+def test_a_secret_and_its_file_exclude_each_other(tmp_path):
+    (tmp_path / "secret").write_text("hunter2")
+    line = refusal(SECRET_KEY_FILE=str(tmp_path / "secret"))
+    assert line == "SECRET_KEY_FILE: set either SECRET_KEY or SECRET_KEY_FILE, not both"
+    assert load(SECRET_KEY="  ", SECRET_KEY_FILE=str(tmp_path / "secret"))["SECRET_KEY"] == "hunter2"
+
+
+def test_what_a_secret_file_contains_is_checked_as_the_setting_is(tmp_path):
+    (tmp_path / "secret").write_text("ftp://hunter2@x")
+    assert refusal(REDIS_URL_FILE=str(tmp_path / "secret")).startswith("REDIS_URL: ")

@@ -7,6 +7,7 @@ nor the outbox is enough to make a link.
 import base64
 import hmac
 import secrets
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -37,6 +38,15 @@ def token_of(nonce: str, key: bytes) -> str:
     """The token, of 256 bits, that stands in the link of a nonce."""
     made = hmac.digest(key, f"mail link {nonce}".encode(), "sha256")
     return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+
+
+def token_of_link(link: Any, keys: Iterable[bytes]) -> str:
+    """Return the token of a stored link, by the key that was in use when it was made. Raises ValueError without it."""
+    made = (token_of(link.nonce, key) for key in keys)
+    found = next((token for token in made if digest(token) == link.token_hash), None)
+    if found is None:
+        raise ValueError("the link was made by a key that is not configured")
+    return found
 
 
 def send(purpose: LinkPurpose, user: User | None, email: str, server: MailServer) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import hmac
+from collections.abc import Iterable
 
 from sqlalchemy import update
 
@@ -16,11 +17,12 @@ def token_of(user_id: int, key: bytes) -> str:
     return f"{user_id}-{base64.urlsafe_b64encode(made).rstrip(b'=').decode()}"
 
 
-def switch_off(token: str, key: bytes) -> None:
-    """Mail no more decisions to the user of a token. Raises NotFound."""
+def switch_off(token: str, keys: Iterable[bytes]) -> None:
+    """Mail no more decisions to the user of a token that one of the keys made. Raises NotFound."""
     number = token.partition("-")[0]
     user_id = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
-    if not hmac.compare_digest(token_of(user_id, key).encode(), token.encode("utf-8", "replace")):
+    given = token.encode("utf-8", "replace")
+    if not any(hmac.compare_digest(token_of(user_id, key).encode(), given) for key in keys):
         raise NotFound
     off = update(User).where(User.id == user_id).values(notify=False)
     db.session.execute(off, execution_options=UNSYNCHRONISED)

@@ -70,7 +70,7 @@ def _with_link(claim: Claim, link_id: int, server: MailServer) -> Message:
     link = _link(link_id)
     if link is None:
         raise NotToBeSent("the link has been used, or it has expired")
-    token = mail_links.token_of(link.nonce, server.key)
+    token = mail_links.token_of_link(link, server.keys)
     letter = letters.OF_LINKS[claim.event](server.site, link.username, token, link.expires_at)
     made = message(letter, to=link.email, server=server, message_id=claim.webhook_id)
     return Message(made.to, made.content, frozenset({token}))
@@ -85,7 +85,14 @@ def _notice(claim: Claim, link_id: int, server: MailServer) -> Message:
 
 
 def _link(link_id: int) -> Any:
-    columns = (MailLink.nonce, MailLink.email, MailLink.created_at, MailLink.expires_at, User.username)
+    columns = (
+        MailLink.nonce,
+        MailLink.token_hash,
+        MailLink.email,
+        MailLink.created_at,
+        MailLink.expires_at,
+        User.username,
+    )
     query = select(*columns).join(User, User.id == MailLink.user_id).where(MailLink.id == link_id, ACTIVE)
     link = db.session.execute(query).one_or_none()
     return link if link is not None and link.expires_at > now() else None

@@ -25,9 +25,9 @@ class Attempt:
     user_id: int | None
 
 
-def begin(provider: str, browser: str, next_path: str, user_id: int | None) -> str:
-    """Note a sign-in that a browser begins, and return its state."""
-    state = secrets.token_urlsafe(32)
+def begin(provider: str, browser: str, next_path: str, user_id: int | None, *, mark: str) -> str:
+    """Note a sign-in that a browser begins, and return its state, which ends with the mark."""
+    state = secrets.token_urlsafe(32) + mark
     attempt = SignInAttempt(
         state_hash=digest(state),
         browser_hash=digest(browser),

@@ -2,7 +2,7 @@
 
 import base64
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,14 +22,20 @@ class Secrets:
     verifier: str
 
 
-def secrets_of(state: str, key: str) -> Secrets:
-    """The secrets that belong to a state."""
+def mark_of(key: str) -> str:
+    """Return what a state ends with: it names the key of its secrets, so that a sign-in survives a change of keys."""
+    return _derived(key, "sign-in key")[:8]
 
-    def made(what: str) -> str:
-        digest = hmac.digest(key.encode(), f"sign-in {what} {state}".encode("utf-8", "replace"), "sha256")
-        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
-    return Secrets(state, made("nonce"), made("verifier"))
+def secrets_of(state: str, keys: Sequence[str]) -> Secrets:
+    """Return the secrets that belong to a state, by the key that its mark names, else by the first."""
+    key = next((key for key in keys if state.endswith(mark_of(key))), keys[0])
+    return Secrets(state, _derived(key, f"sign-in nonce {state}"), _derived(key, f"sign-in verifier {state}"))
+
+
+def _derived(key: str, purpose: str) -> str:
+    digest = hmac.digest(key.encode(), purpose.encode("utf-8", "replace"), "sha256")
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 @dataclass(frozen=True, slots=True)
