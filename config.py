@@ -87,16 +87,21 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 
 def _environment() -> Mapping[str, str]:
-    """The environment over what `.env` says. FLASK_SKIP_DOTENV leaves the file alone, as it has Flask do."""
-    if os.environ.get("FLASK_SKIP_DOTENV") or not ENV_FILE.is_file():
+    """Return the environment, and what it leaves out from `.env` or from the file that ENV_FILE names.
+
+    FLASK_SKIP_DOTENV skips `.env`, as it has Flask do.
+    """
+    named = os.environ.get("ENV_FILE", "").strip()
+    if not named and (os.environ.get("FLASK_SKIP_DOTENV") or not ENV_FILE.is_file()):
         return os.environ
     from dotenv import dotenv_values  # most have no such file
 
     try:
-        said = dotenv_values(ENV_FILE, encoding="utf-8")
+        with open(named or ENV_FILE, encoding="utf-8") as file:  # dotenv takes a missing file for an empty one
+            given = dotenv_values(stream=file)
     except (OSError, ValueError) as error:
-        raise ConfigError(".env", f"cannot be read: {error}") from None
-    return {**{name: value for name, value in said.items() if value is not None}, **os.environ}
+        raise ConfigError("ENV_FILE" if named else ".env", f"cannot be read: {error}") from None
+    return {**{name: value for name, value in given.items() if value is not None}, **os.environ}
 
 
 def _with_secret_files(env: Mapping[str, str]) -> Mapping[str, str]:

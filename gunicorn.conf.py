@@ -19,6 +19,7 @@ import gunicorn
 from gunicorn.glogging import Logger
 
 from config import load
+from directory import create_app
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
 from directory.http import readiness
@@ -26,11 +27,13 @@ from directory.http.metrics import FOLDER_VARIABLE
 from directory.logs import formatter, is_text
 from directory.runtime import bootstrap, metrics_dir
 from directory.runtime.announcement import addresses
+from directory.runtime.reload import running
 from directory.runtime.supervisor import Supervisor
 from directory.server import connection_balancing, is_tested
 from directory.server import worker_class as worker_class_for
 
-settings = load()  # a value that makes no sense ends the start here, with one line
+# A value that makes no sense ends the start here, with one line. On SIGHUP gunicorn runs this file again.
+settings = running.settings(load, create_app)
 
 wsgi_app = "wsgi:app"
 host = settings["HOST"]
@@ -78,7 +81,8 @@ class OurLogger(Logger):
         """Keep gunicorn's handlers and change how they write."""
         super().setup(cfg)
         for handler in self.error_log.handlers:
-            handler.setFormatter(formatter(settings["LOG_FORMAT"], colours=settings["LOG_COLOURS"]))
+            # gunicorn keeps the logger of the start, and calls this again after a reload.
+            handler.setFormatter(formatter(running.current["LOG_FORMAT"], colours=running.current["LOG_COLOURS"]))
 
 
 logger_class = OurLogger
@@ -94,13 +98,19 @@ def on_starting(server):
     if is_text(settings["LOG_FORMAT"]):
         server.welcome += addresses(settings)
     server.deliverer = None
+    running.begin(settings)
 
 
 def when_ready(server):
     """Start the deliverer, where there is anything to deliver to and it does not run elsewhere."""
-    if (settings["WEBHOOK_ENDPOINTS"] or settings["MAIL"]) and settings["WEBHOOK_WORKER"]:
+    if delivers():
         server.deliverer = Supervisor(DELIVERER, server.log.error_log)
         server.deliverer.start()
+
+
+def delivers():
+    """Return whether a deliverer runs beside this server."""
+    return bool((settings["WEBHOOK_ENDPOINTS"] or settings["MAIL"]) and settings["WEBHOOK_WORKER"])
 
 
 def pre_fork(server, worker):
@@ -152,10 +162,17 @@ def child_exit(server, worker):
 
 
 def on_reload(server):
-    """Restart the deliverer with the workers."""
+    """Serve with the settings that this file has just read, and restart the deliverer with the workers."""
     server.welcome = ""
-    if server.deliverer:
+    if running.application is not None:
+        server.app.callable = running.application
+    if server.deliverer and delivers():
         server.deliverer.restart()
+    elif server.deliverer:
+        server.deliverer.stop()
+        server.deliverer = None
+    else:
+        when_ready(server)
 
 
 def on_exit(server):

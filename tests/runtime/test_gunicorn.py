@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from directory.runtime.reload import running
 from tests.conftest import ENVIRONMENT
 from tests.support.serving import ROOT
 
@@ -25,6 +26,7 @@ def garbage_is_collected() -> Iterator[None]:
     yield
     gc.unfreeze()
     gc.enable()
+    running.begin(None)
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_a_unit_lets_the_service_do_nothing_that_it_need_not(name: str) -> None:
     service = unit(name)["Service"]
     assert {key for key in CLOSED.split() if service[key] != "yes"} == set()
     assert (service["User"], service["ProtectSystem"], service["CapabilityBoundingSet"]) == ("directory", "strict", "")
-    assert service["EnvironmentFile"] == ENVIRONMENT
+    assert service["Environment"] == f"ENV_FILE={ENVIRONMENT}"
     assert int(service["TimeoutStopSec"]) > 30
 
 
@@ -64,6 +64,7 @@ def test_the_units_start_what_is_there(tmp_path: Path) -> None:
     commands = [unit(name)["Service"]["ExecStart"] for name in UNITS]
     assert commands[0] == f"{CURRENT}/.venv/bin/python serve.py"
     assert commands[1] == f"{CURRENT}/.venv/bin/flask webhooks work"
+    assert unit("directory")["Service"]["ExecReload"] == "/bin/kill -HUP $MAINPID"
     assert {unit(name)["Service"]["WorkingDirectory"] for name in UNITS} == {CURRENT}
     if shutil.which("systemd-analyze"):  # it looks for the programs too
         for name in UNITS:

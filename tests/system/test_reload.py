@@ -1,0 +1,93 @@
+"""SIGHUP: a running server takes all changed settings from its file, or none of them."""
+
+import json
+import signal
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ENVIRONMENT, migrate
+from tests.support.serving import Serving, serving
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.faults
+
+
+class Reloading:
+    """A server with a file of settings that can be changed, and what it shows of them."""
+
+    def __init__(self, server: Serving, file: Path) -> None:
+        self.server, self.file = server, file
+
+    def reload(self, **settings: str) -> dict[str, Any]:
+        """Write the file, send SIGHUP, and return the log line that says what came of it."""
+        self.file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        before = len(self.outcomes())
+        self.server.process.send_signal(signal.SIGHUP)
+        until(lambda: len(self.outcomes()) > before)
+        return self.outcomes()[-1]
+
+    def lines(self) -> list[dict[str, Any]]:
+        found = [line for line in self.server.log.read_text().splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in found]
+
+    def outcomes(self) -> list[dict[str, Any]]:
+        """The lines that end the reading of the file."""
+        return [line for line in self.lines() if "reloaded" in line["message"]]
+
+    def session(self) -> dict[str, Any]:
+        """What an answer shows of the settings."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.server.port}/api/session", timeout=30) as answer:
+            return json.loads(answer.read())  # type: ignore[no-any-return]
+
+    def name(self) -> str:
+        return str(self.session()["site"]["name"])
+
+
+@pytest.fixture
+def reloading(tmp_path: Path) -> Any:
+    """A server whose settings come from a file, but for the place of its database."""
+    url, file = f"sqlite:///{tmp_path / 'directory.db'}", tmp_path / "settings"
+    migrate(url)
+    file.write_text("SITE_NAME=First\n")
+    environment = {**ENVIRONMENT, "DATABASE_URL": url, "ENV_FILE": str(file), "FLASK_SKIP_DOTENV": ""}
+    environment = {name: value for name, value in environment.items() if name != "LOG_LEVEL"}
+    with serving(environment, tmp_path / "log") as server:
+        yield Reloading(server, file)
+
+
+def test_all_changed_settings_apply_and_a_removed_one_returns_to_its_default(reloading: Reloading) -> None:
+    assert reloading.name() == "First"
+    reloading.reload(SITE_NAME="Second", REGISTRATION_OPEN="false", READ_ONLY="true", THREADS="3", LOG_LEVEL="DEBUG")
+    until(lambda: reloading.name() == "Second")
+    session = reloading.session()
+    assert (session["registration_open"], session["read_only"]) == (False, True)
+    reloading.reload()
+    until(lambda: reloading.name() == "Project Directory")
+    session = reloading.session()
+    assert (session["registration_open"], session["read_only"]) == (True, False)
+
+
+def test_a_setting_that_makes_no_sense_leaves_all_as_they_are_and_is_logged_in_one_line(reloading: Reloading) -> None:
+    line = reloading.reload(SITE_NAME="Second", LOG_LEVEL="nonsense")
+    assert line["level"] == "error"
+    assert line["message"].startswith("the settings are not reloaded, and the running ones stay: LOG_LEVEL: ")
+    assert reloading.name() == "First"
+    reloading.reload(SITE_NAME="Third")
+    until(lambda: reloading.name() == "Third")
+
+
+def test_what_needs_a_restart_is_named_and_the_rest_applies(reloading: Reloading) -> None:
+    reloading.server.process.poll()
+    reloading.reload(SITE_NAME="Second", HOST="127.0.0.2")
+    until(lambda: reloading.name() == "Second")
+    assert "HOST changed: restart the server to apply it" in [line["message"] for line in reloading.lines()]
+
+
+def test_a_deliverer_starts_and_ends_with_the_endpoints_of_the_settings(reloading: Reloading) -> None:
+    reloading.reload(WEBHOOK_URL="https://here.example/", WEBHOOK_SECRET="whsec_" + "b2sh" * 8)
+    deliverer = reloading.server.deliverer()
+    reloading.reload()
+    until(lambda: not deliverer.is_running())
