@@ -69,6 +69,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "MAIL": _mail(env),
         "PROVIDERS": _providers(env),
         "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
+        "AUDIT_RETENTION": _days(env, "AUDIT_RETENTION"),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),
         "SENTRY_DSN": _read(env, "SENTRY_DSN", "", extras.sentry_dsn),
@@ -156,6 +157,10 @@ def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: in
     if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
         raise ConfigError(name, f"{value!r} is no whole number from {least} to {most}")
     return int(value)
+
+
+def _days(env: Mapping[str, str], name: str) -> int | None:
+    return _whole(env, name, 1, 1, 36_500) if env.get(name, "").strip() else None
 
 
 def _secret_key(env: Mapping[str, str], *, production: bool) -> str:

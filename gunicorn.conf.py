@@ -25,7 +25,7 @@ from directory.extensions import db
 from directory.http import readiness
 from directory.http.metrics import FOLDER_VARIABLE
 from directory.logs import formatter, is_text
-from directory.runtime import bootstrap, metrics_dir
+from directory.runtime import bootstrap, housekeeping, metrics_dir
 from directory.runtime.announcement import addresses
 from directory.runtime.reload import running
 from directory.runtime.supervisor import Supervisor
@@ -132,7 +132,12 @@ def post_fork(server, worker):
 
 
 def post_worker_init(worker):
-    """Log what the database and Redis lack, and have the last worker print for people after all log lines."""
+    """Log what the database and Redis lack, and have the last worker print for people after all log lines.
+
+    Without a deliverer the workers do the housekeeping: a process for that alone would take half as much memory again.
+    """
+    if settings["WEBHOOK_WORKER"] and not delivers():
+        housekeeping.start(worker.wsgi)
     if worker.age == 1:
         Thread(target=readiness.report, args=(worker.wsgi,), daemon=True).start()
     if worker.welcome:

@@ -11,18 +11,16 @@ import select
 import signal
 import threading
 from collections.abc import Sequence
-from functools import partial
 
 from flask import Flask
 
 from directory.db import deadline
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
-from directory.services.accounts import mail_links
+from directory.runtime import housekeeping
 from directory.services.mail import messages, smtp
 from directory.services.mail.messages import NotToBeSent
 from directory.services.mail.server import MailServer
-from directory.services.sign_in import attempts
 from directory.services.webhooks import claims, sender
 from directory.services.webhooks.claims import Claim, Outcome
 from directory.services.webhooks.outbox import Endpoint
@@ -31,8 +29,6 @@ from directory.services.webhooks.schedule import Policy
 log = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 5.0  # seconds between looks at a database that is out of reach
-FIRST_HOUSEKEEPING, HOUSEKEEPING = 60.0, 3600.0  # seconds after the start, and between two
-PURGED_AT_ONCE = 500
 
 Done = tuple[Claim, Outcome]
 
@@ -136,27 +132,14 @@ class Deliverer:
         for thread in self._threads:
             thread.join()
 
-    def tidy(self) -> bool:
-        """Delete some of the mailed links and sign-ins that have expired, and of the deliveries that are too old.
-
-        Returns whether there may be more.
-        """
-        try:
-            with self._app.app_context(), deadline.within(deadline.SECONDS):
-                purges = (mail_links.purge, attempts.purge, partial(claims.purge, self._policy))
-                return PURGED_AT_ONCE in [transaction(partial(purge, PURGED_AT_ONCE)) for purge in purges]
-        except Exception as error:  # a delivery thread says so when the database is out of reach for it
-            log.warning("old deliveries are left for the next time: %s", type(error).__name__)
-            return False
-
     def work(self, *, until_eof: bool = False) -> None:
         """Deliver until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
         watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
         self.start()
         try:
-            idle = FIRST_HOUSEKEEPING
+            idle = housekeeping.FIRST
             while not select.select(watched, [], [], idle)[0]:
-                idle = 0 if self.tidy() else HOUSEKEEPING
+                idle = 0 if housekeeping.tidy(self._app, self._policy) else housekeeping.PERIOD
         finally:
             self.stop()
 

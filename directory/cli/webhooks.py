@@ -35,12 +35,10 @@ webhooks = AppGroup("webhooks", help="Deliver notifications, and look after them
 @click.option("--until-eof", is_flag=True, help="Also stop when standard input ends.")
 @refusals()
 def work(parallel: int, until_eof: bool) -> None:
-    """Deliver what is due, until stopped. Any number may run, on any number of machines."""
+    """Deliver what is due and delete what has expired, until stopped. Any number may run, on any number of machines."""
     from directory.cli.deliverer import Deliverer
 
     endpoints = _endpoints()
-    if not endpoints:
-        raise click.ClickException("no endpoint is configured: set WEBHOOK_URL, WEBHOOK_ENDPOINTS or MAIL_URL")
     log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(endpoints)})
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     Deliverer(app, endpoints, Policy(), parallel).work(until_eof=until_eof)

@@ -6,13 +6,14 @@ It may import `db`, `extensions`, `errors` and `logs`.
 from directory.models.accounts import MailLink, Session, Token, User, UserCount, UserSubmissions
 from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
 from directory.models.identities import Identity, SignInAttempt
-from directory.models.ledger import AuditEntry, Delivery, DeliveryAttempt
+from directory.models.ledger import AuditEntry, AuditRetention, Delivery, DeliveryAttempt
 from directory.models.projects import Category, Project, ProjectTag, Standing, TagCount, Upvote
 
 __all__ = [
     "NEVER",
     "AccountStatus",
     "AuditEntry",
+    "AuditRetention",
     "Category",
     "Delivery",
     "DeliveryAttempt",

@@ -44,6 +44,17 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     changes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
 
 
+class AuditRetention(db.Model):  # type: ignore[name-defined,misc]
+    """Which audit entries may be deleted: those before an instant, while there is a row.
+
+    The row exists within the transaction that deletes them. A trigger refuses every other deletion.
+    """
+
+    __tablename__ = "audit_retention"
+
+    before: Mapped[Instant] = mapped_column(primary_key=True)
+
+
 class Delivery(db.Model):  # type: ignore[name-defined,misc]
     """The outbox: one notification for one endpoint. `payload` is the event's JSON, `endpoint` a configured name.
 

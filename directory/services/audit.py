@@ -1,13 +1,14 @@
 """The append-only log of every change, written in the change's own transaction."""
 
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import or_, select, union
+from sqlalchemy import delete, insert, or_, select, union
 from sqlalchemy.orm import aliased
 
 from directory.errors import NotFound
-from directory.extensions import db
-from directory.models import AuditEntry, Project, User
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AuditEntry, AuditRetention, Project, User
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
 from directory.services.data import bulk
@@ -51,6 +52,17 @@ def record_each(entries: list[dict[str, Any]], *, by: Caller | None) -> None:
     """Add entries to the current transaction in their order, at once. They have the same columns, `at` among them."""
     actor = {"actor_id": by.id if by else None}
     bulk.load_dicts(AuditEntry, [{**entry, **actor} for entry in entries])
+
+
+def purge(before: datetime, most: int) -> int:
+    """Delete entries older than `before`, at most so many, and return how many. The oldest have the lowest ids."""
+    oldest = select(AuditEntry.id, AuditEntry.at).order_by(AuditEntry.id).limit(most)
+    ids = [entry.id for entry in db.session.execute(oldest) if entry.at < before]
+    if ids:
+        db.session.execute(insert(AuditRetention).values(before=before))
+        db.session.execute(delete(AuditEntry).where(AuditEntry.id.in_(ids)), execution_options=UNSYNCHRONISED)
+        db.session.execute(delete(AuditRetention), execution_options=UNSYNCHRONISED)
+    return len(ids)
 
 
 def about(project: Any) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from flask import Flask
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from directory.cli import deliverer as module
 from directory.cli.deliverer import Deliverer
 from directory.db import deadline, transactions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import now
+from directory.runtime import housekeeping
 from directory.services import moderation
 from directory.services.webhooks import claims, deliveries, sender
 from directory.services.webhooks.outbox import Endpoint
@@ -121,7 +121,7 @@ def test_no_thread_waits_for_a_mute_database_without_end(database: Database, mon
         proxy.set("mute")
         with pytest.raises(OperationalError, match="did not answer in time"):
             by_hand.turn()
-        assert not Deliverer(app, [to], quick()).tidy()
+        assert not housekeeping.tidy(app, quick())
         proxy.set("pass")
         monkeypatch.undo()
         with app.app_context():
@@ -252,21 +252,3 @@ def test_a_lane_outlives_a_fault_of_ours(
             put(to, 2)
         delivering(to, policy=quick(deadline=0.5, slack=0.5))
         receiver.wait(lambda r: len(r.accepted()) == 2)
-
-
-def test_housekeeping_deletes_in_portions(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PURGED_AT_ONCE", 2)
-    to = endpoint("http://127.0.0.1:1/")
-    with app.app_context():
-        put(to, 3, state="dead", settled_at=now() - timedelta(days=91))
-        put(to, 1)
-    deliverer = Deliverer(app, [to], Policy())
-
-    assert [deliverer.tidy(), deliverer.tidy()] == [True, False]
-    assert states(app) == {"pending": 1}
-
-
-def test_housekeeping_can_wait_for_the_database(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "purge", out_of_reach)
-
-    assert Deliverer(app, [], Policy()).tidy() is False

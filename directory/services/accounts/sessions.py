@@ -243,6 +243,22 @@ def _alive(at: datetime) -> Any:
     return and_(Session.last_seen_at > at - IDLE, Session.created_at > at - LIFETIME)
 
 
+def purge(most: int) -> int:
+    """Delete sessions that have ended by time, at most so many, and return how many."""
+    return _purge(Session, ~_alive(now()), most)
+
+
+def purge_tokens(most: int) -> int:
+    """Delete API tokens that have expired, at most so many, and return how many."""
+    return _purge(Token, Token.expires_at <= now(), most)
+
+
+def _purge(model: Any, ended: ColumnElement[bool], most: int) -> int:
+    old = db.session.scalars(select(model.id).where(ended).limit(most).with_for_update(skip_locked=True))
+    gone = delete(model).where(model.id.in_(list(old)))
+    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+
+
 def _remove_one(model: Any, row_id: int, by: Caller) -> None:
     gone = delete(model).where(model.id == row_id, model.user_id == by.id)
     if not db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
