@@ -171,12 +171,15 @@ def test_the_last_of_the_first_workers_prints_what_people_need_and_none_after_it
     server = SimpleNamespace(app=SimpleNamespace(wsgi=lambda: app))
     conf.on_starting(server)
 
+    tidied: list[Any] = []
     first, second, last, later = welcomes(conf, server, range(1, 5))
     assert (first, second, later) == ("", "", "")
     assert last.startswith("the passwords\n\nOurs is ready:\n  Site http://[::1]:8000/\n")
     assert last.endswith("Press Ctrl-C to stop.\n")
-    conf.post_worker_init(SimpleNamespace(age=3, welcome=last))
-    conf.post_worker_init(SimpleNamespace(age=2, welcome=""))
+    conf.post_worker_init.__globals__["housekeeping"] = SimpleNamespace(start=tidied.append)
+    conf.post_worker_init(SimpleNamespace(age=3, welcome=last, wsgi=app))
+    conf.post_worker_init(SimpleNamespace(age=2, welcome="", wsgi=app))
+    assert tidied == [app, app]
     assert capsys.readouterr().out == f"{last}\n"
     conf.on_reload(server)
     assert welcomes(conf, server, range(3, 4)) == [""]

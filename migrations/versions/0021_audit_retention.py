@@ -7,7 +7,7 @@ transaction that deletes. On PostgreSQL only a function is replaced, so that not
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0027"
+revision = "0021"
 down_revision = "0020"
 branch_labels = None
 depends_on = None
