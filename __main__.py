@@ -58,7 +58,7 @@ def _serve(options: tuple[str, ...]) -> None:
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from directory.api.openapi import VERSION
+        from directory.services.build import VERSION
 
         click.echo(f"project-directory {VERSION}")
         context.exit()

@@ -1,6 +1,6 @@
 """Make a release of what is committed, on this machine alone: python .ci/release.py. DRY_RUN=1 shows the steps.
 
-VERSION in directory/api/openapi is the version. The script pushes nothing.
+VERSION in directory/services/build.py is the version. The script pushes nothing.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG, WHEELS = ROOT / "CHANGELOG.md", ROOT / "dist"
-SOURCE = ROOT / "directory" / "api" / "openapi" / "__init__.py"
+SOURCE = ROOT / "directory" / "services" / "build.py"
 UNRELEASED = "## [Unreleased]\n"
 DRY_RUN = os.environ.get("DRY_RUN", "") not in {"", "0"}
 

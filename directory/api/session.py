@@ -9,6 +9,7 @@ from directory.api.schemas.site import SessionState
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.endpoint import operation
+from directory.services import build
 from directory.services.accounts import accounts
 
 bp = Blueprint("session", __name__, url_prefix="/api/session")
@@ -31,4 +32,6 @@ def show() -> Any:
         "password_reset": mail_server.configured() is not None,
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
     }
+    if user is not None and user.is_admin:
+        state["service"] = build.described()
     return state, {"Cache-Control": "private, no-store"}

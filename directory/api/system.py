@@ -11,6 +11,7 @@ from directory.errors import NotFound, Unavailable
 from directory.http import metrics, readiness
 from directory.http.access import public
 from directory.http.endpoint import operation, tag
+from directory.services import build
 
 bp = Blueprint("system", __name__, cli_group=None)
 
@@ -40,8 +41,8 @@ def readyz() -> Any:
     """
     ready, checks = readiness.checks()
     if not ready:
-        raise Unavailable("The service is not ready.", checks=checks)
-    return {"status": "ready", "checks": checks}, NO_STORE
+        raise Unavailable("The service is not ready.", **build.described(), checks=checks)
+    return {"status": "ready", **build.described(), "checks": checks}, NO_STORE
 
 
 @bp.get("/metrics")

@@ -1,5 +1,6 @@
 """What a database's error means: a broken rule, or a database that is unavailable or out of space."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,38 @@ UNAVAILABLE_CLASSES = {"08", "40", "53", "57", "58"}
 UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
 # BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}
+
+# What an operator has to look at, by SQLSTATE or SQLite's name of the error.
+CAUSES = {
+    "28P01": "the database refuses the password", "28000": "the database refuses the user",
+    "3D000": "there is no database of that name", "53300": "the database has no connections left",
+    "53100": "the disk of the database is full", "57P01": "the database was shut down",
+    "57P03": "the database is starting up or shutting down", "57014": "a statement took too long",
+    "55P03": "a lock was not free in time", "25006": "the database accepts no writes: it is a standby or read-only",
+    "25P03": "a transaction was idle for too long", "40001": "conflicts with other transactions",
+    "40P01": "conflicts with other transactions", "42501": "the database role lacks a privilege",
+    "SQLITE_BUSY": "another process holds the lock of the database", "SQLITE_FULL": "the disk of the database is full",
+    "SQLITE_CANTOPEN": "the database file cannot be opened", "SQLITE_READONLY": "the database file cannot be written",
+    "SQLITE_NOTADB": "the file is not a database", "SQLITE_CORRUPT": "the database file is damaged",
+    "SQLITE_IOERR": "the disk of the database fails",
+}  # fmt: skip
+LATE = "the database does not answer in time"
+# A connection that fails has no SQLSTATE, only libpq's text. What the server adds to it may be in another language.
+CONNECTING = {
+    "password authentication failed": CAUSES["28P01"], "no password supplied": "the database asks for a password",
+    "failed to resolve host": "the host of the database is unknown",
+    "no pg_hba.conf entry": "the database refuses this host or user",
+    "Connection refused": "the database refuses connections: it is down, or the port is wrong",
+    "No such file or directory": "the database refuses connections: it is down, or the socket is wrong",
+    "No route to host": "the host of the database cannot be reached",
+    "Network is unreachable": "the host of the database cannot be reached",
+    "timeout expired": LATE, "did not answer": LATE, "does not answer": LATE,
+    "session is read-only": CAUSES["25006"], "starting up": CAUSES["57P03"], "shutting down": CAUSES["57P03"],
+    "too many clients": CAUSES["53300"], "too many connections": CAUSES["53300"],
+    "server closed the connection": "the connection to the database was lost",
+}  # fmt: skip
+NO_DATABASE = re.compile(r"database \S+ does not exist")  # beside: role "…" does not exist
+OUT_OF_REACH = "the database cannot be reached"
 
 
 Refusal = DirectoryError | Callable[[], DirectoryError]
@@ -64,6 +97,21 @@ def state_of(error: BaseException) -> str | None:
     original = getattr(error, "orig", None)
     state = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
     return None if state is None else str(state)
+
+
+def cause_of(error: BaseException) -> str:
+    """Return in one line why the database does not answer, without names, addresses and values."""
+    if isinstance(error, PoolTimeout | TimeoutError):
+        return LATE
+    state = state_of(error) or ""
+    if cause := CAUSES.get(state) or CAUSES.get("_".join(state.split("_")[:2])):
+        return cause
+    text = str(getattr(error, "orig", error))
+    if NO_DATABASE.search(text):
+        return CAUSES["3D000"]
+    if "role" in text and "does not exist" in text:
+        return CAUSES["28000"]
+    return next((cause for words, cause in CONNECTING.items() if words in text), OUT_OF_REACH)
 
 
 def is_unavailable(error: BaseException) -> bool:

@@ -8,7 +8,7 @@ from flask import Flask, Response, g, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
-from directory.db.errors import is_unavailable, state_of
+from directory.db.errors import cause_of, is_unavailable, state_of
 from directory.errors import (
     DirectoryError,
     NotFound,
@@ -86,8 +86,8 @@ def _http(error: HTTPException) -> Response:
 def _database(error: SQLAlchemyError) -> Response:
     if not is_unavailable(error):
         return _internal(error)
-    # The driver's text may hold values and addresses: the log gets the kind alone.
-    log.warning("database unavailable", extra={"reason": type(error).__name__, "state": state_of(error)})
+    # The driver's text may hold values and addresses: the log gets the cause alone.
+    log.warning("database unavailable", extra={"reason": cause_of(error), "state": state_of(error)})
     return answer(Unavailable())
 
 

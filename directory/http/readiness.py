@@ -9,6 +9,7 @@ from typing import Any
 from flask import Flask, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.db.errors import cause_of
 from directory.db.pooler import SettingsMissing
 from directory.extensions import db, limiter
 from directory.http import metrics
@@ -28,17 +29,19 @@ def checks() -> tuple[bool, dict[str, Any]]:
 
 def _database() -> dict[str, Any]:
     """What the database says of itself."""
-    state, head = None, ", ".join(health.heads())
+    state, reason, head = None, None, ", ".join(health.heads())
     try:
         state = _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
     except (SQLAlchemyError, TimeoutError) as error:
         if (missing := _missing_settings(error)) is not None:
             log.error(missing)
+            reason = missing
         else:
-            log.warning("the database does not answer", extra={"reason": type(error).__name__})
+            reason = cause_of(error)
+            log.warning("the database does not answer", extra={"reason": reason})
     revisions = state.revisions if state else ()
     return {
-        "database": {"ok": state is not None},
+        "database": {"ok": state is not None, "reason": reason},
         "migrations": {"ok": health.suffices(revisions), "current": ", ".join(revisions) or None, "head": head},
         "webhooks": {"oldest_undelivered_seconds": _age(state and state.undelivered_since)},
         "mail": {"oldest_undelivered_seconds": _age(state and state.unsent_since)} if _sends_mail() else None,

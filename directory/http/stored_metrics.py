@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from directory.extensions import db
 from directory.models import now
-from directory.services import health
+from directory.services import build, health
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -25,9 +25,11 @@ class Stored:
     """
 
     def collect(self) -> Iterator["Metric"]:
-        """The outbox by state, and the submissions and decisions that the audit log holds."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        """The build, the outbox by state, and the submissions and decisions that the audit log holds."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 
+        built = {name: value or "" for name, value in build.described().items()}
+        yield InfoMetricFamily("directory_build", "The build of the service.", value=built)
         ask = health.Bounded(partial(health.ledger, db.engine), SCRAPE_SECONDS)
         try:
             ledger = current_app.extensions.setdefault("ledger", ask)()

@@ -193,6 +193,7 @@ ANSWERS = {
         "registration_open",
         "read_only",
         "password_reset",
+        *below("service", "version", "commit"),
         *below("providers[]", "name", "label"),
     },
     "POST /api/auth/register": ACCOUNT,

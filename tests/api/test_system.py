@@ -16,12 +16,13 @@ from directory.extensions import db, limiter
 from directory.http import readiness
 from directory.http.problem_kinds import KINDS
 from directory.models import Delivery, now
+from directory.services import build as this_build
 from directory.services import health
 from tests.conftest import build
 from tests.support import servers
 from tests.support.factories import Api
 
-READY = {"ok": True}
+READY = {"ok": True, "reason": None}
 
 
 @contextmanager
@@ -69,6 +70,7 @@ def test_a_service_that_can_work_says_so(api):
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.json == {
         "status": "ready",
+        **this_build.described(),
         "checks": {
             "database": READY,
             "migrations": {"ok": True, "current": head, "head": head},
@@ -91,7 +93,11 @@ def test_a_database_that_is_away_is_told_of(dark):
     checks = answer.json["checks"]
     assert (answer.status_code, answer.json["code"]) == (503, "unavailable")
     assert int(answer.headers["Retry-After"]) > 0
-    assert checks["database"] == {"ok": False}
+    assert checks["database"] == {
+        "ok": False,
+        "reason": "the database refuses connections: it is down, or the port is wrong",
+    }
+    assert (answer.json["version"], answer.json["commit"]) == (this_build.VERSION, this_build.commit())
     assert checks["migrations"] == {"ok": False, "current": None, "head": health.heads()[0]}
 
 
@@ -148,7 +154,7 @@ def test_a_database_that_is_mute_holds_nobody_up():
         server.pause()
         muted = [api.get("/readyz").json["checks"]["database"] for _ in range(2)]
         server.resume()
-        assert muted == [{"ok": False}] * 2
+        assert muted == [{"ok": False, "reason": "the database does not answer in time"}] * 2
         give_up = time.monotonic() + 10  # it is asked anew four times a second
         while api.get("/readyz").json["checks"]["database"] != READY:
             assert time.monotonic() < give_up

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from directory.api.openapi import VERSION
+from directory.services.build import VERSION
 from tests.support import servers
 from tests.support.containerfile import FolderContainer, configuration, instructions
 from tests.support.images import Buildah, ImageContainer, NotPermitted, main_process, require_buildah

@@ -23,7 +23,7 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.write(".ci/release.py", (ROOT / ".ci" / "release.py").read_text())
-        self.write("directory/api/openapi/__init__.py", 'VERSION = "1.1.0"\n')
+        self.write("directory/services/build.py", 'VERSION = "1.1.0"\n')
         self.write("CHANGELOG.md", CHANGES)
         self.write("Makefile", MAKEFILE)
         self.write(".gitignore", "/dist/\n")

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from directory.api.openapi import VERSION
+from directory.services.build import VERSION
 from tests.support import servers
 from tests.support.processes import free_port
 from tests.support.waiting import until

@@ -12,8 +12,7 @@ from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
 from directory.http.problem_details import MEDIA_TYPE
-
-VERSION = "0.1.0"
+from directory.services.build import VERSION
 
 
 def served() -> bytes:

@@ -131,7 +131,7 @@ ANSWERS: dict[str, Any] = {
     "projectsWithdrawVote": {"project_id": 42, "upvoted": False, "upvotes": 128},
     "systemDescribe": {"openapi": "3.1.0", "info": {"title": "Project Directory API", "version": "0.1.0"}},
     "systemHealthz": {"status": "ok"},
-    "systemReadyz": {"status": "ready", "checks": CHECKS},
+    "systemReadyz": {"status": "ready", "version": "0.1.0", "commit": "9da359c3b1f0", "checks": CHECKS},
 }
 # Of answers that are no JSON, by their media type.
 TEXTS = {

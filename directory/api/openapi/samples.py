@@ -170,7 +170,7 @@ EXPORT = {
     ],
 }
 CHECKS = {
-    "database": {"ok": True},
+    "database": {"ok": True, "reason": None},
     "migrations": {"ok": True, "current": "0012", "head": "0012"},
     "redis": None,
     "webhooks": {"oldest_undelivered_seconds": None},

@@ -24,8 +24,15 @@ class ProviderOutput(Strict):
     label = fields.String(required=True)
 
 
+class ServiceOutput(Strict):
+    """Which build of the service answers. `commit` is null where it is not known."""
+
+    version = fields.String(required=True)
+    commit = fields.String(required=True, allow_none=True)
+
+
 class SessionState(Strict):
-    """Who calls and what the site allows. `user` is null for an anonymous caller.
+    """Who calls and what the site allows. `user` is null for an anonymous caller, `service` is for administrators.
 
     `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which
     one can sign in.
@@ -36,6 +43,7 @@ class SessionState(Strict):
     registration_open = fields.Boolean(required=True)
     read_only = fields.Boolean(required=True)
     password_reset = fields.Boolean(required=True)
+    service = fields.Nested(ServiceOutput)
     providers = fields.List(fields.Nested(ProviderOutput), required=True)
 
 

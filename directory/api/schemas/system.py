@@ -12,9 +12,10 @@ class Health(Strict):
 
 
 class DatabaseCheck(Strict):
-    """Whether the database answers in time."""
+    """Whether the database answers in time, and if not, why: a cause in words, without names and addresses."""
 
     ok = fields.Boolean(required=True)
+    reason = fields.String(required=True, allow_none=True)
 
 
 class MigrationsCheck(Strict):
@@ -52,4 +53,6 @@ class Readiness(Strict):
     """The service can do its work."""
 
     status = Word(("ready",), required=True)
+    version = fields.String(required=True)
+    commit = fields.String(required=True, allow_none=True, metadata={"description": "Null where it is not known."})
     checks = fields.Nested(Checks, required=True)

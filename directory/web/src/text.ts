@@ -34,6 +34,7 @@ export const t = {
   readOnly: "The directory is read-only at present: you can browse and search, but not vote, submit or sign in.",
   footerApi: "API",
   footerFeed: "Feed",
+  version: (version: string, commit: string | null) => `Version ${version}${commit ? ` (${commit})` : ""}`,
 
   intro: "Projects that members submit and reviewers approve.",
   search: "Search projects",

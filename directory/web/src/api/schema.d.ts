@@ -2237,18 +2237,24 @@ export interface components {
             name: string;
             url: string | null;
         };
+        /** @description Which build of the service answers. `commit` is null where it is not known. */
+        Service: {
+            version: string;
+            commit: string | null;
+        };
         /** @description A provider by which one can sign in: `GET /api/auth/providers/[name]`. `label` is its name for people. */
         Provider: {
             name: string;
             label: string;
         };
-        /** @description Who calls and what the site allows. `user` is null for an anonymous caller. `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which one can sign in. */
+        /** @description Who calls and what the site allows. `user` is null for an anonymous caller, `service` is for administrators. `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which one can sign in. */
         SessionState: {
             user: components["schemas"]["User"] | null;
             site: components["schemas"]["Site"];
             registration_open: boolean;
             read_only: boolean;
             password_reset: boolean;
+            service?: components["schemas"]["Service"];
             providers: components["schemas"]["Provider"][];
         };
         /** @description A tag, and how many live projects carry it. */
@@ -2274,9 +2280,10 @@ export interface components {
             /** @enum {string} */
             status: "ok";
         };
-        /** @description Whether the database answers in time. */
+        /** @description Whether the database answers in time, and if not, why: a cause in words, without names and addresses. */
         DatabaseCheck: {
             ok: boolean;
+            reason: string | null;
         };
         /** @description Whether the tables are those of this version of the service; null where it could not be asked. */
         MigrationsCheck: {
@@ -2305,6 +2312,9 @@ export interface components {
         Readiness: {
             /** @enum {string} */
             status: "ready";
+            version: string;
+            /** @description Null where it is not known. */
+            commit: string | null;
             checks: components["schemas"]["Checks"];
         };
         /** @description A project as the public sees it, at the time of the event. */
@@ -6776,7 +6786,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             /**
-             * @description Who calls and what the site allows. `user` is null for an anonymous caller.
+             * @description Who calls and what the site allows. `user` is null for an anonymous caller, `service` is for administrators.
              *
              *     `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which
              *     one can sign in.
@@ -7026,9 +7036,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "status": "ready",
+                     *       "version": "0.1.0",
+                     *       "commit": "9da359c3b1f0",
                      *       "checks": {
                      *         "database": {
-                     *           "ok": true
+                     *           "ok": true,
+                     *           "reason": null
                      *         },
                      *         "migrations": {
                      *           "ok": true,

@@ -104,10 +104,12 @@ function ThemeSwitch() {
 }
 
 function Footer() {
+  const service = session.value?.service;
   return (
     <footer class="wide foot">
       <a href="/api/docs" target="_self">{t.footerApi}</a>
       <a href="/api/projects.atom" target="_self">{t.footerFeed}</a>
+      {service && <span>{t.version(service.version, service.commit)}</span>}
       <ThemeSwitch />
     </footer>
   );
