@@ -163,7 +163,8 @@ def _whole(name: str) -> Iterator[IO[str]]:
     """A file that takes its name, and the place of what had it, when it is whole. Click's own "atomic" always does."""
     part = f"{name}.{os.getpid()}.part"
     try:
-        with open(part, "x", encoding="utf-8", newline="") as file:
+        private = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with open(private, "w", encoding="utf-8", newline="") as file:
             with suppress(FileNotFoundError):  # with the permissions of the old file
                 os.fchmod(file.fileno(), stat.S_IMODE(os.stat(name).st_mode))
             yield file

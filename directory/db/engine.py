@@ -6,6 +6,7 @@ which they would override.
 
 import os
 import select
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -58,6 +59,7 @@ def configure(engine: Engine) -> None:
         deadline_connection.install(engine)
         event.listen(engine, "checkout", _require_open)
         return
+    event.listen(engine, "do_connect", _create_private)
     event.listen(engine, "connect", _sqlite_connect)
     event.listen(engine, "begin", _sqlite_begin)
 
@@ -72,6 +74,13 @@ def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
     poll.register(driver.pgconn.socket, select.POLLIN)
     if poll.poll(0):
         raise InvalidatePoolError
+
+
+def _create_private(_dialect: Any, _record: Any, arguments: list[Any], _named: Any) -> None:
+    """Create a SQLite file that is not there for its owner alone; SQLite gives its -wal and -shm the same mode."""
+    with suppress(OSError):  # it is there; or it cannot be created, for which SQLite has the words
+        if arguments[0] != ":memory:":
+            os.close(os.open(arguments[0], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _sqlite_connect(driver: Any, _record: Any) -> None:

@@ -23,10 +23,12 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "browsing-topics=(), camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-HSTS = ("Strict-Transport-Security", "max-age=31536000")
+HSTS = ("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
 PUBLIC, PRIVATE = "public, no-cache", "private, no-cache"
 NO_STORE = ("/api/admin/", "/api/auth/")
 

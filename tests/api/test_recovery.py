@@ -3,6 +3,7 @@
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from threading import Barrier
 from typing import Any
@@ -16,6 +17,7 @@ from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.models import Delivery, MailLink, Session, Token, User, now
 from directory.services.accounts import mail_links, sessions, subscriptions
+from directory.services.site import Site
 from tests.conftest import Statements
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox, Taken
@@ -487,9 +489,9 @@ def test_no_token_opens_a_notice(app: Flask, world: World, api: Api) -> None:
 @pytest.mark.parametrize(
     ("decision", "status", "says"),
     [
-        ("approve", "pending", "is live"),
-        ("reject", "pending", "was not accepted"),
-        ("unpublish", "live", "is no longer live"),
+        ("approve", "pending", "Your project is live"),
+        ("reject", "pending", "Your project was not accepted"),
+        ("unpublish", "live", "Your project is no longer live"),
     ],
 )
 def test_the_owner_gets_a_mail_about_a_decision_with_its_reason(
@@ -502,7 +504,7 @@ def test_the_owner_gets_a_mail_about_a_decision_with_its_reason(
     assert admin.put(f"/api/admin/projects/{project}/{decision}", reason).status_code == 200
     [letter] = post()
     assert letter.to == ["ada@example.org"]
-    assert str(letter.message["Subject"]) == f"“Grüße — a title” {says}"
+    assert str(letter.message["Subject"]) == f"{says}: “Grüße — a title”"
     assert ("The reason: The link\nis dead." in letter.text) == (reason is not None)
     assert (f"https://directory.example.net/p/{project}/grusse-a-title\n" in letter.text) == (decision == "approve")
 
@@ -630,3 +632,60 @@ def test_members_without_a_confirmed_address_do_what_the_setting_allows(
         transaction(lambda: db.session.execute(update(User).values(email_verified_at=now())))
     assert ada.put(f"/api/projects/{project}/upvote").status_code == 200
     assert ada.post("/api/projects", given).status_code in {201, 409}
+
+
+@pytest.mark.parametrize("path", ["", "/a-path-of-the-site" * 9])
+def test_the_address_that_switches_mail_off_is_one_plain_header_whatever_its_length(
+    make_app: Any, mailbox: Mailbox, path: str
+) -> None:
+    app = make_app(**mailbox.settings)
+    world = World(app)
+    project = world.project(world.user("ada"), "pending")
+    [server] = app.extensions["webhooks"]
+    server = replace(server, site=Site(server.site.name, f"https://directory.example.net{path}"))
+    world.caller(world.admin()).put(f"/api/admin/projects/{project}/approve")
+    send_all(delivery_thread(app, server, quick()))
+    [letter] = mailbox.taken
+    [line] = [line for line in letter.raw.split(b"\r\n") if line.startswith(b"List-Unsubscribe:")]
+    assert re.fullmatch(
+        rb"List-Unsubscribe: <https://directory\.example\.net%b/api/auth/notifications/[0-9A-Za-z_-]+>" % path.encode(),
+        line,
+    )
+
+
+def test_an_unconfirmed_address_gets_three_decisions_an_hour_and_a_confirmed_one_all(
+    app: Flask, world: World, post: Any
+) -> None:
+    ada, bob = world.user("ada"), world.user("bob")
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).where(User.id == ada.id).values(email_verified_at=None)))
+        transaction(lambda: db.session.execute(update(User).where(User.id == bob.id).values(email_verified_at=now())))
+    admin = world.caller(world.admin())
+    for number in range(5):
+        for owner in (ada, bob):
+            project = world.project(owner, "pending", title=f"Buy this {number}")
+            assert admin.put(f"/api/admin/projects/{project}/reject").status_code == 200
+    letters = post()
+    assert [sum(letter.to == [f"{name}@example.org"] for letter in letters) for name in ("ada", "bob")] == [3, 5]
+    assert not any(str(letter.message["Subject"]).startswith(("“", "Buy")) for letter in letters)
+    with app.app_context():
+        hour_ago = now() - timedelta(hours=1, seconds=1)
+        transaction(lambda: db.session.execute(update(Delivery).values(created_at=hour_ago)))
+    ids = [world.project(ada, "pending") for _ in range(5)]
+    body = {"decision": "reject", "items": [{"id": project} for project in ids]}
+    assert admin.post("/api/admin/projects/decisions", body).status_code == 200
+    assert len(post()) == 3
+
+
+def test_two_reviewers_at_once_do_not_mail_more_to_an_unconfirmed_address(
+    app: Flask, world: World, database: Any
+) -> None:
+    ada = world.user("ada")
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).where(User.id == ada.id).values(email_verified_at=None)))
+    admin = world.caller(world.admin())
+    ids = [world.project(ada, "pending") for _ in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(lambda p: admin.put(f"/api/admin/projects/{p}/reject").status_code, ids))
+    assert set(codes) == {200}
+    assert count(app, Delivery) in range(1, 4)

@@ -223,3 +223,8 @@ def test_a_file_that_is_replaced_keeps_its_permissions(run: Any, tmp_path: Path)
 def test_an_output_without_a_name_is_refused(run: Any) -> None:
     result = run("export", "--output", "")
     assert (result.exit_code, "--output" in result.stderr) == (2, True)
+
+
+def test_a_new_file_is_readable_by_its_owner_alone(run: Any, tmp_path: Path) -> None:
+    assert run("export", "--output", tmp_path / "all.csv").exit_code == 0
+    assert (tmp_path / "all.csv").stat().st_mode & 0o777 == 0o600

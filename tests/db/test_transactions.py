@@ -3,16 +3,17 @@
 import os
 import socket
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select, text
+from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import transactions
+from directory.db.engine import configure
 from directory.db.errors import is_unavailable, state_of
 from directory.db.transactions import in_parallel, lift_time_limits, transaction, writing
 from directory.errors import Unavailable
@@ -203,3 +204,23 @@ def test_the_time_limits_are_lifted_for_one_transaction_alone(context: None, ins
     assert (transaction(lifted) if inside else lifted()) == ["0", "0", "1400ms"]
     db.session.rollback()
     assert limits() == ["4s", "10s", "1400ms"]
+
+
+def test_a_new_sqlite_database_and_the_files_beside_it_are_readable_by_their_owner_alone(tmp_path):
+    engine = create_engine(f"sqlite:///{tmp_path / 'new.db'}")
+    configure(engine)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE secrets (id INTEGER)")
+        connection.commit()
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(("new.db", "new.db-wal", "new.db-shm"), 0o600)
+
+
+def test_a_database_in_memory_or_in_a_missing_folder_makes_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for url in ("sqlite:///:memory:", f"sqlite:///{tmp_path / 'none' / 'new.db'}"):
+        engine = create_engine(url)
+        configure(engine)
+        with suppress(OperationalError), engine.connect() as connection:
+            assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+    assert list(tmp_path.iterdir()) == []

@@ -68,7 +68,7 @@ def test_rate_limited_answers_and_those_without_a_database_carry_them_too(make_a
 def test_behind_tls_answers_carry_hsts(api):
     for path in ("/api/projects", "/nothing"):
         answer = api.get(path, base_url="https://directory.example")
-        assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+        assert answer.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
 
 
 def test_every_answer_has_a_request_id_and_an_error_repeats_it(answers):
@@ -198,3 +198,9 @@ def test_no_answer_but_sign_in_and_sign_out_sets_a_cookie(app, world, answers):
         if route.method == "GET":
             path = route.rule.replace("<slug:slug>", "tools").replace("<id:project_id>", "1")
             assert "Set-Cookie" not in browser.get(path).headers
+
+
+def test_no_other_site_shares_the_browsing_context_and_pages_may_use_no_devices(answers):
+    for answer in answers:
+        assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert "camera=()" in answer.headers["Permissions-Policy"]

@@ -237,9 +237,27 @@ def test_it_costs_the_same_statements_whatever_there_is_to_delete(
     event.listen(engine, "before_cursor_execute", ran.note)
     assert caller.call("DELETE", PATH, BODY).status_code == 204
     event.remove(engine, "before_cursor_execute", ran.note)
-    # Who calls, the password; the account, what changes (2), whether the name is taken, the new name; the log; the
+    # Who calls, the password; the account, what changes (2), whether the name is taken, the new name, in deliveries;
+    # the log; the
     # votes (3 on SQLite, 2 on PostgreSQL), the projects, their entries, what the event tells, the deliveries, the
     # index (2 on SQLite), the deletion; sessions, tokens, mailed links, identities, sign-ins, the status. On PostgreSQL
     # entries and deliveries are COPY, which are not recorded; the account is locked twice, and the projects and the
     # counters of categories, owners and tags.
-    assert len(ran) == (25 if engine.dialect.name == "postgresql" else 24), "\n".join(ran)
+    assert len(ran) == (26 if engine.dialect.name == "postgresql" else 25), "\n".join(ran)
+
+
+def test_the_username_is_replaced_in_stored_deliveries(make_app: Any) -> None:
+    events = ["project.submitted", "project.approved"]
+    app = make_app(WEBHOOK_ENDPOINTS=json.dumps([{**HOOK[0], "events": events}]))
+    world = World(app)
+    ada, bob = world.user("ada"), world.user("bob")
+    other = world.project(bob, "pending", title=f'{{"id":{ada.id},"username":"ada"}}')
+    own = world.project(ada, "pending")
+    admin = world.caller(world.admin("grace"))
+    assert [admin.put(f"/api/admin/projects/{each}/approve").status_code for each in (own, other)] == [200, 200]
+    assert world.caller(ada).delete(PATH, json=BODY).status_code == 204
+    with app.app_context():
+        payloads = [json.loads(each) for each in db.session.scalars(select(Delivery.payload).order_by(Delivery.id))]
+    projects = [payload["data"]["project"] for payload in payloads]
+    assert [project["owner"]["username"] for project in projects] == [f"deleted-{ada.id}", "bob"]
+    assert "ada" in projects[1]["title"]

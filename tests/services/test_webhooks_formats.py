@@ -121,7 +121,7 @@ def test_each_message_says_what_happened_and_links_to_the_project() -> None:
         "Approved by": "root\\_admin",
     }
     assert title["text"]["text"].startswith("*Project approved*\n<https://example.org/7?a=1&amp;b=2|Grüße &amp; ")
-    assert facts["text"]["text"] == "Category: Tools\nBy: ada\nApproved by: root_admin"
+    assert facts["text"]["text"] == "Category: Tools\nBy: ada\nApproved by: root\u02cdadmin"
 
 
 @pytest.mark.parametrize(("site", "author"), [(SITE, {"name": SITE.name, "url": f"{SITE.url}/"}), (NOWHERE, None)])
@@ -187,3 +187,19 @@ def test_a_text_that_fits_is_whole_and_one_that_does_not_ends_in_an_ellipsis() -
 def test_a_cut_never_leaves_half_an_escape() -> None:
     assert fit("<<<<", 9, formats._slack_text) == "&lt;&lt;…"
     assert fit("****", 4, formats._discord_text) == "\\*…"
+
+
+def test_a_slack_message_does_not_format_what_members_wrote() -> None:
+    text = "*bold* _x_ ~y~ `code` ```block``` **a** snake_case"
+    message = sent("slack", event(text, reason=text))
+    name = formats.NAMES[EVENT["type"]]
+    for shown in texts(message):
+        assert not set("_~`") & set(shown)
+        assert shown.replace(f"*{name}*", "", 1).count("*") == 0
+    assert "\u2217bold\u2217 \u02cdx\u02cd \u223cy\u223c \u02cbcode\u02cb" in message["text"]
+
+
+def test_no_line_of_a_slack_message_begins_as_a_quotation() -> None:
+    project = {**EVENT["data"]["project"], "title": "> a", "tagline": ">>> b", "url": "ftp://example.org"}
+    [first, _] = sent("slack", {**EVENT, "data": {"project": project}})["blocks"]
+    assert "\n\u200b&gt; a\n\u200b&gt;&gt;&gt; b" in first["text"]["text"]

@@ -84,7 +84,7 @@ def is_problem(answer: Answer, status: int, code: str) -> bool:
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["cache-control"] == "no-store"
     assert {name: answer.headers[name.lower()] for name in HEADERS} == HEADERS
-    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
     assert said.keys() == {"type", "title", "status", "detail", "code", "request_id"}
     assert (said["status"], said["type"], said["request_id"]) == (status, f"/api/problems/{code}", request_id)
     return (answer.status, said["code"]) == (status, code)

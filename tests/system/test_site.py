@@ -82,7 +82,7 @@ def test_a_session_of_tls_is_for_tls_alone(site: Site) -> None:
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("__Host-")
     assert {"Secure", "HttpOnly", "SameSite=Lax", "Path=/"} <= {part.strip() for part in cookie.split(";")}
-    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
     connection = http.client.HTTPConnection("127.0.0.1", site.nginx.plain_port, timeout=30)
     connection.request("POST", "/api/auth/login?x=1", headers={"Host": "directory.example.com"})
     moved = connection.getresponse()

@@ -90,12 +90,12 @@ def password_changed(site: Site, username: str, at: datetime) -> Letter:
 
 
 OF_NOTICES = {"account.email_changed": email_changed, "account.password_changed": password_changed}
-# What the subject and the text say of a project's title.
+# The subject and the text, with a project's title. It does not begin the subject, or its owner could write the mail's.
 OF_DECISIONS = {
-    "project.approved": ("{} is live", "Your project {} has been approved and is live:"),
-    "project.rejected": ("{} was not accepted", "Your project {} was reviewed and not accepted."),
+    "project.approved": ("Your project is live: {}", "Your project {} has been approved and is live:"),
+    "project.rejected": ("Your project was not accepted: {}", "Your project {} was reviewed and not accepted."),
     "project.unpublished": (
-        "{} is no longer live",
+        "Your project is no longer live: {}",
         "Your project {} was taken off the site and waits for review again.",
     ),
 }

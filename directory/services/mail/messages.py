@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import EmailPolicy
 from email.utils import format_datetime
 from typing import Any
 
@@ -23,8 +23,23 @@ from directory.services.mail.server import MailServer
 from directory.services.webhooks.claims import Claim
 from directory.services.webhooks.endpoints import TEST
 
+UNSUBSCRIBE = "List-Unsubscribe"
+
+
+class _Policy(EmailPolicy):
+    """The policy of SMTP, but for a header with an address, which stays one plain line.
+
+    Python takes it for text, and writes a long one in encoded words. RFC 2047 section 5 forbids these there, and mail
+    programs do not read them.
+    """
+
+    def fold_binary(self, name: str, value: str) -> bytes:
+        """Return the lines of a header."""
+        return f"{name}: {value}\r\n".encode("ascii") if name == UNSUBSCRIBE else super().fold_binary(name, value)
+
+
 # Its headers raise ValueError for a line break. A server may not take 8 bits.
-POLICY = SMTP.clone(cte_type="7bit")
+POLICY = _Policy(linesep="\r\n", cte_type="7bit")
 ACTIVE = User.status == AccountStatus.ACTIVE
 
 
@@ -105,7 +120,7 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
     letter = letters.decision(server.site, claim.event, owner.username, event["project"], event.get("reason"))
     made = message(letter, to=owner.email, server=server, message_id=claim.webhook_id)
     address = server.site.address(f"/api/auth/notifications/{subscriptions.token_of(owner.id, server.key)}")
-    made.content["List-Unsubscribe"] = f"<{address}>"
+    made.content[UNSUBSCRIBE] = f"<{address}>"
     made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     return made
 

@@ -25,6 +25,9 @@ DIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 ADDRESS = re.compile(r"https?://[^\s<>\"|\\]{1,2040}", re.IGNORECASE)
 DISCORD_MARKUP = re.compile(r"([\\`*_~|<>#\[\]])")
 
+# Slack has no escapes for these marks, so look-alikes replace them.
+SLACK_MARKUP = str.maketrans("*_~`", "\u2217\u02cd\u223c\u02cb")
+
 Escape = Callable[[str], str]
 
 
@@ -73,7 +76,7 @@ def slack(event: dict[str, Any], site: Site) -> dict[str, Any]:
         facts.append(_slack_link(site.address("/"), fit(site.name, 300, _slack_text)))
     return {
         "text": f"{name}: {title}",
-        "blocks": [_section(f"*{name}*\n{shown}\n{tagline}"), _section("\n".join(facts))],
+        "blocks": [_section(f"*{name}*\n{_slack_line(shown)}\n{_slack_line(tagline)}"), _section("\n".join(facts))],
     }
 
 
@@ -113,7 +116,12 @@ def _discord_text(character: str) -> str:
 def _slack_text(character: str) -> str:
     if character == "@":
         return f"@{INVISIBLE}"
-    return character.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return character.translate(SLACK_MARKUP).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _slack_line(text: str) -> str:
+    """A line that begins with foreign text, which Slack would show as a quotation if it began with a bracket."""
+    return f"{INVISIBLE}{text}" if text.startswith("&gt;") else text
 
 
 def _slack_link(address: str, title: str) -> str:

@@ -2,17 +2,19 @@
 
 import hashlib
 import json
+import math
 import secrets
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from sqlalchemy import select
+from sqlalchemy import func, select, text, update
 
-from directory.extensions import db
-from directory.models import AccountStatus, Delivery, DeliveryState, User, now
+from directory.db.transactions import on_postgresql
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.data import bulk
@@ -39,6 +41,9 @@ PUBLIC_FIELDS = (
     "published_at",
 )
 MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
+# Decisions mailed to an address that is not confirmed.
+UNCONFIRMED_MAILS, UNCONFIRMED_PERIOD = 3, timedelta(hours=1)
+_ALONE = text("SELECT pg_try_advisory_xact_lock(hashtextextended('decision mail ' || :user_id, 0))")
 # The member that names the user behind the event.
 ACTORS = {
     "project.approved": "approved_by",
@@ -126,17 +131,56 @@ def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:
     return [endpoint for endpoint in endpoints if event in endpoint.events]
 
 
-def _mailed(projects: list[dict[str, Any]], endpoints: list[Endpoint]) -> set[int]:
-    """The ids of the owners who get decisions by mail: they are active, and have not switched such mail off."""
+def _mailed(projects: list[dict[str, Any]], endpoints: list[Endpoint]) -> dict[int, float]:
+    """How many decisions each owner may get by mail now: those who are active, and have not switched such mail off.
+
+    An address that is not confirmed may be a stranger's, so it gets as few as it gets notices.
+    """
     if not any(endpoint.format == MAIL for endpoint in endpoints):
-        return set()
+        return {}
     owners = {project["owner"]["id"] for project in projects}
     wish = User.notify, User.status == AccountStatus.ACTIVE
-    return set(db.session.scalars(select(User.id).where(User.id.in_(owners), *wish)))
+    found = db.session.execute(select(User.id, User.email_verified_at).where(User.id.in_(owners), *wish))
+    confirmed = {user_id: at is not None for user_id, at in found}
+    left = {user_id: math.inf for user_id, is_confirmed in confirmed.items() if is_confirmed}
+    return left | _left({user_id for user_id, is_confirmed in confirmed.items() if not is_confirmed})
 
 
-def _told(endpoints: list[Endpoint], project: dict[str, Any], mailed: set[int]) -> list[Endpoint]:
-    return [one for one in endpoints if one.format != MAIL or project["owner"]["id"] in mailed]
+def _left(owners: set[int]) -> dict[int, float]:
+    """How many decisions may be mailed to each of these owners, after those of the last hour."""
+    if on_postgresql():  # of several transactions one mails: another's rows are not seen, and a wait could deadlock
+        owners = {user_id for user_id in owners if db.session.scalar(_ALONE, {"user_id": user_id})}
+    if not owners:
+        return {}
+    since = now() - UNCONFIRMED_PERIOD
+    recent = Delivery.endpoint == MAIL, Delivery.created_at > since, Project.owner_id.in_(owners)
+    mailed = select(Project.owner_id, func.count().label("mails")).join(Delivery, Delivery.project_id == Project.id)
+    counted = mailed.where(*recent)
+    mails = {row.owner_id: row.mails for row in db.session.execute(counted.group_by(Project.owner_id))}
+    return {user_id: UNCONFIRMED_MAILS - mails.get(user_id, 0) for user_id in owners}
+
+
+def _told(endpoints: list[Endpoint], project: dict[str, Any], mailed: dict[int, float]) -> list[Endpoint]:
+    """The endpoints that get an event about a project; a mail to its owner counts against those that are left."""
+    owner = project["owner"]["id"]
+    left = mailed.get(owner, 0)
+    mailed[owner] = left - 1
+    return [one for one in endpoints if one.format != MAIL or left > 0]
+
+
+def rename_user(user_id: int, name: str, new_name: str) -> None:
+    """Replace a user's name in all stored payloads.
+
+    Each names a user by id and name, as `event_json` writes it. A text that looks the same has its quotes escaped.
+    """
+    before, after = (_named(user_id, each) for each in (name, new_name))
+    found = update(Delivery).where(Delivery.payload.contains(before, autoescape=True))
+    found = found.values(payload=func.replace(Delivery.payload, before, after))
+    db.session.execute(found, execution_options=UNSYNCHRONISED)
+
+
+def _named(user_id: int, name: str) -> str:
+    return _compact({"id": user_id, "username": name})
 
 
 def rows_of(
@@ -161,7 +205,11 @@ def _payload(event: str, seen: dict[str, Any], by: Caller | None, reason: str | 
 def event_json(event: str, data: dict[str, Any]) -> str:
     """An event of this instant, as JSON."""
     body = {"type": event, "timestamp": timestamp(now()), "data": data}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return _compact(body)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json(value: Any) -> Any:
