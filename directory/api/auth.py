@@ -92,7 +92,9 @@ def register(body: dict[str, Any]) -> Any:
             recovery.ask_to_verify(user, server)
         return user, sessions.begin(user.id, user_agent=user_agent())
 
-    return _signed_in(*transaction(work), 201)
+    made = transaction(work)
+    account_limits.give_back()
+    return _signed_in(*made, 201)
 
 
 @bp.post("/login")
@@ -104,7 +106,7 @@ def register(body: dict[str, Any]) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address.
 
-    After many wrong passwords of a login in an hour an attempt from a new address takes up to a second longer.
+    After many wrong passwords of a login in an hour an attempt from a new address takes up to two seconds longer.
     """
     with among_few() as place:
         found = accounts.find(body["login"])

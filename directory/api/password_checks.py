@@ -10,7 +10,7 @@ from typing import Any
 from flask import current_app
 
 from directory.db import deadline, slots
-from directory.db.priority_semaphore import PrioritySemaphore
+from directory.db.fair_semaphore import FairSemaphore
 from directory.db.slots import given_back
 from directory.errors import InvalidCredentials, Unavailable, WrongPassword
 from directory.http import account_limits
@@ -24,7 +24,7 @@ from directory.services.sign_in import identities
 
 # Twice as many as can hash: that keeps these busy. What the others do before, all at once, would hold up every read.
 DOOR = 2 * AT_ONCE
-_door = PrioritySemaphore(DOOR)
+_door = FairSemaphore(DOOR)
 
 # Attempts that are delayed at the same time in a process; those beyond go on at once. Where a delay gives its slot back
 # it costs a thread that waits. With gunicorn's own worker it holds one of the threads that serve: a quarter
@@ -56,9 +56,9 @@ class Place:
     def __init__(self) -> None:
         self._is_in = False
 
-    def enter(self, rank: int = 0) -> None:
-        """Wait to be let in; callers of the lowest rank come first. Raises Unavailable."""
-        if not _door.acquire_at_once() and not _let_in(rank):
+    def enter(self, *, again: bool = False) -> None:
+        """Wait to be let in after those that wait already; `again` before them. Raises Unavailable."""
+        if not _door.acquire_at_once() and not _let_in(again):
             raise Unavailable
         self._is_in = True
 
@@ -72,18 +72,20 @@ class Place:
     def guessing(self, attempt: Attempt) -> Iterator[None]:
         """Delay the block as long as an attempt has to wait, and count it where the block finds the password wrong.
 
-        The place goes to others meanwhile, and comes back after those who need not wait. Raises Unavailable.
+        The place goes to others meanwhile, and then the caller gets the next one: of those that came later, however
+        many they are, none overtakes it. Raises Unavailable.
         """
         if attempt.delay:
             self.leave()
             _delay(attempt.delay)
-            self.enter(attempt.rank)
+            self.enter(again=True)
         try:
             yield
         except (InvalidCredentials, WrongPassword):
             account_limits.count_failure()
             raise
         account_limits.remember_address()
+        account_limits.give_back()
 
 
 @contextmanager
@@ -97,10 +99,10 @@ def among_few() -> Iterator[Place]:
         place.leave()
 
 
-def _let_in(rank: int) -> bool:
+def _let_in(again: bool) -> bool:
     accounts.release()  # the caller's session may have been looked up; its connection goes to others during the wait
     with given_back():
-        return _door.acquire(rank, deadline.remaining(deadline.SECONDS))
+        return _door.acquire(deadline.remaining(deadline.SECONDS), first=again)
 
 
 def _delay(seconds: float) -> None:

@@ -7,12 +7,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flask import request
+from flask import g, has_request_context, request
+from sqlalchemy import event
+from sqlalchemy.orm import Session
 from werkzeug.exceptions import NotFound
 
 from directory.errors import AdminRequired
+from directory.extensions import db
 from directory.http import rate_limits
 from directory.http.authentication import caller
+from directory.http.hooks import SAFE_METHODS
+from directory.services.accounts.identity import is_administrator
 from directory.services.catalog import catalog
 
 View = Callable[..., Any]
@@ -55,6 +60,22 @@ def require_admin() -> None:
         raise AdminRequired
 
 
+@event.listens_for(db.session, "before_commit")
+def _require_role_still(session: Session) -> None:
+    """Refuse the write of an administrator who was demoted or suspended since the request began. Raises AdminRequired.
+
+    It is the last statement of each transaction of such a request, after all waits for locks, so that no decision needs
+    a check of its own. The account is not locked, for other transactions lock accounts before what this one holds.
+    Administrators who demote themselves are checked by `accounts.administer`.
+    """
+    by = g.get("by_administrator") if has_request_context() else None
+    if by is None or (request.view_args or {}).get("user_id") == by.id:
+        return
+    session.flush()
+    if not is_administrator(by):
+        raise AdminRequired
+
+
 def close_admin() -> None:
     """Let none but administrators learn what there is under /api/admin, an id that cannot be included."""
     if request.path.startswith("/api/admin/") and isinstance(request.routing_exception, NotFound):
@@ -65,6 +86,8 @@ def _restricted(view: View, access: str, check: Callable[..., object]) -> View:
     @wraps(view)
     def restricted(**path: Any) -> Any:
         check(**path)
+        if access != "member" and request.method not in SAFE_METHODS and caller().is_admin:
+            g.by_administrator = caller()
         return view(**path)
 
     restricted.access = access  # type: ignore[attr-defined]

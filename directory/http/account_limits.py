@@ -7,25 +7,25 @@ from flask_limiter import RateLimitExceeded
 
 from directory.http import rate_limits
 
+GUESSES = ("auth", "account", "password")  # what a guess at a password counts against
 TIERS = ("mail_account", "mail_address")
 
 # Over all addresses a login has so many failures an hour without a delay: half of the hundred of an account, which has
 # two logins. If both counted together, a delay would tell which e-mail address belongs to which username.
 FREE_FAILURES = 50
-FIRST_SECONDS, MOST_SECONDS, DOUBLED_EVERY = 0.25, 1.0, 10  # a delay, and the failures after which it doubles
+# A delay, and the failures after which it doubles.
+FIRST_SECONDS, MOST_SECONDS, DOUBLED_EVERY = 0.25, 1.0, 10
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """A counted guess at a password.
 
-    `may_pass` says whether the password may be looked at. The guess waits `delay` seconds, and then comes after those
-    of a lower `rank`.
+    `may_pass` says whether the password may be looked at. The guess waits `delay` seconds before.
     """
 
     may_pass: bool = True
     delay: float = 0.0
-    rank: int = 0
 
 
 def guess_at_login(login: str, account_id: int | None) -> Attempt:
@@ -46,7 +46,7 @@ def guess_at_login(login: str, account_id: int | None) -> Attempt:
 def guess_at_own_password(username: str, account_id: int) -> Attempt:
     """Count a guess at the caller's own password as a login is counted. Raises RateLimitExceeded."""
     g.login, g.account_id = username, account_id
-    for tier in ("auth", "account", "password"):
+    for tier in GUESSES:
         rate_limits.spend(tier)
     return _slowed(may_pass=True)
 
@@ -55,19 +55,29 @@ def _slowed(*, may_pass: bool) -> Attempt:
     """The attempt, delayed by the failures of this login over all addresses in the last hour.
 
     The delay refuses no right password, so that guesses lock no owner out. An address from which this
-    login has succeeded does not wait. Others are ranked by their own attempts: a first one comes before all those of
-    the addresses that go on guessing.
+    login has succeeded does not wait. Addresses that go on guessing wait twice as long as those that try once.
     """
     failures = rate_limits.spent("failures")
     if failures < FREE_FAILURES or rate_limits.spent("signed_in"):
         return Attempt(may_pass)
     delay = FIRST_SECONDS * 2 ** ((failures - FREE_FAILURES) // DOUBLED_EVERY)
-    return Attempt(may_pass, min(delay, MOST_SECONDS), max(1, rate_limits.spent("account")))
+    return Attempt(may_pass, min(delay, MOST_SECONDS) * (1 if rate_limits.spent("account") <= 1 else 2))
 
 
 def count_failure() -> None:
     """Count a wrong password against its login, over all addresses."""
     _spent("failures")
+
+
+def give_back() -> None:
+    """Take back what this request counted of the limits of guesses, for it was not one: its password was right.
+
+    What others counted stays, and so do the failures of the login. Of an address so many such requests are taken back
+    that a class can register from it; more count as guesses do, since each costs a hash and a session.
+    """
+    if _spent("not_guessed"):
+        for tier in GUESSES:
+            rate_limits.give_back(tier)
 
 
 def remember_address() -> None:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-CREDENTIALS = ("Cookie", "Authorization")  # the request headers that an answer with an ETag varies by
+CREDENTIALS = ("Cookie", "Authorization")  # the request headers by which answers vary
 
 
 class CacheTags(NamedTuple):

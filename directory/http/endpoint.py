@@ -19,7 +19,7 @@ from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.authentication import viewer
-from directory.http.cache_tags import CREDENTIALS, CacheTags
+from directory.http.cache_tags import CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NOTHING, Check, checked_body, checked_query
 from directory.services.accounts.sessions import Proof
@@ -184,7 +184,6 @@ def tag(response: Response, etag: str | None = None) -> None:
     """Give an answer its ETag, and make a read 304 where the caller has it already."""
     etag = etag or digest(response.get_data())
     response.set_etag(etag)
-    response.vary.update(CREDENTIALS)
     # Not by make_conditional, which would answer a read with If-Match by a 412 with the whole answer for its body.
     if request.method in READS and request.if_none_match.contains_weak(etag):
         response.status_code = 304

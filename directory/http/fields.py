@@ -28,6 +28,9 @@ LINK_PATTERN = (
 )
 
 
+BLANKS = " \t\u00a0"  # what a phone's keyboard adds to a word
+
+
 def document(field: fields.Field[Any], **facts: Any) -> None:
     """Add what the OpenAPI document should say of a field; what its place in a schema says stands."""
     field.metadata = {**facts, **field.metadata}
@@ -116,16 +119,19 @@ class Link(Checked):
 
 
 class Matching(Checked):
-    """A string of a pattern; `fold` lowers its case first."""
+    """A string of a pattern; `fold` lowers its case first, and `trim` takes blanks from its ends."""
 
-    def __init__(self, pattern: str, maximum: int, *, says: str, fold: bool = False, **kwargs: Any) -> None:
-        self.pattern, self.maximum, self.says, self.fold = re.compile(pattern), maximum, says, fold
+    def __init__(
+        self, pattern: str, maximum: int, *, says: str, fold: bool = False, trim: bool = False, **kwargs: Any
+    ) -> None:
+        self.pattern, self.maximum, self.says, self.fold, self.trim = re.compile(pattern), maximum, says, fold, trim
         super().__init__(**kwargs)
         shown = pattern.replace("a-z", "A-Za-z") if fold else pattern
-        document(self, pattern=f"^({shown})$", maxLength=maximum)
+        document(self, pattern=f"^[{BLANKS}]*({shown})[{BLANKS}]*$" if trim else f"^({shown})$", maxLength=maximum)
 
     def check(self, value: str) -> str:
         """The value, if it is of the pattern."""
+        value = value.strip(BLANKS) if self.trim else value
         value = value.lower() if self.fold else value
         if len(value) > self.maximum or not self.pattern.fullmatch(value):
             raise ValueError(self.says)

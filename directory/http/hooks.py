@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, request
 
 from directory.db.transactions import require_writable
 from directory.http import cors, csrf
 from directory.http.authentication import known
+from directory.http.cache_tags import CREDENTIALS
 
 log = logging.getLogger("directory.access")
 
@@ -115,10 +116,19 @@ def _finish(response: Response) -> Response:
     user = known()
     response.headers.add("X-Request-ID", g.request_id)
     _caching(response, PUBLIC if user is None else PRIVATE)
+    if not _is_constant(response):
+        response.vary.update(CREDENTIALS)
     cors.add_headers(response)
     path = TOKEN_IN_PATH.sub(r"\1", request.path)
     log_request(request.method, path, response.status_code, g.began, user_id=user.id if user else None)
     return response
+
+
+def _is_constant(response: Response) -> bool:
+    """Whether all callers get this answer: a file that never changes, or that of a route with one answer."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    has_one_answer = getattr(getattr(view, "operation", None), "constant", False) and response.status_code < 400
+    return has_one_answer or "immutable" in response.headers.get("Cache-Control", "")
 
 
 def _caching(response: Response, default: str) -> None:

@@ -24,6 +24,12 @@ class ProcessMemory(MemoryStorage):
             self._follow_the_clock(key)
             return super().acquire_entry(key, limit, expiry, amount)
 
+    def take_back(self, key: str) -> None:
+        """Remove the latest entry of a window."""
+        with self._turn:
+            if entries := self.events.get(key):
+                entries.pop(0)  # the newest first
+
     def _follow_the_clock(self, key: str) -> None:
         """Count what is from the future as of now: else a clock that is put back an hour bars callers for that hour."""
         now = time.time()
@@ -38,6 +44,10 @@ class _ChecksWrites(RedisStorage):
     """The library's storage in Redis, asked whether it counts and not just whether it answers."""
 
     STORAGE_SCHEME = []  # noqa: RUF012 (as the library has it)
+
+    def take_back(self, key: str) -> None:
+        """Remove the latest entry of a window."""
+        self.storage.lpop(self.prefixed_key(key))  # the newest first
 
     def check(self) -> bool:
         """Whether it takes a write.

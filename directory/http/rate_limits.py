@@ -34,6 +34,8 @@ FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in by a provider is two reque
 # What `account_limits` delays guesses by: wrong passwords of a login over all addresses, of which 100 are counted, and
 # whether a login has succeeded from an address.
 FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
+# Sign-ins and registrations of an address that succeeded, and so do not count as guesses.
+FIXED |= {"not_guessed": "100 per 5 minutes"}
 
 
 class Standing(NamedTuple):
@@ -80,6 +82,7 @@ KEYS = {
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
     "failures": lambda: _masked(g.login),
     "signed_in": lambda: f"{_masked(g.login)}@{client_address()}",
+    "not_guessed": client_address,
     "recovery": client_address,
     "sign_in": client_address,
     "mail_account": lambda: str(g.account_id or _masked(g.login)),
@@ -126,10 +129,10 @@ _SPEND = {tier: _spender(tier) for tier in KEYS}
 def counted(tier: str | None) -> Iterator[None]:
     """Count the request against `tier`; within, its query and body are read. Raises RateLimited, RateLimitExceeded.
 
-    A body that is refused with 422 spends nothing of `auth`: else ten passwords that are too short bar an address. The
-    moving window cannot give a hit back, so `auth` is counted after the body is checked, and before a password is
-    hashed. To refuse before the body is read, a first look tells whether the limit is used up. Callers at once may all
-    pass this look; the hit alone decides, so that no more passwords are tried than the limit allows.
+    A body that is refused with 422 spends nothing of `auth`: else ten passwords that are too short bar an address. So
+    `auth` is counted after the body is checked, and before a password is hashed; `give_back` takes it back where the
+    password was right. To refuse before the body is read, a first look tells whether the limit is used up. Callers at
+    once may all pass this look; the hit alone decides, so that no more passwords are tried than the limit allows.
     """
     if tier is None:
         yield
@@ -179,6 +182,24 @@ def spend(tier: str, *, shown: bool = True) -> None:
     finally:
         if shown:
             standings_of_request()[tier] = _standings(tier)
+
+
+def give_back(tier: str) -> None:
+    """Take back what this request has counted against `tier`, if it has. Of hits at once each takes back one.
+
+    The latest hit goes, so that the limit is free again no later than if this one had gone.
+    """
+    if tier not in g.get("spent", ()):
+        return
+    g.spent.remove(tier)
+    g.limit_key = KEYS[tier]()
+    try:
+        for item in _items(_limits(tier)):
+            limiter.limiter.storage.take_back(item.key_for(PREFIX, g.limit_key, tier))  # type: ignore[attr-defined]
+    except Exception:
+        fall_back()  # as in `_standings`: what is counted in a Redis that is gone is gone
+    if tier in standings_of_request():
+        standings_of_request()[tier] = _standings(tier)
 
 
 def spent(tier: str) -> int:

@@ -123,12 +123,13 @@ class Session(db.Model):  # type: ignore[name-defined,misc]
 
 
 class Token(db.Model):  # type: ignore[name-defined,misc]
-    """An API token of a user, stored as its SHA-256 alone."""
+    """An API token of a user, stored as its SHA-256 alone. One that was made by a token ends with that, its parent."""
 
     __tablename__ = "tokens"
     __table_args__ = (
         UniqueConstraint("token_hash"),  # every request with a bearer token
         Index(None, "user_id"),  # a user's tokens; ending them all
+        Index(None, "parent_id"),  # the tokens that end with one
         {"sqlite_autoincrement": True},
     )
 
@@ -139,3 +140,4 @@ class Token(db.Model):  # type: ignore[name-defined,misc]
     created_at: Mapped[Instant] = mapped_column(default=now)
     expires_at: Mapped[Instant | None]
     last_used_at: Mapped[Instant | None]
+    parent_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("tokens.id", ondelete="CASCADE"))

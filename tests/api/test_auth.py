@@ -186,9 +186,9 @@ def test_what_is_left_for_guesses_does_not_tell_whose_an_address_is(make_app, wo
     assert [states(login) for login in ("ada", " ada", "ada@example.org", "nobody@example.org")] == [
         (401, {"auth": str(left)}) for left in (7, 6, 5, 4)
     ]
-    assert states("ada", PASSWORD) == (200, {"auth": "3"})
-    assert states("ada@example.org") == (401, {"auth": "2"})
-    assert states("ada") == (401, {"auth": "1"})
+    assert states("ada", PASSWORD) == (200, {"auth": "4"})
+    assert states("ada@example.org") == (401, {"auth": "3"})
+    assert [states("ada") for _ in range(2)] == [(401, {"auth": "2"}), (401, {"auth": "1"})]
     # The caller has to know how long to wait.
     assert states("ada", PASSWORD) == (429, {"auth": "0", "account": "0"})
 
@@ -302,3 +302,37 @@ def test_nobody_waits_for_the_body_of_who_is_over_the_limit(make_app, path):
         given = {"wsgi.input": body, "CONTENT_LENGTH": "40", "CONTENT_TYPE": "application/json"}
         outcomes.append((api.post(path, environ_overrides=given).status_code, body.waited))
     assert outcomes == [(400, 1), (429, 0)]
+
+
+@pytest.mark.parametrize(
+    "username", ["---", "___", "admin1", "ad-min_", "Admin2", "grace-", "g_race", "grace-2", "grace77", "mod007", "123"]
+)
+def test_a_name_that_reads_as_a_reserved_one_or_an_administrators_is_refused(api, world, username):
+    world.admin("grace")
+    answer = api.post(
+        "/api/auth/register", {"username": username.lower(), "email": "eve@example.org", "password": PASSWORD}
+    )
+    assert answer.status_code == 422
+    assert [error["pointer"] for error in answer.json["errors"]] == ["#/username"]
+
+
+@pytest.mark.parametrize("username", ["gracey", "agrace", "grace-hopper", "2grace", "ada-"])
+def test_other_names_are_free(api, world, username):
+    world.admin("grace")
+    world.user("ada")
+    answer = api.post("/api/auth/register", {"username": username, "email": "eve@example.org", "password": PASSWORD})
+    assert answer.status_code == 201
+
+
+def test_spaces_around_a_name_and_an_address_are_removed(api):
+    body = {"username": " carol\u00a0", "email": " Carol@example.org \t", "password": PASSWORD}
+    answer = api.post("/api/auth/register", body)
+    assert (answer.status_code, answer.json["username"], answer.json["email"]) == (201, "carol", "carol@example.org")
+    assert api.post("/api/auth/login", {"login": " carol ", "password": PASSWORD}).status_code == 200
+
+
+def test_capitals_in_a_name_are_named(api):
+    answer = api.post("/api/auth/register", {"username": "Carol", "email": "c@example.org", "password": PASSWORD})
+    assert answer.status_code == 422
+    [error] = answer.json["errors"]
+    assert "no capitals" in error["detail"]

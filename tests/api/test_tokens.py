@@ -1,12 +1,15 @@
 """API tokens: their text is shown once, and they end by revocation, expiry or suspension."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
+from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import Token, now
 from directory.services.accounts import sessions
@@ -163,3 +166,46 @@ def test_a_password_change_leaves_tokens_alone(caller, world):
     answer = caller.put("/api/auth/me", {"password": "a new and longer one", "current_password": PASSWORD})
     assert answer.status_code == 200
     assert caller.get("/api/auth/me").status_code == 200
+
+
+def test_a_token_that_a_token_makes_expires_no_later(caller, world, user, app):
+    short = Api(app, caller.post("/api/auth/tokens", {"name": "short", "expires_at": soon(hours=1)}).json["token"])
+    expiry = datetime.fromisoformat(caller.get("/api/auth/tokens").json["items"][0]["expires_at"])
+    for asked, later in ((None, True), (soon(hours=2), True), (soon(minutes=1), False)):
+        made = short.post("/api/auth/tokens", {"name": "child", "expires_at": asked})
+        assert made.status_code == 201
+        assert (datetime.fromisoformat(made.json["expires_at"]) == expiry) == later
+    by_session = caller.post("/api/auth/tokens", {"name": "made by one without expiry"})
+    assert by_session.json["expires_at"] is None
+
+
+def test_a_token_ends_with_the_one_that_made_it_and_so_do_those_that_it_made(caller, app):
+    made = [caller]
+    for name in ("first", "second", "third"):
+        made.append(Api(app, made[-1].post("/api/auth/tokens", {"name": name}).json["token"]))
+    ids = {each["name"]: each["id"] for each in caller.get("/api/auth/tokens").json["items"]}
+    assert caller.delete(f"/api/auth/tokens/{ids['first']}").status_code == 204
+    assert [each.get("/api/auth/me").status_code for each in made] == [200, 401, 401, 401]
+    assert [each["name"] for each in caller.get("/api/auth/tokens").json["items"]] == ["test"]
+
+
+def test_a_token_that_is_revoked_meanwhile_makes_none(app, user):
+    with app.app_context():
+        made = transaction(lambda: sessions.issue_token("gone", None, by=user))
+        by = replace(user, token_id=made["id"])
+        transaction(lambda: sessions.revoke_token(made["id"], by=user))
+        with pytest.raises(Unauthenticated):
+            transaction(lambda: sessions.issue_token("child", None, by=by))
+
+
+def test_tokens_made_while_their_maker_is_revoked_all_end(app, world, user):
+    for _ in range(5):
+        maker = world.caller(user)
+        newest = maker.get("/api/auth/tokens").json["items"][0]["id"]
+        with ThreadPoolExecutor(8) as pool:
+            made = [pool.submit(maker.post, "/api/auth/tokens", {"name": f"child {n}"}) for n in range(7)]
+            gone = pool.submit(maker.delete, f"/api/auth/tokens/{newest}")
+        assert gone.result().status_code == 204
+        assert {each.result().status_code for each in made} <= {201, 401}
+    with app.app_context():
+        assert db.session.scalar(select(db.func.count()).select_from(Token)) == 0

@@ -11,6 +11,7 @@ from flask import Flask
 
 from directory.api import password_checks
 from directory.db import deadline
+from directory.http import rate_limits
 from directory.http.account_limits import FREE_FAILURES
 from directory.server.thread_pool import ThreadPool
 from directory.services.accounts import accounts
@@ -227,28 +228,38 @@ def test_in_our_worker_a_delayed_attempt_holds_no_slot_and_their_number_is_bound
     assert found[2:] == [401] * 5
 
 
-def test_an_attempt_from_a_new_address_comes_before_those_of_addresses_that_go_on_guessing(
-    app: Flask, world: World, guess: Any, slow: Any, monkeypatch: pytest.MonkeyPatch
+def test_addresses_that_go_on_guessing_wait_twice_as_long_as_a_new_one(
+    world: World, guess: Any, delays: list[float]
 ) -> None:
-    app.config["THREADS"] = 64
     world.user("ada")
     for number in range(FREE_FAILURES):
         guess(address=f"10.3.0.{number % 25}")
+    assert [guess(address=f"10.3.0.{number}").status_code for number in range(2)] == [401, 401]
+    assert guess("ada", PASSWORD).status_code == 200
+    assert delays == [0.5, 0.5, 0.25]
+
+
+def test_an_attempt_comes_back_from_its_delay_before_all_that_wait_by_then(
+    world: World, guess: Any, slow: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.user("ada")
+    for _ in range(FREE_FAILURES):
+        guess()
     judged: list[str] = []
     verify = accounts.verify_password
     monkeypatch.setattr(accounts, "verify_password", lambda *given: judged.append(given[1]) or verify(*given))
     semaphore = password_checks._door
     with ThreadPoolExecutor(6) as pool:
-        guesses = [pool.submit(guess, "ada", "not the password", f"10.3.0.{number}") for number in range(5)]
-        until(lambda: len(slow.asked) == 5)
         owner = pool.submit(guess, "ada", PASSWORD)
-        until(lambda: len(slow.asked) == 6)
+        until(lambda: len(slow.asked) == 1)
         assert all(semaphore.acquire_at_once() for _ in range(password_checks.DOOR))
+        others = [pool.submit(guess, f"nobody{number}") for number in range(5)]
+        until(lambda: len(semaphore._waiting) == 5)
         slow.over.set()
-        until(lambda: len(semaphore._waiting) == 6)
+        until(lambda: len(semaphore._first) == 1)
         semaphore.release()  # one place, so that they are judged one after the other
         assert owner.result(WITHIN).status_code == 200
-        assert [each.result(WITHIN).status_code for each in guesses] == [401] * 5
+        assert [each.result(WITHIN).status_code for each in others] == [401] * 5
         for _ in range(password_checks.DOOR - 1):
             semaphore.release()
     assert judged[0] == PASSWORD
@@ -274,3 +285,55 @@ def test_an_attempt_that_gets_no_place_after_its_delay_is_told_so_and_takes_none
     assert [semaphore.acquire_at_once() for _ in range(password_checks.DOOR + 1)].count(True) == password_checks.DOOR
     for _ in range(password_checks.DOOR):
         semaphore.release()
+
+
+def test_a_class_registers_from_one_address_and_a_person_signs_in_again_and_again(app: Flask, world: World) -> None:
+    at = {"REMOTE_ADDR": "10.9.0.1"}
+    for number in range(12):
+        body = {"username": f"pupil{number}", "email": f"pupil{number}@example.org", "password": PASSWORD}
+        assert Api(app).post("/api/auth/register", body, environ_overrides=at).status_code == 201
+    for _ in range(12):
+        answer = Api(app).post("/api/auth/login", {"login": "pupil0", "password": PASSWORD}, environ_overrides=at)
+        assert answer.status_code == 200
+    assert "r=10;" in answer.headers["RateLimit"]
+
+
+def test_a_right_password_leaves_the_wrong_ones_counted(app: Flask, world: World, guess: Any) -> None:
+    for name in ("ada", "eve"):
+        world.user(name)
+    one = "10.9.0.2"
+    for _ in range(4):
+        assert guess(address=one).status_code == 401
+        assert guess("eve", PASSWORD, one).status_code == 200
+        assert guess("ada", PASSWORD, one).status_code == 200
+    assert guess(address=one).status_code == 401
+    assert guess(address=one).status_code == 429, "the fifth was the last"
+    assert guess("ada", PASSWORD, one).status_code == 429
+    for number in range(3):  # those that were refused count too
+        assert guess(f"nobody{number}", address=one).status_code == 401
+    assert guess("eve", PASSWORD, one).status_code == 429, "the tenth of the address was the last"
+
+
+def test_of_guesses_at_once_no_more_pass_than_the_limit_however_many_right_passwords_come_between(
+    app: Flask, world: World, guess: Any
+) -> None:
+    for name in ("ada", "eve"):
+        world.user(name)
+    one = "10.9.0.3"
+    with ThreadPoolExecutor(8) as pool:
+        wrong = [pool.submit(guess, f"nobody{number % 8}", "not the password", one) for number in range(24)]
+        for _ in range(4):
+            pool.submit(guess, "eve", PASSWORD, one)
+        found = [each.result(WITHIN).status_code for each in wrong]
+    assert found.count(401) <= 10
+    assert set(found) <= {401, 429}
+    assert guess("nobody9", address=one).status_code in {401, 429}
+
+
+def test_more_successes_than_a_class_has_count_as_guesses_do(
+    app: Flask, world: World, guess: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(rate_limits.FIXED, "not_guessed", "3 per 5 minutes")
+    world.user("ada")
+    codes = [guess("ada", PASSWORD, "10.9.0.4").status_code for _ in range(9)]
+    assert codes == [200] * 8 + [429]

@@ -8,7 +8,7 @@ from directory.errors import Unavailable
 from directory.services.catalog import catalog
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api
-from tests.support.routes import routes
+from tests.support.routes import Targets, body, operation, routes
 
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
@@ -204,3 +204,32 @@ def test_no_other_site_shares_the_browsing_context_and_pages_may_use_no_devices(
     for answer in answers:
         assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
         assert "camera=()" in answer.headers["Permissions-Policy"]
+
+
+def test_every_answer_that_depends_on_the_caller_varies_by_the_credentials(app, world):
+    """All operations, by a member, an administrator and nobody; a shared cache that ignores Cache-Control is safe."""
+    owner = world.admin("grace")
+    targets = Targets(world, owner)
+    callers = [Api(app), world.caller(world.user("ada")), world.caller(owner)]
+    for route in routes(app):
+        spec = operation(app, route)
+        path, project = targets.path(route.rule)
+        for caller in callers:
+            if route.name == "DELETE /api/auth/me" or (route.rule.startswith("/api/auth") and route.method != "GET"):
+                answer = caller.call(route.method, path, body(route, project) if caller is callers[0] else {"x": 1})
+            else:
+                answer = caller.call(route.method, path, body(route, project))
+            if spec.constant or "immutable" in answer.headers.get("Cache-Control", ""):
+                continue
+            named = [name.strip() for name in answer.headers.get("Vary", "").split(",")]
+            assert {"Cookie", "Authorization"} <= set(named), (route.name, answer.status_code)
+            assert len(named) == len(set(named)), (route.name, named)
+
+
+def test_what_the_response_cache_gives_varies_by_the_credentials(app, world):
+    world.project()
+    ada = world.caller(world.user("ada"))
+    for caller in (Api(app), ada):
+        for _ in range(3):
+            for path in ("/api/projects", "/api/projects/1", "/api/categories", "/api/session", "/api/auth/me"):
+                assert {"Cookie", "Authorization"} <= set(caller.get(path).headers["Vary"].split(", ")), path

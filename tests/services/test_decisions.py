@@ -222,9 +222,9 @@ def test_the_versions_of_a_batch_cost_no_statement(
     statements.clear()
     stale = [{"id": item["id"], "version": 77} for item in items]
     assert admin.post(PATH, {"decision": "unpublish", "items": stale}).status_code == 200
-    # Who calls, their account and the projects locked, these as they are now; on PostgreSQL also the counters of
-    # categories and tags.
-    assert len(statements) == (6 if migrated.backend == "postgresql" else 4)
+    # Who calls, their account and the projects locked, these as they are now, the role; on PostgreSQL also the counters
+    # of categories and tags.
+    assert len(statements) == (7 if migrated.backend == "postgresql" else 5)
 
 
 def test_of_two_decisions_about_one_version_the_second_is_stale(world: World, admin: Api) -> None:

@@ -122,7 +122,9 @@ def successes(route: "Route") -> dict[str, Any]:
     operation = route.operation
     names = ["X-Request-ID", "Cache-Control", *operation.headers]
     if operation.etag:
-        names += ["ETag", "Vary"]
+        names.append("ETag")
+    if not operation.constant:
+        names.append("Vary")
     if operation.tier is not None:
         names += ["RateLimit", "RateLimit-Policy"]
     said = inspect.getdoc(type(operation.answer)) if operation.answer else None

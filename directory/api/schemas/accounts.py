@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.projects import USERNAME
-from directory.http.fields import Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
+from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
 from directory.services.text import EMAIL, EMAIL_MAX, LOCAL_PART_MAX
 
@@ -28,27 +28,31 @@ class Email(Matching):
     """An e-mail address in lower case."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(EMAIL.pattern, EMAIL_MAX, says="Not an e-mail address.", fold=True, **kwargs)
+        super().__init__(EMAIL.pattern, EMAIL_MAX, says="Not an e-mail address.", fold=True, trim=True, **kwargs)
         document(self, format="email")
 
     def check(self, value: str) -> str:
         """The address."""
+        value = value.strip(BLANKS)
         # ASCII first: the Kelvin sign, for one, is a k in lower case.
         if not value.isascii() or len(value.partition("@")[0]) > LOCAL_PART_MAX:
             raise ValueError(self.says)
         return super().check(value)
 
 
+class Username(Matching):
+    """A name to sign in by, and that others see."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        says = "Use 3 to 32 small letters (a-z, no capitals), digits, _ and -."
+        super().__init__(USERNAME, 32, says=says, trim=True, **kwargs)
+        document(self, minLength=3)
+
+
 class RegisterInput(Strict):
     """A new account."""
 
-    username = Matching(
-        USERNAME,
-        32,
-        says="Use 3 to 32 of a-z, 0-9, _ and -.",
-        required=True,
-        metadata={"minLength": 3},
-    )
+    username = Username(required=True)
     email = Email(required=True)
     password = Secret(
         required=True,

@@ -21,6 +21,15 @@ _VERIFIED = Prepared(
 )
 
 
+_ADMINISTRATOR = Prepared(
+    select(User.__table__.c.id).where(
+        User.__table__.c.id == bindparam("id"),
+        User.__table__.c.role == Role.ADMIN.value,
+        User.__table__.c.status == AccountStatus.ACTIVE.value,
+    )
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """An active user as of this request, and the session or token that proves it.
@@ -57,6 +66,11 @@ def require_active(by: Caller) -> None:
     """
     if db.session.scalar(_ACTIVE, {"id": by.id}) is None:
         raise Unauthenticated
+
+
+def is_administrator(by: Caller) -> bool:
+    """Whether the caller is an active administrator now, as far as other transactions have committed."""
+    return _ADMINISTRATOR.first({"id": by.id}) is not None
 
 
 def require_verified(by: Caller) -> None:

@@ -28,8 +28,7 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
 
     It uses up all links for a new password, and those to addresses that the account does not have. The address, which
     the link was mailed to, is verified by it, and gets a notice. Where it was not verified before, the account may have
-    been opened by someone else in the owner's name: then its identities, by which that person could sign in, are
-    removed.
+    been opened by someone else in the owner's name: then all ways to sign in that were added before are removed.
     Raises Invalid.
     """
     user, email = _opened(LinkPurpose.RESET, token)
@@ -37,7 +36,7 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
         raise Invalid.field("token", mail_links.REFUSAL)
     user.password_hash = new_hash
     if not user.email_verified:
-        identities.end_all(user.id)
+        _remove_ways_in(user.id)
     user.email_verified_at = user.email_verified_at or now()
     db.session.flush()
     mail_links.end_for_new_password(user)
@@ -45,6 +44,12 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
     if revoke_tokens:
         sessions.revoke_tokens(user.id)
     tell_of_password(user, server)
+
+
+def _remove_ways_in(user_id: int) -> None:
+    """Remove all ways to sign in but the password; sessions end with any new password."""
+    identities.end_all(user_id)
+    sessions.revoke_tokens(user_id)
 
 
 def tell_of_password(user: User, server: MailServer) -> None:

@@ -204,7 +204,9 @@ def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[str, Any]:
-    """Make an API token; the answer holds its text, this once. Raises Invalid, Unauthenticated.
+    """Make an API token; the answer holds its text, this once. Made by a token, it expires no later, and ends with it.
+
+    Raises Invalid, Unauthenticated.
 
     The account is looked at under its lock: a token made while it is being suspended would outlive the suspension.
     """
@@ -213,14 +215,26 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
     locked = select(User.status).where(User.id == by.id).with_for_update(key_share=True)
     if db.session.scalar(locked) != AccountStatus.ACTIVE:
         raise Unauthenticated
+    if by.token_id is not None:
+        expires_at = _expiry_within(by.token_id, expires_at)
     held = db.session.scalar(select(func.count()).where(Token.user_id == by.id)) or 0
     if held >= MAX_TOKENS:
         raise Invalid.field("name", f"There are {MAX_TOKENS} tokens already: delete one first.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     token = Token(user_id=by.id, name=name, token_hash=digest(secret), expires_at=expires_at)
+    token.parent_id = by.token_id
     db.session.add(token)
     db.session.flush()  # for its id
     return {"token": secret, **_token(token)}
+
+
+def _expiry_within(parent_id: int, expires_at: datetime | None) -> datetime | None:
+    """The expiry of a token that another makes, which is held until the transaction ends. Raises Unauthenticated."""
+    query = select(Token).where(Token.id == parent_id).with_for_update(read=True, key_share=True)
+    parent = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
+    if parent is None:  # revoked since this request began
+        raise Unauthenticated
+    return min((each for each in (expires_at, parent.expires_at) if each is not None), default=None)
 
 
 def tokens(caller: Caller) -> list[dict[str, Any]]:

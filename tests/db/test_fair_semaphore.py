@@ -1,43 +1,43 @@
-"""The semaphore with priorities: who is let in, in which order, and that no place is lost."""
+"""The fair semaphore: who is let in, in which order, and that no place is lost."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Lock
 from typing import Any
 
-from directory.db import priority_semaphore
-from directory.db.priority_semaphore import PrioritySemaphore
+from directory.db import fair_semaphore
+from directory.db.fair_semaphore import FairSemaphore
 from tests.support.waiting import until
 
 WITHIN = 30.0
 
 
-def waiting(semaphore: PrioritySemaphore, number: int) -> None:
-    until(lambda: len(semaphore._waiting) == number)
+def waiting(semaphore: FairSemaphore, number: int) -> None:
+    until(lambda: len(semaphore._first) + len(semaphore._waiting) == number)
 
 
 def test_it_lets_so_many_in_and_one_more_for_each_that_leaves() -> None:
-    semaphore = PrioritySemaphore(2)
+    semaphore = FairSemaphore(2)
     assert semaphore.acquire_at_once()
-    assert semaphore.acquire(5, 0)
+    assert semaphore.acquire(0)
     assert not semaphore.acquire_at_once()
-    assert not semaphore.acquire(0, 0)
+    assert not semaphore.acquire(0)
     semaphore.release()
     assert semaphore.acquire_at_once()
     assert not semaphore.acquire_at_once()
 
 
-def test_the_lowest_rank_comes_first_and_of_the_same_rank_the_first_to_come() -> None:
-    semaphore, order = PrioritySemaphore(1), []
+def test_the_first_to_come_is_let_in_first_but_after_those_that_come_again() -> None:
+    semaphore, order = FairSemaphore(1), []
     semaphore.acquire_at_once()
 
-    def enter(name: str, rank: int) -> None:
-        assert semaphore.acquire(rank, WITHIN)
+    def enter(name: str, first: bool) -> None:
+        assert semaphore.acquire(WITHIN, first=first)
         order.append(name)
         semaphore.release()
 
     with ThreadPoolExecutor(5) as pool:
-        for number, (name, rank) in enumerate([("c", 2), ("a", 0), ("d", 2), ("b", 1), ("e", 3)], 1):
-            pool.submit(enter, name, rank)
+        for number, (name, first) in enumerate([("c", False), ("d", False), ("a", True), ("e", False), ("b", True)], 1):
+            pool.submit(enter, name, first)
             waiting(semaphore, number)
         semaphore.release()
     assert order == ["a", "b", "c", "d", "e"]
@@ -45,12 +45,12 @@ def test_the_lowest_rank_comes_first_and_of_the_same_rank_the_first_to_come() ->
 
 
 def test_a_caller_whose_wait_ends_takes_no_place_from_another() -> None:
-    semaphore = PrioritySemaphore(1)
+    semaphore = FairSemaphore(1)
     semaphore.acquire_at_once()
     with ThreadPoolExecutor(2) as pool:
-        patient = pool.submit(semaphore.acquire, 2, WITHIN)
+        patient = pool.submit(semaphore.acquire, WITHIN)
         waiting(semaphore, 1)
-        assert not semaphore.acquire(1, 0.01)
+        assert not semaphore.acquire(0.01, first=True)
         waiting(semaphore, 1)
         semaphore.release()
         assert patient.result(WITHIN)
@@ -58,7 +58,7 @@ def test_a_caller_whose_wait_ends_takes_no_place_from_another() -> None:
 
 
 def test_a_caller_that_is_let_in_as_its_wait_ends_is_in(monkeypatch: Any) -> None:
-    semaphore = PrioritySemaphore(1)
+    semaphore = FairSemaphore(1)
     semaphore.acquire_at_once()
 
     class Late:
@@ -76,19 +76,19 @@ def test_a_caller_that_is_let_in_as_its_wait_ends_is_in(monkeypatch: Any) -> Non
         def is_set(self) -> bool:
             return self.there
 
-    monkeypatch.setattr(priority_semaphore, "Event", Late)
-    assert semaphore.acquire(0, 0)
+    monkeypatch.setattr(fair_semaphore, "Event", Late)
+    assert semaphore.acquire(0)
     assert not semaphore.acquire_at_once()
 
 
 def test_however_many_come_and_give_up_no_more_are_in_than_there_are_places() -> None:
-    semaphore, inside, most, lock, start = PrioritySemaphore(3), [0], [0], Lock(), Barrier(16)
+    semaphore, inside, most, lock, start = FairSemaphore(3), [0], [0], Lock(), Barrier(16)
 
     def enter(number: int) -> int:
         start.wait(WITHIN)
         entered = 0
         for turn in range(200):
-            if semaphore.acquire((number + turn) % 4, 0.001 if number % 2 else WITHIN):
+            if semaphore.acquire(0.001 if number % 2 else WITHIN, first=turn % 3 == 0):
                 with lock:
                     inside[0] += 1
                     most[0] = max(most[0], inside[0])
