@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, missing
 
+from directory.services.characters import without_invisible
 from directory.services.links import URL_MAX, check_url
 from directory.services.text import SLUG, clean_text, is_visible
 from directory.services.webhooks.outbox import timestamp
@@ -15,6 +16,8 @@ from directory.services.webhooks.outbox import timestamp
 # leave out what they cannot say in few words: the rarer invisible characters, and runs of combining marks.
 _NEVER = r"\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff"
 _IN_LINES = rf"\u0000-\u001f\u007f-\u009f\u2028\u2029{_NEVER}"
+# Python's white space includes the separators of files, groups, records and units.
+_NOT_SPACES = rf"\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f{_NEVER}"
 _UNSEEN = (
     r"\s\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2060-\u206f\u2800\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0"
@@ -65,7 +68,7 @@ class Checked(fields.String):
 
 
 class Line(Checked):
-    """One line of visible text in NFC, of `minimum` to `maximum` characters."""
+    """One line of visible text in NFC, of `minimum` to `maximum` characters; invisible ones are removed."""
 
     multiline = False
 
@@ -76,17 +79,21 @@ class Line(Checked):
 
     def check(self, value: str) -> str:
         """The text as it is stored."""
-        return clean_text(value, minimum=self.bounds[0], maximum=self.bounds[1], multiline=self.multiline)
+        minimum, maximum = self.bounds
+        return clean_text(
+            value, minimum=minimum, maximum=maximum, multiline=self.multiline, only_visible=not self.multiline
+        )
 
 
 class Search(Line):
-    """A search of at most `maximum` characters. A blank one counts as absent."""
+    """A search of at most `maximum` characters. White space of every kind is a space; a blank search is absent."""
 
     def __init__(self, maximum: int, **kwargs: Any) -> None:
         super().__init__(0, maximum, **kwargs)
-        self.metadata = {**self.metadata, "pattern": f"^[^{_IN_LINES}]*$"}
+        self.metadata = {**self.metadata, "pattern": f"^[^{_NOT_SPACES}]*$"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        value = re.sub(r"\s", " ", value) if isinstance(value, str) else value
         text = super()._deserialize(value, attr, data, **kwargs)
         return text if is_visible(text) else missing
 
@@ -139,12 +146,16 @@ class Matching(Checked):
 
 
 class Slug(Matching):
-    """Lower-case letters and digits in words joined by hyphens."""
+    """Lower-case letters and digits in words joined by hyphens. Invisible characters are removed."""
 
     def __init__(self, maximum: int, **kwargs: Any) -> None:
         says = f"Use 1 to {maximum} of a-z and 0-9 in words joined by single hyphens."
         super().__init__(SLUG.pattern.removeprefix("^").removesuffix("$"), maximum, says=says, **kwargs)
         document(self, minLength=1)
+
+    def check(self, value: str) -> str:
+        """The slug."""
+        return super().check(without_invisible(value))
 
 
 class Whole(fields.Integer):

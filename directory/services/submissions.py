@@ -19,7 +19,7 @@ from directory.services.text import slugify
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
-SEARCHED = {"title", "tagline", "description", "tags"}
+SEARCHED = {"title", "tagline", "description", "tags", "url"}
 NO_CATEGORY = "There is no such category."
 MATERIAL = {"url", "title"}  # what a reviewer approved above all
 

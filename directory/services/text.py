@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from directory.services.characters import without_invisible
+
 #: The form of category slugs and tags; to be used with `fullmatch`.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 #: The form of usernames; to be used with `fullmatch`.
@@ -49,8 +51,11 @@ _UNSEEN = re.compile(
 _SPELLINGS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
 
 
-def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = False) -> str:
-    """The text as it is stored: `minimum` to `maximum` code points of NFC; ValueError says why it is not."""
+def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = False, only_visible: bool = False) -> str:
+    """The text as it is stored: `minimum` to `maximum` code points of NFC; ValueError says why it is not.
+
+    With `only_visible` it is stored without the characters that nobody sees.
+    """
     if len(value) > _NFC_SHRINKS_BY * maximum:
         raise ValueError(_length_reason(minimum, maximum))
     if multiline:
@@ -59,6 +64,8 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
     for pattern, reason in (*_REFUSED, _CONTROLS_IN_LINES if multiline else _CONTROLS):
         if pattern.search(text):
             raise ValueError(reason)
+    if only_visible:
+        text = _normalise(without_invisible(text))  # again, for letters and accents may have come together
     # After the controls, which `strip` would take for white space and drop in silence.
     text = text if multiline else text.strip()
     if minimum and not is_visible(text):

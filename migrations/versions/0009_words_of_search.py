@@ -19,7 +19,7 @@ depends_on = None
 AT_ONCE = 500
 PROJECTS = sa.table(
     "projects",
-    *(sa.column(name) for name in ("id", "title", "tagline", "description")),
+    *(sa.column(name) for name in ("id", "title", "tagline", "description", "url")),
     sa.column("tags", sa.JSON),
 )
 CREATE = "CREATE VIRTUAL TABLE project_search USING fts5(title, brief, description, tokenize={}, detail='column')"

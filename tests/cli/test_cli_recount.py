@@ -101,7 +101,7 @@ def test_a_project_lost_from_the_index_is_found_again(
     app: Flask, run: Any, first: int, database: Database, api: Any
 ) -> None:
     lose_from_the_index(app, first, database.backend)
-    assert run().stderr == f"project {first}: not in the search index\n"
+    assert run().stderr == f"project {first}: missing or out of date in the search index\n"
     assert [item["id"] for item in api.get("/api/projects?q=needle").json["items"]] == [first]
     assert run().output == RIGHT
 
@@ -113,7 +113,7 @@ def test_an_entry_that_a_search_of_many_does_not_look_at_is_put_right(
     if database.backend == "sqlite":
         wrong = "DELETE FROM project_search_brief WHERE rowid = :id"
     damage(app, wrong, id=first)
-    assert run().stderr == f"project {first}: not in the search index\n"
+    assert run().stderr == f"project {first}: missing or out of date in the search index\n"
     assert run().output == RIGHT
 
 

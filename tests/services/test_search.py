@@ -106,6 +106,6 @@ def test_words_are_ascii_whatever_the_text() -> None:
 
 def test_indexing_nothing_does_nothing(context: Any) -> None:
     search_index.index([])
-    empty = SimpleNamespace(title="!", tagline="!", tags=[], description="")
+    empty = SimpleNamespace(title="!", tagline="!", tags=[], description="", url="https://[::1]/")
     assert search_index.columns(empty) == {"title": "", "brief": "", "description": ""}
     assert search_index.vector(empty) == {"document": ""}

@@ -47,7 +47,7 @@ SPELLINGS = {
     "c": {"C"}, "c++": {"C++"}, "c#": {"C#"}, "f#": {"F#"}, ".net": {".NET"}, "net": {"Net"},
     "node.js": {"Node.js", "NodeJS"}, "nodejs": {"Node.js", "NodeJS"}, "node-js": {"Node.js", "NodeJS"},
     "e-mail": {"E-mail", "Email"}, "email": {"E-mail", "Email"}, "EMAILS": {"E-mail", "Email"},
-    "games": {"Game", "Games", "Gamepad"}, "game": {"Game", "Games", "Gamepad"},
+    "games": {"Game", "Games"}, "game": {"Game", "Games", "Gamepad"},
     "libraries": {"Library"}, "ga": {"Game", "Games", "Gamepad"}, "g": set(), "管": {"管理"},
     "프": {"프로젝트"}, "python3foo": {"python3-foo"}, "+++": set(), "#": set(),
 }  # fmt: skip

@@ -1,17 +1,20 @@
 """The search index: what of a project the databases' engines hold, FTS5 on SQLite and tsvector with GIN on PostgreSQL.
 
 Both hold the words of `search_words` in three parts: the title (with one word more, for the title as a whole), tagline
-and tags, and the description.
+and tags, and the description. Title and tagline also have what finds two or three words that a query spells as one, and
+the domains of the URL are beside the tags.
 """
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
+import idna
 from sqlalchemy import text
 
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
-from directory.services.catalog.search_words import whole, words
+from directory.services.catalog.search_words import domain_words, joined_words, whole, words
 
 _UPSERT = (
     "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
@@ -61,5 +64,19 @@ def vector(project: Any) -> dict[str, str]:
 
 def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
     key = whole(project.title)
-    title = [*words(project.title), *([key] if key else ())]
-    return title, words(f"{project.tagline} {' '.join(project.tags)}"), words(project.description)
+    title = [*words(project.title), *joined_words(project.title), *([key] if key else ())]
+    tagline = [*words(project.tagline), *joined_words(project.tagline)]
+    brief = [*tagline, *words(" ".join(project.tags)), *domain_words(_host(project.url))]
+    return title, brief, words(project.description)
+
+
+def _host(url: str) -> str:
+    """The host as people read it; empty for a URL of an older version's rules that has none."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    try:
+        return idna.decode(host) if "xn--" in host else host
+    except idna.IDNAError:
+        return host

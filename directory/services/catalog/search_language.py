@@ -1,15 +1,18 @@
 """A query in the languages of the engines, once for each step of the rank."""
 
-from collections.abc import Iterable
 from itertools import accumulate
 
 from directory.services.catalog.search_words import (
+    MAX_WORD_LENGTH,
     MAX_WORDS,
     Unit,
     ascii_form,
+    domain_word,
     is_beginning,
+    joined_word,
+    query_units,
+    runs,
     singulars,
-    units,
     whole,
 )
 
@@ -23,6 +26,7 @@ TIERS = (
     ("anywhere", "beginnings"),
 )
 Tier = tuple[str, str]
+MOST_SPLIT = 6  # words of a query that may each be a part of one: of more the expression would be long
 WORDS: Tier = ("anywhere", "words")  # no step of the rank: what surely matches, without the words that begin alike
 _WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
 _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
@@ -31,8 +35,8 @@ QUERY, SUBSTRINGS = "q", "s"  # what the names of the values begin with
 
 def expressions(query: str, dialect: str) -> dict[str, str] | None:
     """The query in the engine's own language, once for each tier; None where it has no word."""
-    asked = list(dict.fromkeys(units(query)))
-    sizes = accumulate(len(unit.parts) for unit in asked)
+    asked = list(dict.fromkeys(query_units(query)))
+    sizes = accumulate(len(unit.asked) for unit in asked)
     asked = [unit for unit, size in zip(asked, sizes, strict=True) if size <= MAX_WORDS] or asked[:1]
     key = whole(query)
     if not asked or key is None:
@@ -51,38 +55,62 @@ class _Language:
     OR = " | "
     OPEN, CLOSE = "(", ")"
 
-    def all_of(self, asked: Iterable[Unit], tier: Tier) -> str:
-        """All units of a query."""
-        return self.AND.join(self._unit(unit, tier) for unit in asked)
+    def all_of(self, asked: list[Unit], tier: Tier) -> str:
+        """All units of a query, each by one of its spellings."""
+        return self.AND.join(
+            self._unit(unit, [*self._other_spellings(unit, tier), *joined], tier)
+            for unit, joined in zip(asked, self._joined(asked, tier), strict=True)
+        )
 
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
-        """One word, whole or as a beginning, where the tier looks for it."""
+        """One word, already in ASCII, whole or as a beginning, where the tier looks for it."""
         weights = ("*" if as_beginning else "") + _WEIGHTS[tier[0]]
-        return f"'{ascii_form(word)}'" + (f":{weights}" if weights else "")
+        return f"'{word}'" + (f":{weights}" if weights else "")
 
-    def _unit(self, unit: Unit, tier: Tier) -> str:
-        """A unit: as one word or as its parts, whichever a project spells."""
-        parts = self.AND.join(self._forms(part, tier) for part in unit.parts)
-        return f"({self._forms(unit.joined, tier)}{self.OR}({parts}))" if unit.is_joined else parts
+    def _unit(self, unit: Unit, others: list[str], tier: Tier) -> str:
+        """A unit: its words, or one of its other spellings."""
+        parts = self.AND.join(self._forms(part, tier) for part in unit.asked)
+        return f"({self.OR.join([*others, f'({parts})'])})" if others else parts
+
+    def _other_spellings(self, unit: Unit, tier: Tier) -> list[str]:
+        """A unit as one word, as a domain, or as several words that the index also holds as one."""
+        spellings = []
+        if unit.is_joined:
+            spellings.append(self._forms(unit.joined, tier))
+        if domain := domain_word(unit):
+            spellings.append(self.word(domain, tier, as_beginning=False))
+        if tier[1] == "beginnings" and len(unit.joined) > 1:  # so that no such match comes before an exact one
+            spellings.append(self.word(joined_word(unit.joined), tier, as_beginning=False))
+        return spellings
+
+    def _joined(self, asked: list[Unit], tier: Tier) -> list[list[str]]:
+        """For each unit the words that it may be a part of, together with its neighbours."""
+        joined: list[list[str]] = [[] for _ in asked]
+        if tier[1] == "beginnings" and len(asked) <= MOST_SPLIT:
+            for run in runs(asked):
+                if not any(asked[place].unspaced for place in run):
+                    word = ascii_form("".join(asked[place].joined for place in run)[:MAX_WORD_LENGTH])
+                    for place in run:
+                        joined[place].append(self.word(word, tier, as_beginning=True))
+        return joined
 
     def _forms(self, word: str, tier: Tier) -> str:
-        """A word or what it is the plural of."""
-        forms = [word, *singulars(word)]
+        """A word, or as a whole word what it is the plural of."""
         starts = tier[1] == "beginnings" and is_beginning(word)
-        if starts:  # what begins with `games` begins with `game` too
-            forms = [form for form in forms if not any(form != other and form.startswith(other) for other in forms)]
-        return self.OPEN + self.OR.join(self.word(form, tier, as_beginning=starts) for form in forms) + self.CLOSE
+        written = [self.word(ascii_form(word), tier, as_beginning=starts)]
+        written += [self.word(singular, tier, as_beginning=False) for singular in singulars(word)]
+        return self.OPEN + self.OR.join(written) + self.CLOSE
 
 
 class _Fts5(_Language):
     AND = " AND "
     OR = " OR "
 
-    def all_of(self, asked: Iterable[Unit], tier: Tier) -> str:
+    def all_of(self, asked: list[Unit], tier: Tier) -> str:
         return f"{_SCOPES[tier[0]]}({super().all_of(asked, tier)})"
 
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
-        return f'"{ascii_form(word)}"' + ("*" if as_beginning else "")
+        return f'"{word}"' + ("*" if as_beginning else "")
 
 
 class _Substrings(_Language):
@@ -93,11 +121,10 @@ class _Substrings(_Language):
     OPEN = CLOSE = ""
 
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
-        return f" {ascii_form(word)}{'' if as_beginning else ' '}"
+        return f" {word}{'' if as_beginning else ' '}"
 
-    def _unit(self, unit: Unit, tier: Tier) -> str:
-        joined = self.OR + self._forms(unit.joined, tier) if unit.is_joined else ""
-        return self.AND.join(self._forms(part, tier) + joined for part in unit.parts)
+    def _unit(self, unit: Unit, others: list[str], tier: Tier) -> str:
+        return self.AND.join(self.OR.join([self._forms(part, tier), *others]) for part in unit.asked)
 
 
 _LANGUAGES: dict[str, list[tuple[_Language, str]]] = {

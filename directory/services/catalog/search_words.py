@@ -1,27 +1,55 @@
 """Words: what of a text is indexed, and what a query asks for.
 
-A word is written in ASCII, its case, accents and width folded, so that both databases compare it alike. Hyphens and
-dots join words: `e-mail` is indexed as `e`, `mail` and `email`, so that it is found by each of its spellings. A change
-of what is indexed needs a migration that indexes all projects again (as 0009 does).
+A word is folded (`characters.fold`) and written in ASCII, so that both databases compare it alike. Hyphens, dots and
+apostrophes join words: `e-mail` is indexed as `e`, `mail` and `email`, so that it is found by each of its spellings.
+Where words are written without spaces, each sequence of one, two and three characters is a word: what is found has the
+characters of the query as neighbours. A change of what is indexed needs a migration that indexes all projects again (as
+0024 does).
 """
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+from directory.services.characters import fold
+
 MAX_WORDS = 16  # of a query; more narrow nothing down
 MAX_WORD_LENGTH = 64
+NEIGHBOURS = 3  # characters of a script without spaces that are indexed together
+MOST_JOINED = 3  # words that may also be spelled as one
 
-# Scripts written without spaces (Han, kana): each character is a word.
-_UNSPACED = "\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_SPREAD = re.compile(f"[{_UNSPACED}]")
+# The blocks of scripts written without spaces: Thai and Lao, Myanmar, Khmer, Tai Le and New Tai Lue, Tai Tham,
+# Balinese, Javanese, Tai Viet; and of Han, kana and Bopomofo.
+_COMPLEX = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9ff\uaa60-\uaadf"
+_DENSE_LETTERS = (
+    "\u3005-\u3007\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_UNSPACED = _COMPLEX + _DENSE_LETTERS
 # Han, kana and Hangul say with one character what other scripts say with several.
-_DENSE = re.compile(f"[{_UNSPACED}\uac00-\ud7a3]")
-# A letter with ++ or # is the name of a language (c++, f#); other words are letters and digits.
-_WORD = r"(?:(?<![^\W_])[^\W_](?:\+\+|\#)|[^\W_]+)"
-_PART = re.compile(_WORD)
-_UNIT = re.compile(rf"(?<![\w.])\.net(?![^\W_])|{_WORD}(?:[-.\u2010]{_WORD})*")
+_DENSE = re.compile(f"[{_DENSE_LETTERS}\uac00-\ud7a3]")
+# A letter of these scripts with its marks; the letter behind an invisible sign that stacks letters is one of them.
+_MARK = "".join(chr(n) for n in (*range(0x0E00, 0x1B80), *range(0x3099, 0x309B), *range(0xA980, 0xAAE0))
+                if unicodedata.category(chr(n))[0] == "M")  # fmt: skip
+_STACKING = "\u1039\u17d2\u1a60\u1b44\ua9c0"  # of Myanmar, Khmer, Tai Tham, Balinese and Javanese
+_CLUSTER = re.compile(f"[{_UNSPACED}](?:[{_STACKING}][{_UNSPACED}]|[{_MARK}])*")
+
+
+def _patterns(letter: str, unspaced: str = "") -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What finds the units of a folded text, and the words of a unit, by what a letter, mark or digit is."""
+    # A letter with ++ or # is the name of a language (c++, f#).
+    word = rf"(?:(?<!{letter}){letter}(?:\+\+|\#)|{letter}+)"
+    return re.compile(rf"{unspaced}(?<!\.)(?<!{letter})\.net(?!{letter})|{word}(?:[-'.]{word})*"), re.compile(word)
+
+
+_PATTERNS = _patterns(rf"[^ \-'.+#{_UNSPACED}]", rf"[{_UNSPACED}]+|")
+_ASCII_PATTERNS = _patterns("[a-z0-9]")  # the same, found sooner
+_ADDRESS = re.compile(r"\s*https?://([^\s/?#]+)\S*\s*", re.IGNORECASE)
+
+# What begins the words that no query finds by their beginning.
+_WHOLE, _JOINED, _DOMAIN = "=", "=+", "=."
 
 _IRREGULAR = {
     "children": "child",
@@ -36,44 +64,129 @@ _IRREGULAR = {
 
 
 class Unit(NamedTuple):
-    """Words that hyphens and dots join, mostly one alone, folded but not yet written in ASCII."""
+    """Words that hyphens, apostrophes and dots join, mostly one alone; or characters of a script without spaces."""
 
     parts: tuple[str, ...]
+    unspaced: bool = False
+    dotted: bool = False  # it may be a domain
 
     @property
     def joined(self) -> str:
         """The words without what joins them."""
-        return "".join(self.parts)[:MAX_WORD_LENGTH]
+        return self.parts[0] if len(self.parts) == 1 else "".join(self.parts)[:MAX_WORD_LENGTH]
 
     @property
     def is_joined(self) -> bool:
         """Whether the words are also one: numbers that dots join are versions and dates."""
-        return len(self.parts) > 1 and not self.joined.isdecimal()
+        return len(self.parts) > 1 and not self.unspaced and not self.joined.isdecimal()
+
+    @property
+    def is_symbol(self) -> bool:
+        """Whether it is an emoji."""
+        return not self.parts[0].isascii() and unicodedata.category(self.parts[0][0]) == "So"
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The words that a text has to have."""
+        return self._sequences(min(NEIGHBOURS, len(self.parts)))[:MAX_WORDS] if self.unspaced else self.parts
+
+    @property
+    def indexed(self) -> tuple[str, ...]:
+        """All words of a text that has this."""
+        if self.unspaced:
+            return tuple(each for size in range(1, NEIGHBOURS + 1) for each in self._sequences(size))
+        return (*self.parts, self.joined) if self.is_joined else self.parts
+
+    def _sequences(self, size: int) -> tuple[str, ...]:
+        starts = range(len(self.parts) - size + 1)
+        return tuple("".join(self.parts[at : at + size])[:MAX_WORD_LENGTH] for at in starts)
 
 
 def units(text: str) -> list[Unit]:
     """The words of a text in its order, those that are joined together."""
+    folded = fold(text)
+    if not folded.isascii():
+        return [_unit(found) for found in _PATTERNS[0].findall(folded)]
+    unit, parts = _ASCII_PATTERNS
     return [
-        Unit((found,) if found == ".net" else tuple(part[:MAX_WORD_LENGTH] for part in _PART.findall(found)))
-        for found in _UNIT.findall(_folded(text))
+        Unit((found[:MAX_WORD_LENGTH],)) if found.isalnum() or found == ".net" else _joined_unit(found, parts)
+        for found in unit.findall(folded)
     ]
+
+
+def _unit(found: str) -> Unit:
+    if found == ".net":
+        return Unit((found,))
+    if clusters := _CLUSTER.findall(found):
+        return Unit(tuple(clusters), unspaced=True)
+    return _joined_unit(found, _PATTERNS[1])
+
+
+def _joined_unit(found: str, part: re.Pattern[str]) -> Unit:
+    return Unit(tuple(each[:MAX_WORD_LENGTH] for each in part.findall(found)), dotted="." in found)
+
+
+def query_units(query: str) -> list[Unit]:
+    """The words of a query. A whole address asks for its domain."""
+    address = _ADDRESS.fullmatch(query)
+    return units(query if address is None else address[1])
 
 
 def words(text: str) -> list[str]:
     """The words to index for a text: the parts of each unit and, where there are several, the joined word."""
-    return [
-        ascii_form(word) for unit in units(text) for word in (*unit.parts, *([unit.joined] if unit.is_joined else ()))
-    ]
+    return [ascii_form(word) for unit in units(text) for word in unit.indexed]
+
+
+def joined_words(text: str) -> list[str]:
+    """What finds neighbouring words of a text that a query spells as one."""
+    found = units(text)
+    joined = [unit.joined for unit in found]
+    return [joined_word("".join(joined[run.start : run.stop])) for run in runs(found)]
+
+
+def joined_word(word: str) -> str:
+    """A word as the index holds what is written as several."""
+    return _JOINED + ascii_form(word[:MAX_WORD_LENGTH])
+
+
+def runs(found: list[Unit]) -> Iterator[range]:
+    """The places of neighbours that may be spelled as one word."""
+    symbols = [unit.is_symbol for unit in found]
+    numbers = [unit.joined.isdecimal() for unit in found]
+    for size in range(2, MOST_JOINED + 1):
+        for at in range(len(found) - size + 1):
+            if True not in symbols[at : at + size] and False in numbers[at : at + size]:
+                yield range(at, at + size)
+
+
+def domain_words(host: str) -> list[str]:
+    """What finds a host by its name and by those of the domains that it is in."""
+    labels = re.sub("[-' ]", "", fold(host)).removeprefix("www.").split(".")
+    return [_domain_word(labels[at:]) for at in range(len(labels) - 1)]
+
+
+def domain_word(unit: Unit) -> str | None:
+    """The word of a unit that may be a domain; None for another one."""
+    if not unit.dotted:
+        return None
+    return _domain_word(unit.parts[1:] if unit.parts[0] == "www" else unit.parts)
+
+
+def _domain_word(labels: Sequence[str]) -> str:
+    return _DOMAIN + ascii_form("".join(labels)[:MAX_WORD_LENGTH])
 
 
 def whole(text: str) -> str | None:
     """A word that equals that of another text exactly where both have the same words; None for a text without any.
 
-    It begins with `=`, so no query finds it by its beginning. It is a digest since a title may be longer than a word
-    may be on PostgreSQL.
+    Emoji count only where there is nothing else. It is a digest since a title may be longer than a word may be on
+    PostgreSQL.
     """
-    joined = "".join(part for unit in units(text) for part in unit.parts)
-    return "=" + blake2b(joined.encode(), digest_size=16).hexdigest() if joined else None
+    found = units(text)
+    found = [unit for unit in found if not unit.is_symbol] or found
+    # Scripts without spaces may be written with some.
+    joined = "".join("".join(unit.parts) if unit.unspaced else f" {''.join(unit.parts)} " for unit in found)
+    return _WHOLE + blake2b(joined.encode(), digest_size=16).hexdigest() if found else None
 
 
 def ascii_form(word: str) -> str:
@@ -104,11 +217,3 @@ def singulars(word: str) -> list[str]:
     if word.endswith(("ches", "oes")) or (word.endswith("uses") and len(word) > 5):
         return [word[:-1], word[:-2]]
     return [word[:-1]]
-
-
-def _folded(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    spread = _SPREAD.sub(r" \g<0> ", unicodedata.normalize("NFKD", text.casefold()))
-    # Composed again, for Hangul: what it is decomposed into is no accents, but letters.
-    return unicodedata.normalize("NFC", "".join(c for c in spread if not unicodedata.combining(c))).lower()

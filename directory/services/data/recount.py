@@ -10,7 +10,23 @@ from collections.abc import Callable, Iterator
 from math import isclose
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, column, delete, func, insert, select, table, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    column,
+    delete,
+    func,
+    insert,
+    select,
+    table,
+    update,
+)
+from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
@@ -25,6 +41,9 @@ LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
 
 _STANDING = ("status", "category_id", "upvotes", "hot")  # what a project has and its standing repeats
+
+_TEXTS = (Project.title, Project.tagline, Project.description, Project.url)
+_PARTS = ("title", "brief", "description")  # of a search entry on SQLite
 
 Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]
 
@@ -42,7 +61,8 @@ class Fault(NamedTuple):
 
     def __str__(self) -> str:
         if self.kind == "search":
-            return f"project {self.project_id}: {'not in' if self.right else 'gone, but still in'} the search index"
+            state = "missing or out of date in" if self.right else "gone, but still in"
+            return f"project {self.project_id}: {state} the search index"
         if self.kind == "tagged":
             return f"tag {self.name}: live_projects {_shown(self.stored)} instead of {_shown(self.right)}"
         if self.kind == "standing":
@@ -83,12 +103,12 @@ def look(scope: Scope) -> Look:
     """Compare the projects of a scope with their copies and counters."""
     lift_time_limits()
     stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
-    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, stands)
+    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, *_TEXTS, stands)
     found = select(*columns).outerjoin(Standing, Standing.project_id == Project.id)
     projects = list(db.session.execute(found.where(scope(Project.id.expression))))
     votes = _votes(scope)
     tags = _tags(scope)
-    indexed, entries = _indexed(scope)
+    indexed, entries = _indexed(scope, projects)
     faults = [fault for project in projects for fault in _faults(project, votes, tags, indexed)]
     gone = entries - {project.id for project in projects}
     faults += [Fault("search", project_id, True, False) for project_id in sorted(gone)]
@@ -156,19 +176,42 @@ def _tags(scope: Scope) -> dict[int, set[str]]:
     return tags
 
 
-def _indexed(scope: Scope) -> tuple[set[int], set[int]]:
-    """The projects whose entries are wherever a search looks for them, and all that have any."""
+def _indexed(scope: Scope, texts: list[Any]) -> tuple[set[int], set[int]]:
+    """The projects whose entries have today's words wherever a search looks for them, and all that have any."""
     if on_postgresql():
-        entries = table("project_search", column("project_id"), column("live"))
-        right = and_(Project.id == entries.c.project_id, entries.c.live == (Project.status == Status.LIVE))
-        found = set(db.session.scalars(select(Project.id).join(entries, right).where(scope(Project.id.expression))))
-        return found, found  # a foreign key allows no others
+        return _entries_of_postgresql(scope, texts)
     key: ColumnElement[int] = column("rowid")
-    whole, brief = (
-        set(db.session.scalars(select(key).select_from(table(name)).where(scope(key))))
-        for name in ("project_search", "project_search_brief")
+    right = {text.id: search_index.columns(text) for text in texts}
+    every: set[int] = set()
+    for name, parts in (("project_search", _PARTS), ("project_search_brief", _PARTS[:2])):
+        entries: AnySelect = select(key, *map(column, parts)).select_from(table(name)).where(scope(key))
+        stored = {number: dict(zip(parts, words, strict=True)) for number, *words in db.session.execute(entries)}
+        every |= stored.keys()
+        right = {
+            number: words
+            for number, words in right.items()
+            if number in stored and stored[number].items() <= words.items()
+        }
+    return set(right), every
+
+
+def _entries_of_postgresql(scope: Scope, texts: list[Any]) -> tuple[set[int], set[int]]:
+    entries = table("project_search", column("project_id"), column("live"), column("document"))
+    given = (
+        func.unnest(
+            bindparam("ids", [text.id for text in texts], ARRAY(BigInteger)),
+            bindparam("documents", [search_index.vector(text)["document"] for text in texts], ARRAY(Text)),
+        )
+        .table_valued("id", "document", name="given")
+        .render_derived()
     )
-    return whole & brief, whole | brief
+    right = (
+        select(Project.id)
+        .join(entries, and_(Project.id == entries.c.project_id, entries.c.live == (Project.status == Status.LIVE)))
+        .join(given, and_(given.c.id == Project.id, cast(given.c.document, TSVECTOR) == entries.c.document))
+    )
+    found = set(db.session.scalars(right.where(scope(Project.id.expression))))
+    return found, found  # a foreign key allows no others
 
 
 def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], indexed: set[int]) -> Iterator[Fault]:

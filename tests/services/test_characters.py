@@ -1,0 +1,88 @@
+"""Characters: what is invisible, what search folds, and what looks like a letter of another script."""
+
+import unicodedata
+
+import pytest
+
+from directory.services.characters import fold, has_lookalikes, script, without_invisible
+
+FOLDED = {
+    "Latin": [("Łódź", "lodz"), ("Smørrebrød", "smorrebrod"), ("ISPARTA ısparta İsparta", "isparta isparta isparta"),
+              ("ﬁle ŒUVRE æsir Ĳssel", "file oeuvre aesir ijssel"), ("Þórður", "thordur"), ("Đặng ħal Ŧ", "dang hal t"),
+              ("Straße", "strasse"), ("Azərbaycan", "azerbaycan"), ("Ɔkɛ", "oke"), ("ＡＢＣ１２", "abc12")],
+    "Greek": [("Ελλάδα", "ελλαδα"), ("Οδυσσεύς ΟΔΥΣΣΕΎΣ", "οδυσσευσ οδυσσευσ"), ("ᾳ", "α")],
+    "Cyrillic": [("Ёлка", "елка"), ("Қазақ", "казак"), ("Київ", "киів"), ("Ѝ", "и")],
+    "Hebrew": [("שָׁלוֹם", "שלום"), ("צה״ל", "צה'ל")],
+    "Arabic": [("مُحَمَّد", "محمد"), ("می‌خواهم", "ميخواهم"), ("کتابی", "كتابي"), ("مــدرســة", "مدرسه"),
+               ("أإآا", "اااا"), ("۱۲٣", "123")],
+    "Devanagari": [("मीरा", "मीरा"), ("क़लम", "क़लम"), ("१२", "12")],
+    "Bengali": [("বাংলা", "বাংলা")],
+    "Tamil": [("தமிழ்", "தமிழ்")],
+    "Thai": [("ภาษาไทย", "ภาษาไทย"), ("ที่๑", "ที่1")],
+    "Lao": [("ພາສາ", "ພາສາ")],
+    "Khmer": [("ភាសាខ្មែរ", "ភាសាខ្មែរ")],
+    "Myanmar": [("မြန်မာ", "မြန်မာ")],
+    "Han": [("京東", "京東"), ("⼈", "人"), ("\U000323af", "\U000323af")],
+    "Kana": [("ｶﾞﾗｽ", "ガラス"), ("カラス", "カラス"), ("ぱ", "ぱ"), ("か゚", "か゚")],
+    "Hangul": [("프로젝트", "프로젝트"), (unicodedata.normalize("NFD", "프로"), "프로")],
+    "Georgian": [("საქართველო", "საქართველო"), ("ᲡᲐ", "სა")],
+    "Armenian": [("ԵՐԵՎԱՆ", "երեվան"), ("Հայ՚", "հայ'")],
+    "Ethiopic": [("አማርኛ", "አማርኛ")],
+    "Cherokee": [("ꮳꮃꭹ", "ᏣᎳᎩ")],
+    "signs": [("🚀", " 🚀 "), ("👩🏽‍💻", " 👩  💻 "), ("🇩🇪", "🇩🇪"), ("Java™ Foo®", "java  foo "), ("a\u2800b", "a b"),
+              ("Don’t ʻOkina", "don't 'okina"), ("e‐mail e‑mail", "e-mail e-mail"), ("a_b\u00a0c\td", "a b c d"),
+              ("so\u00adft zero\u200bwidth word\u2060joiner", "soft zerowidth wordjoiner"), ("5\u20e3", "5")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), [pair for pairs in FOLDED.values() for pair in pairs])
+def test_accents_points_and_strokes_are_folded_and_marks_that_are_letters_stay(text: str, expected: str) -> None:
+    assert fold(text) == unicodedata.normalize("NFC", expected)
+    assert fold(unicodedata.normalize("NFD", text)) == fold(unicodedata.normalize("NFC", text)) == fold(text)
+
+
+def test_every_character_is_folded_and_folding_twice_is_folding_once() -> None:
+    for number in range(0x30000):
+        if not 0xD800 <= number < 0xE000:
+            once = fold(chr(number))
+            assert fold(once).split() == once.split(), hex(number)
+
+
+def test_no_letter_of_one_script_is_folded_to_one_of_another() -> None:
+    for number in range(0x2E80):
+        char = chr(number)
+        for folded in fold(char):
+            scripts = {script(char), script(folded)} - {"", "ROMAN"}
+            if unicodedata.normalize("NFKD", char) == char and unicodedata.category(char) in {"Ll", "Lu", "Lo"}:
+                assert len(scripts) < 2 or folded.isascii(), (hex(number), folded)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("Goo\u00adgle", "Google"), ("Goo\u200bgle", "Google"), ("Goo\u2060gle", "Google"), ("\ufeffGoogle", "Google"),
+        ("Goo\u200cgle", "Google"), ("Goo\u200dgle", "Google"), ("Goo\u034fgle\ufe0f", "Google"),
+        ("a\u3164b\u200e", "ab"),
+        ("\u200c\u200d", ""), ("a\U000e0041", "a"), ("a\u180bb", "ab"), ("a\U000e0100", "a"),
+        # They change what is seen.
+        ("می\u200cخواهم", "می\u200cخواهم"), ("क्\u200dष", "क्\u200dष"), ("क्\u200cष", "क्\u200cष"),
+        ("👩\u200d💻", "👩\u200d💻"), ("❤\ufe0f 1\ufe0f\u20e3", "❤\ufe0f 1\ufe0f\u20e3"), ("ᠠ\u180b", "ᠠ\u180b"),
+        ("葛\U000e0100", "葛\U000e0100"),
+        ("🏴\U000e0067\U000e0062\U000e007f", "🏴\U000e0067\U000e0062\U000e007f"),
+    ],
+)  # fmt: skip
+def test_invisible_characters_are_removed_unless_they_change_what_is_seen(text: str, expected: str) -> None:
+    assert without_invisible(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "marked"),
+    [
+        ("Google", False), ("Gооgle", True), ("Ροlars", True), ("аррӏе", True), ("Mozilla Firеfox", True),
+        ("Хор", True), ("Хор и лес", False), ("Яндекс Maps", False), ("μTorrent", False), ("ガラスLab 東京", False),
+        ("Ελληνικά Linux", False), ("Գիրք", False), ("Café", False), ("1, 2!", False), ("ᎪᎳ", True),
+    ],
+)  # fmt: skip
+def test_letters_that_look_like_latin_ones_are_marked(title: str, marked: bool) -> None:
+    assert has_lookalikes(title) is marked

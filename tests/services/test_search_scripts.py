@@ -1,0 +1,135 @@
+"""Search in many scripts, and for words that are spelled in several ways, on both databases."""
+
+import flask_migrate
+import pytest
+from flask import Flask
+from sqlalchemy import text
+
+from directory.extensions import db
+from directory.services.data import recount
+from tests.conftest import Database
+from tests.support.factories import Api, World
+
+
+def titles(api: Api, query: str) -> list[str]:
+    """The titles that a query finds, best match first."""
+    answer = api.get("/api/projects", query_string={"q": query})
+    assert answer.status_code == 200, answer.json
+    return [item["title"] for item in answer.json["items"]]
+
+
+# Of each script two titles, the query, and which of them it finds.
+SCRIPTS = {
+    "kana, voice marks": (["ガラス図鑑", "カラス図鑑"], "ガラス図鑑", ["ガラス図鑑"]),
+    "kana, half width": (["ガラス図鑑", "カラス図鑑"], "ｶﾞﾗｽ", ["ガラス図鑑"]),
+    "Han, neighbours": (["東京タワー", "京東商城"], "京東", ["京東商城"]),
+    "Han, three neighbours": (["東京と京都", "東京都庁"], "東京都", ["東京都庁"]),
+    "Han, one": (["管理ツール", "道具"], "管", ["管理ツール"]),
+    "Devanagari": (["मीरा", "मेरा भारत"], "मीरा", ["मीरा"]),
+    "Bengali": (["বাংলা", "বেলা"], "বাংলা", ["বাংলা"]),
+    "Tamil": (["தமிழ் நூல்", "தாமரை"], "தமிழ்", ["தமிழ் நூல்"]),
+    "Thai": (["ระบบจัดการภาษาไทย", "ระบบบัญชี"], "ภาษาไทย", ["ระบบจัดการภาษาไทย"]),
+    "Lao": (["ພາສາລາວງ່າຍ", "ພາສີ"], "ລາວ", ["ພາສາລາວງ່າຍ"]),
+    "Khmer": (["វចនានុក្រមខ្មែរ", "វចនានុក្រម"], "ខ្មែរ", ["វចនានុក្រមខ្មែរ"]),
+    "Khmer, stacked letters stay": (["ខ្មែរ", "ខមរ"], "ម", ["ខមរ"]),
+    "Myanmar": (["မြန်မာစာအုပ်", "စကား"], "စာအုပ်", ["မြန်မာစာအုပ်"]),
+    "Latin, strokes": (["Łódź Guide", "Lozd"], "lodz", ["Łódź Guide"]),
+    "Latin, both ways": (["Smorrebrod", "Smet"], "smørrebrød", ["Smorrebrod"]),
+    "Latin, dotless": (["Isparta", "Asparta"], "ısparta", ["Isparta"]),
+    "Greek": (["Ελλάδα", "Ελιά"], "ΕΛΛΑΔΑ", ["Ελλάδα"]),
+    "Cyrillic": (["Ёлка", "Полка"], "елка", ["Ёлка"]),
+    "Hebrew": (["שָׁלוֹם", "שלג"], "שלום", ["שָׁלוֹם"]),
+    "Arabic, ZWNJ and yeh": (["می‌خواهم", "کتاب"], "ميخواهم", ["می‌خواهم"]),
+    "Arabic, kaf": (["کتاب", "باب"], "كتاب", ["کتاب"]),
+    "Hangul": (["프로젝트", "브로"], "프로", ["프로젝트"]),
+    "Georgian": (["საქართველო", "სახლი"], "ᲡᲐᲥᲐᲠ", ["საქართველო"]),
+    "Armenian": (["Երևան քաղաք", "Գյումրի"], "ԵՐԵՒԱՆ", ["Երևան քաղաք"]),
+    "Ethiopic": (["አማርኛ መዝገበ", "ትግርኛ"], "አማርኛ", ["አማርኛ መዝገበ"]),
+    "emoji": (["🚀 Launcher", "🛒 Shop"], "🚀", ["🚀 Launcher"]),
+    "emoji, skin colour": (["👍🏽 Votes", "👎 Votes"], "👍", ["👍🏽 Votes"]),
+    "flags": (["Atlas 🇩🇪", "Atlas 🇫🇷"], "🇩🇪", ["Atlas 🇩🇪"]),
+    "soft hyphen": (["Goo\u00adgle", "Goo"], "google", ["Goo\u00adgle"]),
+    "zero-width space in the query": (["Google", "Goo"], "goo\u200bgle", ["Google"]),
+    "apostrophe": (["Don't Panic", "Donut"], "dont panic", ["Don't Panic"]),
+    "typographic apostrophe": (["O’Reilly Books", "Really"], "oreilly", ["O’Reilly Books"]),
+    "apostrophe in the query": (["OReilly", "Really"], "o'reilly", ["OReilly"]),
+    "split in the query": (["SquidGuard", "Squid"], "squid guard", ["SquidGuard"]),
+    "split, typed so far": (["LibreOffice", "Libre"], "libre offi", ["LibreOffice"]),
+    "joined in the query": (["Web Server", "Web Client"], "webserver", ["Web Server"]),
+    "three joined in the query": (["Open Street Map", "Open Map"], "openstreetmap", ["Open Street Map"]),
+    "three split in the query": (["OpenStreetMap", "OpenMap"], "open street map", ["OpenStreetMap"]),
+    "hyphens are optional": (["Wi-Fi Analyser", "Wire"], "wifi", ["Wi-Fi Analyser"]),
+    "a singular is a whole word": (["Node.js Kit", "node-jison-lex"], "nodejs", ["Node.js Kit"]),
+    "kana, spaces are optional": (["東京 タワー", "東京 城"], "東京タワー", ["東京 タワー"]),
+}
+
+
+@pytest.mark.parametrize(("made", "query", "expected"), SCRIPTS.values(), ids=list(SCRIPTS))
+def test_a_word_is_found_in_its_script(
+    world: World, api: Api, made: list[str], query: str, expected: list[str]
+) -> None:
+    owner = world.user()
+    for title in made:
+        world.project(owner, title=title, tagline="?")
+    assert titles(api, query) == expected
+
+
+def test_exact_spellings_come_before_joined_and_split_ones(world: World, api: Api) -> None:
+    world.project(title="Web Server", votes=3)
+    world.project(title="Webserver")
+    assert titles(api, "webserver") == ["Webserver", "Web Server"]
+    assert titles(api, "web server") == ["Web Server", "Webserver"]
+    world.project(title="Squid Guard")
+    world.project(title="SquidGuard", votes=3)
+    assert titles(api, "squid guard") == ["Squid Guard", "SquidGuard"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("git-scm.com", {"Git"}), ("www.git-scm.com", {"Git"}), ("https://git-scm.com/downloads?x=1", {"Git"}),
+        ("python.org", {"Docs", "Mentioned"}), ("docs.python.org", {"Docs"}), ("scm.com", set()),
+        ("bücher.example", {"Books"}),
+    ],
+)  # fmt: skip
+def test_a_domain_finds_its_projects(world: World, api: Api, query: str, expected: set[str]) -> None:
+    world.project(title="Git", url="https://www.git-scm.com/", tagline="?")
+    world.project(title="Docs", url="https://docs.python.org/3/", tagline="?")
+    world.project(title="Books", url="https://xn--bcher-kva.example/", tagline="?")
+    world.project(title="Mentioned", description="See python.org.", tagline="?")
+    assert set(titles(api, query)) == expected
+
+
+def test_a_new_address_is_found_by_its_domain(world: World, api: Api) -> None:
+    owner = world.admin()
+    project = world.project(owner, title="Moved", url="https://old.example/")
+    world.caller(owner).put(f"/api/projects/{project}", {"url": "https://new.example/"})
+    assert titles(api, "new.example") == ["Moved"]
+    assert titles(api, "old.example") == []
+
+
+@pytest.mark.parametrize("space", ["\t", "\n", "\r\n", "\u00a0", "\u2003", "\u2028", "\u0085", "\u3000", "\v"])
+def test_every_white_space_is_a_space_in_a_query(world: World, api: Api, space: str) -> None:
+    world.project(title="Red Panda")
+    world.project(title="Other")
+    assert titles(api, f"{space}red{space}panda{space}") == ["Red Panda"]
+    assert set(titles(api, space * 2)) == {"Red Panda", "Other"}
+
+
+def test_the_migration_rewrites_the_entries_of_all_projects(
+    app: Flask, world: World, api: Api, database: Database
+) -> None:
+    world.project(title="Łódź ภาษาไทย", tagline="Don't panic")
+    world.project(title="京東", status="pending")
+    with app.app_context():
+        assert recount.look(lambda number: number > 0).faults == []
+        flask_migrate.downgrade(revision="0023")
+        db.session.rollback()  # what SQLite has read so far
+        if database.backend == "sqlite":
+            assert "lodz" not in str(db.session.scalars(text("SELECT title FROM project_search")).all())
+        stale = recount.look(lambda number: number > 0).faults
+        assert [fault.kind for fault in stale] == ["search", "search"]
+        flask_migrate.upgrade()
+        db.session.rollback()
+        assert recount.look(lambda number: number > 0).faults == []
+    assert titles(api, "lodz dont") == ["Łódź ภาษาไทย"]
