@@ -6,13 +6,12 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from directory import cli, logs
+from directory import cli, logs, pages
 from directory.api import (
     admin,
     auth,
     categories,
     leaving,
-    pages,
     projects,
     providers,
     recovery,
@@ -20,8 +19,6 @@ from directory.api import (
     system,
     tags,
     users,
-    web,
-    web_build,
 )
 from directory.cache import middleware
 from directory.db import deadline, engine
@@ -59,13 +56,11 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
-    app.extensions["web_build"] = web_build.load()
     for routes in (
-        projects, categories, tags, users, session, auth, recovery, providers, leaving, admin, system, pages,
+        projects, categories, tags, users, session, auth, recovery, providers, leaving, admin, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
-    if config["WEB_ENABLED"]:
-        app.register_blueprint(web.bp)
+    pages.init_app(app)
     converters.require_access(app)
     cli.init_app(app)
     middleware.init_app(app)

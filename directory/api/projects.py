@@ -47,7 +47,7 @@ def order(query: dict[str, Any]) -> str:
     return query.get("sort") or ("newest" if query.get("q") is None else "best")
 
 
-def _page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
+def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
     """The cache tags of a page; None where it depends on everything.
 
     The place that a cursor names lies outside of the page. So the votes that such a page shows do not say which
@@ -67,7 +67,7 @@ def _page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 @public
 @operation(
     query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
-    raises=(Unauthenticated,), cache_tags=_page_tags, projects_of=lambda page: page["items"],
+    raises=(Unauthenticated,), cache_tags=page_tags, projects_of=lambda page: page["items"],
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.

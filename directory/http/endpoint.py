@@ -21,7 +21,7 @@ from directory.http import rate_limits
 from directory.http.authentication import viewer
 from directory.http.cache_tags import CacheTags
 from directory.http.serialization import compiled
-from directory.http.validation import NOTHING, Check, checked_body, checked_query
+from directory.http.validation import NOTHING, Check, checked_body, checked_form, checked_query, page_query
 from directory.services.accounts.sessions import Proof
 
 View = Callable[..., Any]
@@ -49,8 +49,8 @@ class Operation:
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
-    that is not JSON. A `page` is for people: it ignores unknown query parameters, is not in the document, and its view
-    returns a response or the bytes of HTML.
+    that is not JSON. A `page` is for people: it ignores unknown query parameters, is not in the document, takes the body
+    of a form, and its view returns a response or the bytes of HTML. One with `parameters` gets them as its `query`.
     """
 
     answer: Schema | None = None
@@ -75,6 +75,7 @@ class Operation:
     optional_headers: tuple[str, ...] = ()
     media_types: tuple[str, ...] = ("application/json",)
     page: bool = False
+    parameters: bool = False
 
 
 def operation(**facts: Any) -> Callable[[View], View]:
@@ -102,17 +103,23 @@ def operation(**facts: Any) -> Callable[[View], View]:
 
 def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
     """The checked query and body, by the names of the view's arguments."""
-    query = {} if spec.page else checked_query(spec.query, request.path, request.query_string)
-    return (
-        query
-        if reads or spec.any_body
-        else query | checked_body(spec.body, required=spec.body_required, check=spec.check)
-    )
+    query = _query(spec, request.path, request.query_string)
+    if reads or spec.any_body:
+        return query
+    if spec.page:
+        return query | checked_form(spec.body, check=spec.check)
+    return query | checked_body(spec.body, required=spec.body_required, check=spec.check)
+
+
+def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
+    if not spec.page:
+        return checked_query(spec.query, path, query_string)
+    return page_query(query_string) if spec.parameters else {}
 
 
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Rendered":
     """The answer to a read by an anonymous caller. It needs an application context, and no request."""
-    query = {} if spec.page else checked_query(spec.query, path, query_string)
+    query = _query(spec, path, query_string)
     result = view(**arguments, **query)
     rendered = render(result, spec)
     if spec.cache_tags is not None:

@@ -28,6 +28,19 @@ def read_query(query_string: bytes) -> dict[str, str]:
     return parameters
 
 
+def read_loosely(query_string: bytes) -> dict[str, str]:
+    """The query parameters of a page by name: the first of each, without those that cannot be read."""
+    parameters: dict[str, str] = {}
+    for pair in query_string.split(b"&")[:PARAMETERS_MAX]:
+        try:
+            name, value = (_unquote(each) for each in pair.partition(b"=")[::2])
+        except ValueError:
+            continue
+        if name:
+            parameters.setdefault(name, value)
+    return parameters
+
+
 def _parameter_name(raw: bytes) -> str:
     """A parameter's name, which is safe to send back; Invalid for one that no route could have."""
     try:

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl
 
 from flask import request
 
@@ -14,6 +15,8 @@ BODY_MAX = 65_536
 DEPTH_MAX = 32
 DIGITS_MAX = 4_300
 _NAME_MAX = 64
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+FIELDS_MAX = 30
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A whole string, so that brackets inside it do not count, or one bracket outside of any.
@@ -28,12 +31,22 @@ def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
     data = _read_body()
     if not data and not required:
         return None, []
-    _require_json_type()
+    _require_type(JSON)
     value, errors = _parse(data)
     if value is None:
         # No route takes null, and to the caller None says that there was no body.
         raise Invalid([{"pointer": pointer([]), "detail": "Must be an object."}])
     return value, errors
+
+
+def read_form() -> list[tuple[str, str]]:
+    """The fields of an HTML form, in its order. Raises Invalid, TooLarge, UnsupportedMediaType."""
+    data = _read_body()
+    _require_type(FORM)
+    try:
+        return parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
+    except ValueError:
+        raise Invalid([{"pointer": pointer([]), "detail": "The form cannot be read."}]) from None
 
 
 def parse_json(data: bytes) -> Any:
@@ -103,14 +116,14 @@ def _read_chunk(size: int) -> bytes:
         raise MalformedJson("The body broke off before its end.") from error
 
 
-def _require_json_type() -> None:
-    """Raise UnsupportedMediaType unless the Content-Type is JSON in UTF-8."""
+def _require_type(wanted: str) -> None:
+    """Raise UnsupportedMediaType unless the Content-Type is the wanted one, in UTF-8."""
     # By hand, for Werkzeug's parser drops parameters that it cannot read, and all but one of repeated ones.
     media, *parameters = request.headers.get("Content-Type", "").split(";")
-    if media.strip(" \t").lower() != "application/json":
-        raise UnsupportedMediaType
+    if media.strip(" \t").lower() != wanted:
+        raise UnsupportedMediaType(f"Send the body as {wanted}.")
     if any(each.strip(" \t").lower() not in ("", "charset=utf-8", 'charset="utf-8"') for each in parameters):
-        raise UnsupportedMediaType("Send application/json with no parameter but charset=utf-8.")
+        raise UnsupportedMediaType(f"Send {wanted} with no parameter but charset=utf-8.")
     if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
         raise UnsupportedMediaType("Send the body without a Content-Encoding.")
 

@@ -7,9 +7,9 @@ from flask import g
 from marshmallow import Schema, ValidationError
 
 from directory.errors import Invalid
-from directory.http.fields import Strict
-from directory.http.query import read_query
-from directory.http.request_body import pointer, read_json
+from directory.http.fields import Flag, Strict
+from directory.http.query import read_loosely, read_query
+from directory.http.request_body import pointer, read_form, read_json
 
 Errors = list[dict[str, str]]
 Check = Callable[[dict[str, Any]], Errors]
@@ -35,6 +35,11 @@ def checked_query(schema: Schema, path: str, query_string: bytes) -> dict[str, A
     return {} if schema is NOTHING else {"query": loaded}
 
 
+def page_query(query_string: bytes) -> dict[str, Any]:
+    """The parameters of a page as the view's `query`: for people, so that it passes over what it does not know."""
+    return {"query": read_loosely(query_string)}
+
+
 def checked_body(schema: Schema, *, required: bool, check: Check | None) -> dict[str, Any]:
     """The body as the view's `body`; a route that takes none accepts an empty object.
 
@@ -47,6 +52,28 @@ def checked_body(schema: Schema, *, required: bool, check: Check | None) -> dict
         given = {}
     if not isinstance(given, dict):
         raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
+    return _loaded(schema, given, refused, check)
+
+
+def checked_form(schema: Schema, *, check: Check | None) -> dict[str, Any]:
+    """The fields of an HTML form as the view's `body`, held to the same schema and rules as a JSON body.
+
+    A form sends every field: a blank one counts as absent, and a ticked box as true. Raises Invalid, TooLarge,
+    UnsupportedMediaType.
+    """
+    fields = read_form()
+    g.typed = dict(fields)  # a refusal shows the form again with it
+    given: dict[str, Any] = {name: value for name, value in fields if value}
+    for name in given:
+        if isinstance(schema.fields.get(name), Flag):
+            given[name] = True
+    names = [name for name, _ in fields]
+    repeated = {name: "Must be given once." for name in names if names.count(name) > 1}
+    return _loaded(schema, given, [{"pointer": pointer([name]), "detail": why} for name, why in repeated.items()], check)
+
+
+def _loaded(schema: Schema, given: dict[str, Any], refused: Errors, check: Check | None) -> dict[str, Any]:
+    """What the schema and the rules make of a body. Raises Invalid with all that they refuse."""
     try:
         loaded: dict[str, Any] = schema.load(given)
     except ValidationError as error:

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from directory.db.statements import Row
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
-from directory.models import Project, Status
+from directory.models import AccountStatus, Project, Status
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Proof
 from directory.services.catalog import (
@@ -214,7 +214,8 @@ def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
-    project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
+    username, is_active = project.pop("owner_username"), project.pop("owner_status") == AccountStatus.ACTIVE
+    project["owner"] = {"id": owner_id, "username": username, "has_page": is_active}
     if viewer is None or not (viewer.is_admin or viewer.id == owner_id):
         del project["rejection_reason"]
     return project

@@ -34,6 +34,7 @@ COLUMNS = (
     categories.c.name.label("category_name"),
     P.owner_id,
     users.c.username.label("owner_username"),
+    users.c.status.label("owner_status"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER = NAMES.index("id"), NAMES.index("status"), NAMES.index("owner_id")

@@ -27,12 +27,22 @@ def listed(prefix: str | None, limit: int) -> list[dict[str, Any]]:
     return [{"tag": tag, "live_projects": number} for tag, number in _statement(_way(given), dialect).all(given)]
 
 
+def is_used(tag: str) -> bool:
+    """Whether a live project carries the tag."""
+    return _used().first({"tag": tag}) is not None
+
+
 def _way(given: dict[str, Any]) -> str:
     """How to find the tags: "all" of them in their order, or those of a beginning "sorted" or "sought" among all."""
     if "first" not in given:
         return "all"
     found = _number().first({**given, "limit": FEW + 1})
     return "sought" if found is not None and found[0] > FEW else "sorted"
+
+
+@cache
+def _used() -> Prepared:
+    return Prepared(select(T.tag).where(T.tag == bindparam("tag", type_=String), T.live_projects > 0))
 
 
 @cache

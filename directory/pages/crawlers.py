@@ -1,12 +1,11 @@
-"""Pages for people outside the API: they pass over unknown parameters and are not in the OpenAPI document."""
+"""What crawlers and programs read beside the pages: robots.txt, the sitemap, the icon, and links as JSON."""
 
 from functools import cache
 from html import escape
-from typing import Any
 
 from flask import Blueprint, Response, current_app, has_request_context, jsonify, request
 
-from directory.api import docs, feed, web
+from directory.api import docs, feed
 from directory.errors import NotFound
 from directory.http.access import public
 from directory.http.endpoint import operation, tag
@@ -14,30 +13,21 @@ from directory.services import sitemap
 from directory.services.site import Site
 from directory.services.webhooks.outbox import timestamp
 
-bp = Blueprint("pages", __name__)
+bp = Blueprint("crawlers", __name__)
 
 LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects": "/api/projects", "feed": feed.PATH}
 SITEMAP = "/sitemap.xml"
-HOME = web.Head(path="/")
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
 
 
-@bp.get("/")
-@public
-@operation(tier="read", page=True, etag=True, cache_tags=web.without_votes)
-def home() -> Any:
-    """Show the directory. A client that prefers JSON gets links in its place.
-
-    Without the pages it is a short page with the same links. The cache asks for it without a request, and only for
-    callers that do not ask for JSON.
-    """
-    if has_request_context() and _prefers_json():
-        response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)
-        response.vary.add("Accept")
-        tag(response)
-        return response
-    html, headers = web.show("index", HOME) if current_app.config["WEB_ENABLED"] else web.unbuilt()
-    return html, {**headers, "Vary": "Accept"}
+def links_for_programs() -> Response | None:
+    """What a client that prefers JSON gets at "/": links. None for all others, and where there is no request."""
+    if not has_request_context() or not _prefers_json():
+        return None
+    response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)
+    response.vary.add("Accept")
+    tag(response)
+    return response
 
 
 def _prefers_json() -> bool:

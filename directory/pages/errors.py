@@ -1,0 +1,46 @@
+"""What people get at an address without a page."""
+
+from contextlib import suppress
+
+from flask import Response, current_app, request
+from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import RequestRedirect
+
+from directory import errors
+from directory.http import problem_details
+from directory.http.authentication import viewer
+from directory.http.hooks import SAFE_METHODS
+from directory.pages.layout import bp, explained, with_page
+
+KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
+
+
+@bp.app_errorhandler(404)
+def no_route(_error: HTTPException) -> Response | HTTPException:
+    """Answer 404 at an address without a route: people get the page, and programs the problem, as everywhere.
+
+    Where only a slash at the end is too much the address is redirected.
+    """
+    response = problem_details.answer(errors.NotFound())
+    if request.path.startswith("/api/"):
+        return response
+    if request.method in SAFE_METHODS and request.path.endswith("/") and _is_page(request.path[:-1]):
+        query = request.query_string.decode("ascii", "replace")
+        return RequestRedirect(f"{request.path[:-1]}{'?' if query else ''}{query}")
+    response.vary.add("Accept")
+    if request.accept_mimetypes.best_match(KINDS) != "text/html":
+        return response
+    with suppress(errors.DirectoryError, SQLAlchemyError):  # then the page is shown as to an anonymous caller
+        viewer()
+    return with_page(response, explained(response))
+
+
+def _is_page(path: str) -> bool:
+    """Whether a page has this path."""
+    adapter = current_app.create_url_adapter(request)
+    try:
+        endpoint = adapter.match(path, method="GET")[0] if adapter else ""
+    except HTTPException:
+        return False
+    return endpoint.startswith(f"{bp.name}.")

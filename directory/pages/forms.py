@@ -1,0 +1,85 @@
+"""Forms: HTML forms over the operations of the API.
+
+A form has the schema, the rules, the rate limit and the errors of a route of the API. What is accepted is answered by
+303. A refusal shows the form again, with what was typed, each error at its field, and the status of the API.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
+
+from flask import Response, g
+from flask_limiter import RateLimitExceeded
+
+from directory.errors import DirectoryError
+from directory.http.endpoint import Operation
+from directory.pages.layout import Answer, refusal, with_page
+
+SECRET = ("password", "token")
+BLANK = "Please fill this in."
+NO_STORE = {"Cache-Control": "no-store"}
+
+View = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a form shows: the values typed, the errors by field, and what is wrong with the whole, with its title."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    problem: str = ""
+    title: str = ""
+
+
+EMPTY = Form()
+
+
+def same_as(view: Any) -> dict[str, Any]:
+    """The members of an operation for a form that does what a route of the API does."""
+    spec: Operation = view.operation
+    return {
+        "body": spec.body, "check": spec.check, "tier": spec.tier, "transactional": spec.transactional, "page": True,
+        "parameters": True,
+    }  # fmt: skip
+
+
+def shows(form: Callable[..., Answer]) -> Callable[[View], View]:
+    """Show `form` again where a view refuses what was sent. It gets the `Form`, and the arguments of the path."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def run(**path: Any) -> Any:
+            try:
+                return view(**path)
+            except (DirectoryError, RateLimitExceeded) as error:
+                response = refusal(error)
+                shown = with_page(response, form(_refused(response.get_json(force=True)), **path))
+                shown.headers.update(NO_STORE)
+                return shown
+
+        return run
+
+    return decorate
+
+
+def _refused(problem: dict[str, Any]) -> Form:
+    typed = {name: value for name, value in g.get("typed", {}).items() if name not in SECRET}
+    errors: dict[str, str] = {}
+    rest: list[str] = []
+    for each in problem.get("errors", []):
+        name = each.get("pointer", "").removeprefix("#/")
+        if name and name != "token":
+            errors[name] = each["detail"] if g.typed.get(name) else BLANK
+        else:
+            rest.append(each["detail"])
+    return Form(typed, errors, " ".join(rest) or ("" if errors else problem["detail"]), problem["title"])
+
+
+def see_other(location: str, signed: Response | None = None) -> Response:
+    """The answer to a form that was accepted; with the cookie that an answer of the API sets."""
+    response = Response(status=303, headers={"Location": location, **NO_STORE})
+    for cookie in signed.headers.getlist("Set-Cookie") if signed else ():
+        response.headers.add("Set-Cookie", cookie)
+    return response

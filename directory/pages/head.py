@@ -1,0 +1,108 @@
+"""The head of a page, as values: the templates write them as HTML."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from markupsafe import Markup
+
+from directory.services.site import Site
+
+DESCRIPTION = "Projects that members submitted and voted for: browse, search, vote, and submit your own."
+ICON = "/favicon.svg"
+CONTEXT = "https://schema.org"
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A feed that belongs to a page."""
+
+    title: str
+    path: str
+
+
+NEW = Feed("New projects", "/api/projects.atom")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the head of a page says.
+
+    `path` is the page's canonical address, "" where it has none. `indexed` says whether search engines may list the
+    page; `previous` and `next` are the addresses of the pages beside it. `image` is for previews of links. `data` is
+    JSON-LD.
+    """
+
+    title: str = ""
+    description: str = DESCRIPTION
+    path: str = ""
+    indexed: bool = True
+    previous: str = ""
+    next: str = ""
+    image: str = ICON
+    kind: str = "website"
+    feeds: Sequence[Feed] = (NEW,)
+    data: Sequence[dict[str, Any]] = ()
+
+    def script(self) -> Markup:
+        """The JSON-LD as the text of a script element, which no value in it can end."""
+        return Markup(_in_script(orjson.dumps([{"@context": CONTEXT, **each} for each in self.data]).decode()))  # noqa: S704
+
+
+def _in_script(text: str) -> str:
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def source_of(script: str) -> str:
+    """What lets this one inline script through the policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def item_list(projects: Sequence[dict[str, Any]], site: Site, first: int = 1) -> dict[str, Any]:
+    """JSON-LD of a list of projects."""
+    items = [
+        {"@type": "ListItem", "position": place, "name": project["title"], "url": site.address(path_of(project))}
+        for place, project in enumerate(projects, first)
+    ]
+    return {"@type": "ItemList", "itemListElement": items}
+
+
+def breadcrumbs(site: Site, *steps: tuple[str, str]) -> dict[str, Any]:
+    """JSON-LD of the way to a page: names and paths, from the first page on."""
+    items = [
+        {"@type": "ListItem", "position": place, "name": name, "item": site.address(path)}
+        for place, (name, path) in enumerate(((site.name, "/"), *steps), 1)
+    ]
+    return {"@type": "BreadcrumbList", "itemListElement": items}
+
+
+def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
+    """JSON-LD of a project."""
+    links = [link for link in (project["url"], project["repository_url"]) if link]
+    published = project["published_at"]
+    return {
+        "@type": "SoftwareApplication",
+        "name": project["title"],
+        "description": project["tagline"],
+        "url": site.address(path_of(project)),
+        "sameAs": links,
+        "applicationCategory": project["category"]["name"],
+        "keywords": ", ".join(project["tags"]),
+        "author": {"@type": "Person", "name": project["owner"]["username"]},
+        **({"datePublished": f"{published:%Y-%m-%d}"} if published else {}),
+        "interactionStatistic": {
+            "@type": "InteractionCounter",
+            "interactionType": f"{CONTEXT}/LikeAction",
+            "userInteractionCount": project["upvotes"],
+        },
+    }
+
+
+def path_of(project: dict[str, Any]) -> str:
+    """The address of a project's page."""
+    return f"/p/{project['id']}/{project['slug']}"

@@ -1,0 +1,177 @@
+"""How a page is made of a template: what every page shows, its policy, and what stands in its place unless built."""
+
+import re
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request
+from markupsafe import Markup
+
+from directory.api import docs
+from directory.errors import NotFound
+from directory.http import problem_details
+from directory.http.authentication import known, viewer
+from directory.http.cache_tags import CacheTags
+from directory.pages.build import Build
+from directory.pages.head import Head, path_of, source_of
+from directory.services import markdown
+from directory.services.site import Site
+
+bp = Blueprint("pages", __name__)
+
+POLICY = (
+    "default-src 'none'; script-src 'self'{}; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+HTML = "text/html; charset=utf-8"
+TINTS = 10
+PAGE_NUMBER = re.compile("[1-9][0-9]{0,8}")
+Answer = tuple["Page", dict[str, str]]
+
+
+class Page(bytes):
+    """The HTML of a page, and the cache tags of what it shows; None where it depends on everything."""
+
+    tags: CacheTags | None = CacheTags(())
+
+
+def tags_of(page: Page, _query: dict[str, Any]) -> CacheTags | None:
+    """The cache tags of a page, for its operation."""
+    return page.tags
+
+
+def show(template: str, head: Head, *, here: str = "", tags: CacheTags | None = CacheTags(()), **values: Any) -> Answer:  # noqa: B008 (a value)
+    """A page for the caller, with its policy. `here` is the address to come back to from signing in."""
+    return _rendered(template, head, viewer(), here=here or head.path, tags=tags, **values)
+
+
+def here() -> Site:
+    """The site."""
+    site: Site = current_app.extensions["site"]
+    return site
+
+
+def shell(entry: str, head: Head, reads: tuple[str, ...] = ()) -> Answer:
+    """A page that JavaScript fills: the same for everybody. `reads` are paths that its code always reads."""
+    return _rendered("shell.html", head, None, entry=entry, reads=reads)
+
+
+def _rendered(
+    template: str, head: Head, by: Any, *, tags: CacheTags | None = CacheTags(()), entry: str = "reading", **values: Any  # noqa: B008
+) -> Answer:  # fmt: skip
+    build: Build = current_app.extensions["web_build"]
+    files = build.entries.get(entry)
+    if files is None:
+        return unbuilt()
+    script = head.script() if head.data else ""
+    allowed = f" {source_of(script)}" if script else ""
+    facts = {"head": head, "data": script, "files": files, "viewer": by, "site": here()}
+    page = Page(render_template(template, **facts, **values).encode())
+    page.tags = tags
+    return page, {"Content-Security-Policy": POLICY.format(allowed)}
+
+
+def unbuilt() -> Answer:
+    """The short page that stands where the pages are not built or not wanted."""
+    facts = {"name": current_app.config["SITE_NAME"], "wanted": current_app.config["WEB_ENABLED"]}
+    html = render_template("home.html", assets=f"/api/docs/{docs.current_version()}", **facts)
+    return Page(html.encode()), {"Content-Security-Policy": docs.POLICY}
+
+
+def refusal(error: Exception) -> Response:
+    """The problem that the API would answer to an error, with its status, headers and line in the log."""
+    return make_response(current_app.handle_user_exception(error))
+
+
+def with_page(response: Response, answer: Answer) -> Response:
+    """A response with a page for its body; its status and its other headers stay."""
+    page, headers = answer
+    response.set_data(page)
+    response.content_type = HTML
+    response.headers.update(headers)
+    return response
+
+
+@bp.after_request
+def _explain(response: Response) -> Response:
+    """A problem as a page: whatever a route of this blueprint refuses, and where the service itself fails."""
+    if response.mimetype != problem_details.MEDIA_TYPE:
+        return response
+    return with_page(response, explained(response))
+
+
+def explained(response: Response) -> Answer:
+    """The page that says what a problem is. It asks the database for nothing."""
+    problem = response.get_json(force=True)
+    is_missing = response.status_code == 404
+    head = Head("Page not found" if is_missing else problem["title"], indexed=False)
+    return _rendered("problem_page.html", head, known(), problem=problem, is_missing=is_missing, here=_own_address())
+
+
+def _own_address() -> str:
+    """The address that a reader of the present page comes back to; "/" where it takes no reading."""
+    return own_path(request.full_path.rstrip("?")) if request.method in ("GET", "HEAD") else "/"
+
+
+def own_path(given: str | None, default: str = "/") -> str:
+    """A path of this site that a form names as where to go on, else the default."""
+    if not given or not given.startswith("/") or given.startswith("//") or not given.isprintable() or "\\" in given:
+        return default
+    parts = urlsplit(given)
+    if parts.scheme or parts.netloc:
+        return default
+    return quote(given, safe="/?#&=%+:;,@!$'()*~-._")
+
+
+def page_number(query: dict[str, str]) -> int:
+    """The number of the page that an address asks for. Raises NotFound for what is not one."""
+    given = query.get("page") or "1"
+    if not PAGE_NUMBER.fullmatch(given):
+        raise NotFound
+    return int(given)
+
+
+def address_with(path: str, **parameters: object) -> str:
+    """A path with those parameters that have a value."""
+    given = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parameters.items() if value)
+    return f"{path}?{given}" if given else path
+
+
+def init_app(app: Flask) -> None:
+    """Give the templates what they write values with."""
+    app.jinja_env.filters |= {
+        "day": _day, "number": _number, "letters": _letters, "tint": _tint, "markdown": lambda text: Markup(markdown.html(text)), "path": path_of,
+        "host": _host, "query": lambda text: quote(str(text), safe=""),
+    }  # fmt: skip
+    app.jinja_env.globals |= {"address_with": address_with}
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+
+
+def _day(at: datetime) -> str:
+    return f"{at:%b} {at.day}, {at.year}"
+
+
+def _number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _letters(name: str) -> str:
+    """The first letters of the first two words of a name, or the first two letters of its only one."""
+    words = [word for word in re.split(r"[\W_]+", name) if word] or [name]
+    return (words[0][:1] + words[1][:1] if len(words) > 1 else words[0][:2]).upper()
+
+
+def _tint(name: str) -> int:
+    """Which of the colours a name has, the same each time."""
+    total = 7
+    for character in name:
+        total = (total * 31 + ord(character)) % 1_000_003
+    return total % TINTS
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
+
+

@@ -1,0 +1,76 @@
+"""The page of a project."""
+
+from typing import Any
+
+from werkzeug.routing import RequestRedirect
+
+from directory.http.access import public
+from directory.http.authentication import viewer
+from directory.http.cache_tags import CacheTags
+from directory.http.endpoint import operation
+from directory.pages import head
+from directory.pages.layout import Answer, bp, here, show, tags_of
+from directory.services import audit
+from directory.services.catalog import catalog
+from directory.services.catalog.paging import Window
+
+RELATED = 4
+EVENTS = {
+    "submitted": "Submitted", "edited": "Edited", "approved": "Approved", "rejected": "Rejected",
+    "unpublished": "Taken down",
+}  # fmt: skip
+
+
+@bp.get("/p/<id:project_id>")
+@public
+@operation(tier="read", page=True, personal=True)
+def project_without_slug(project_id: int) -> Any:
+    """Redirect to the page of a project."""
+    raise RequestRedirect(head.path_of(catalog.one(project_id, viewer=viewer())))
+
+
+@bp.get("/p/<id:project_id>/<slug>")
+@public
+@operation(tier="read", page=True, etag=True, personal=True, cache_tags=tags_of)
+def project_page(project_id: int, slug: str) -> Answer:
+    """Show a project to whoever may see it."""
+    by = viewer()
+    project = catalog.one(project_id, viewer=by)
+    if slug != project["slug"]:
+        raise RequestRedirect(head.path_of(project))
+    is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
+    related = [] if is_own else _related(project)
+    events = audit.timeline(project_id, Window(100, page=None)).items if is_own else []
+    others = [each for each in related if each["id"] != project_id][:RELATED]
+    return show(
+        "project.html", _head(project), tags=_tags(project, related), project=project, is_own=is_own, related=others,
+        events=events, event_names=EVENTS,
+    )  # fmt: skip
+
+
+def _related(project: dict[str, Any]) -> list[dict[str, Any]]:
+    """The projects of the same category with the most votes."""
+    filters = catalog.Filters(status="live", category=project["category"]["slug"])
+    return catalog.page(filters, "upvotes", Window(RELATED + 1), viewer=viewer()).items
+
+
+def _tags(project: dict[str, Any], related: list[dict[str, Any]]) -> CacheTags:
+    """The votes that the page depends on: of the projects shown, and of those that may become related ones."""
+    votes = [each["upvotes"] for each in related] or [project["upvotes"]]
+    return CacheTags((project["id"], *(each["id"] for each in related)), min(votes), max(votes))
+
+
+def _head(project: dict[str, Any]) -> head.Head:
+    site, category = here(), project["category"]
+    path = head.path_of(project)
+    steps = ((category["name"], f"/categories/{category['slug']}"), (project["title"], path))
+    is_live = project["status"] == "live"
+    return head.Head(
+        project["title"],
+        project["tagline"],
+        path,
+        indexed=is_live,
+        image=project["logo_url"] or head.ICON,
+        kind="article",
+        data=[head.software(project, site), head.breadcrumbs(site, *steps)] if is_live else [],
+    )

@@ -1,0 +1,201 @@
+"""The lists of projects: all of them, of a category, of a tag, and what a search finds."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from flask import Response
+from marshmallow import ValidationError
+from werkzeug.routing import RequestRedirect
+
+from directory.api.projects import order, page_tags
+from directory.api.schemas.projects import ProjectQuery
+from directory.errors import NotFound
+from directory.http.access import public
+from directory.http.authentication import viewer
+from directory.http.endpoint import operation
+from directory.http.pagination import DEPTH
+from directory.pages import head
+from directory.pages.crawlers import links_for_programs
+from directory.pages.layout import HTML, Answer, address_with, bp, here, page_number, show, tags_of
+from directory.services import categories
+from directory.services.catalog import catalog, tags
+from directory.services.catalog.paging import Slice, Window
+from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX
+
+SIZE = 20
+SORTS = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}
+QUERY = ProjectQuery(only=("q", "sort"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The list that an address asks for: below `path`, which names a category or a tag, or neither."""
+
+    path: str
+    category: str | None = None
+    tag: str | None = None
+    q: str | None = None
+    sort: str = "newest"
+    page: int = 1
+
+    def address(self, **changes: object) -> str:
+        """The address of this list with other values; what is the default is left out."""
+        tag = self.tag if self.category else None
+        given = {"q": self.q, "tag": tag, "sort": self.sort, "page": self.page, **changes}
+        if given["sort"] == order({"q": given["q"]}):
+            given["sort"] = None
+        if given["page"] == 1:
+            given["page"] = None
+        return address_with(self.path, **given)
+
+    def leaving(self, name: str) -> str:
+        """The address of the wider list that is not narrowed by `name`: "q", "category" or "tag"."""
+        left = {each: getattr(self, each) for each in ("category", "tag", "q") if each != name}
+        return _address(**left, sort=None if name == "q" else self.sort)
+
+    def entering(self, category: str) -> str:
+        """The address of the same list in another category."""
+        return _address(category, self.tag, self.q, self.sort)
+
+    def narrowed(self, chosen: Any) -> list[tuple[str, str]]:
+        """What narrows the list: the name of each, and what it means in words."""
+        texts = {
+            "q": f"for “{self.q}”" if self.q else "",
+            "category": f"in {chosen.name}" if chosen else "",
+            "tag": f"tagged {self.tag}" if self.tag else "",
+        }
+        return [(name, text) for name, text in texts.items() if text]
+
+
+def _address(category: str | None, tag: str | None, q: str | None, sort: str | None) -> str:
+    """The address of the first page of a list."""
+    path = f"/categories/{category}" if category else f"/tags/{tag}" if tag else "/"
+    return Wanted(path, category, tag, q).address(sort=sort)
+
+
+@bp.get("/")
+@public
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache_tags=tags_of)
+def home(query: dict[str, str]) -> Any:
+    """Show the directory. A client that prefers JSON gets links in its place."""
+    if (links := links_for_programs()) is not None:
+        return links
+    if slug := query.get("category"):
+        raise _moved("/categories", slug, CATEGORY_SLUG_MAX, query, "category")
+    if tag := query.get("tag"):
+        raise _moved("/tags", tag, TAG_MAX, query, "tag")
+    page, headers = _list(Wanted("/"), query)
+    return page, {**headers, "Vary": "Accept"}
+
+
+@bp.get("/categories/<slug>")
+@public
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache_tags=tags_of)
+def category(slug: str, query: dict[str, str]) -> Any:
+    """Show the projects of a category, also narrowed to a tag."""
+    path = _path_to("/categories", slug, CATEGORY_SLUG_MAX, query)
+    tag = query.get("tag") or None
+    if tag is not None and not _fits(tag, TAG_MAX):
+        raise NotFound
+    return _list(Wanted(path, category=slug, tag=tag), query)
+
+
+@bp.get("/tags/<tag>")
+@public
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache_tags=tags_of)
+def tag_page(tag: str, query: dict[str, str]) -> Any:
+    """Show the projects that carry a tag."""
+    path = _path_to("/tags", tag, TAG_MAX, query)
+    if slug := query.get("category"):
+        raise _moved("/categories", slug, CATEGORY_SLUG_MAX, {**query, "tag": tag}, "category")
+    return _list(Wanted(path, tag=tag), query)
+
+
+def _fits(slug: str, longest: int) -> bool:
+    return len(slug) <= longest and SLUG.fullmatch(slug) is not None
+
+
+def _path_to(root: str, slug: str, longest: int, query: dict[str, str]) -> str:
+    """The path of a slug. Raises NotFound for what cannot be one, and RequestRedirect where its case is another."""
+    if not _fits(slug.lower(), longest):
+        raise NotFound
+    if slug != slug.lower():
+        raise _moved(root, slug, longest, query)
+    return f"{root}/{slug}"
+
+
+def _moved(root: str, slug: str, longest: int, query: dict[str, str], *names: str) -> Exception:
+    """The redirect to the page of a slug; the other parameters stay."""
+    if not _fits(slug.lower(), longest):
+        return NotFound()
+    left = "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in query.items() if name not in names)
+    return RequestRedirect(f"{root}/{slug.lower()}{'?' if left else ''}{left}")
+
+
+def _list(at: Wanted, query: dict[str, str]) -> Any:
+    """The page of a list. Raises NotFound where there is no such category, tag or page."""
+    wanted, refused = _read(at, query)
+    listed = categories.listed()
+    chosen = next((each for each in listed if each.slug == wanted.category), None)
+    if wanted.category and chosen is None:
+        raise NotFound
+    filters = catalog.Filters(status="live", category=wanted.category, tag=wanted.tag, q=wanted.q)
+    found = Slice([], None, None, total=0)
+    if not refused:
+        found = catalog.page(filters, wanted.sort, Window(SIZE, page=wanted.page), viewer=viewer())
+    total = found.total or 0
+    pages = min(-(-total // SIZE), DEPTH // SIZE)
+    if wanted.page > max(1, pages) or (not total and wanted.tag and not tags.is_used(wanted.tag)):
+        raise NotFound
+    shown = {"items": found.items, "pagination": {"page": wanted.page}}
+    head = _head(wanted, chosen, found, pages)
+    page, headers = show(
+        "list.html", head, tags=page_tags(shown, {"q": wanted.q, "sort": wanted.sort}), wanted=wanted, chosen=chosen,
+        categories=listed, found=found, projects=found.items, pages=pages, sorts=SORTS, refused=refused, typed=query.get("q", "").strip(), subject=_subject(wanted, chosen),
+    )  # fmt: skip
+    if refused:
+        return Response(page, 422, {**headers, "Cache-Control": "no-store"}, content_type=HTML)
+    return page, headers
+
+
+def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
+    """The list that the parameters ask for, and what is wrong with the search."""
+    given = {name: query[name] for name in QUERY.fields if query.get(name)}
+    refused: dict[str, Any] = {}
+    try:
+        taken = QUERY.load(given)
+    except ValidationError as error:
+        taken, refused = error.valid_data, error.messages  # type: ignore[assignment]
+    page, text = page_number(query), taken.get("q")
+    if page * SIZE > DEPTH:
+        raise NotFound
+    sort = order({"q": text, "sort": taken.get("sort")})
+    return Wanted(at.path, at.category, at.tag, text, sort, page), " ".join(refused.get("q", []))
+
+
+def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
+    page, subject, feeds = wanted.page, _subject(wanted, chosen), [head.NEW]
+    if subject:
+        path = address_with(head.NEW.path, category=wanted.category, tag=wanted.tag)
+        feeds.insert(0, head.Feed(f"New projects: {subject}", path))
+    searched = f"“{wanted.q}”" if wanted.q else ""
+    parts = [" in ".join(part for part in (searched, subject) if part), f"Page {page}" if page > 1 else ""]
+    data = [head.item_list(found.items, here(), (page - 1) * SIZE + 1)]
+    return head.Head(
+        " · ".join(part for part in parts if part),
+        (chosen.description if chosen else "") or (f"{subject}: {head.DESCRIPTION}" if subject else head.DESCRIPTION),
+        wanted.address(),
+        indexed=not wanted.q,
+        previous=wanted.address(page=page - 1) if page > 1 else "",
+        next=wanted.address(page=page + 1) if page < pages else "",
+        feeds=feeds,
+        data=[*data, head.breadcrumbs(here(), (subject, wanted.path))] if subject else data,
+    )
+
+
+def _subject(wanted: Wanted, chosen: Any) -> str:
+    """What the list is narrowed to, in words."""
+    if chosen is None:
+        return f"Projects tagged {wanted.tag}" if wanted.tag else ""
+    return f"{chosen.name}, tagged {wanted.tag}" if wanted.tag else str(chosen.name)

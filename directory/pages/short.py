@@ -1,0 +1,23 @@
+"""The one page of a service without pages (WEB_ENABLED=false): for people, with links to what there is."""
+
+from typing import Any
+
+from flask import Blueprint
+
+from directory.http.access import public
+from directory.http.endpoint import operation
+from directory.pages.crawlers import links_for_programs
+from directory.pages.layout import tags_of, unbuilt
+
+bp = Blueprint("short", __name__)
+
+
+@bp.get("/")
+@public
+@operation(tier="read", page=True, etag=True, cache_tags=tags_of)
+def home() -> Any:
+    """Show what there is. A client that prefers JSON gets links in its place."""
+    if (links := links_for_programs()) is not None:
+        return links
+    page, headers = unbuilt()
+    return page, {**headers, "Vary": "Accept"}

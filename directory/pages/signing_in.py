@@ -1,0 +1,206 @@
+"""Signing in, up and out, forgotten passwords, mailed links, and mail switched off: forms over the API's own routes."""
+
+from typing import Any
+
+from flask import current_app, g, request
+
+from directory.api import auth, mail_server, recovery
+from directory.http.access import public
+from directory.http.authentication import viewer
+from directory.http.endpoint import operation
+from directory.http.fields import Line, Strict
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
+from directory.pages.head import Head
+from directory.pages.layout import Answer, address_with, bp, own_path, show, tags_of
+
+FORM_PAGE: dict[str, Any] = {
+    "tier": "read", "page": True, "parameters": True, "etag": True, "personal": True, "cache_tags": tags_of,
+}  # fmt: skip
+# The address of these has a secret, so no answer of theirs is stored.
+TOKEN_PAGE: dict[str, Any] = {"tier": "read", "page": True, "parameters": True}
+
+
+class TokenForm(Strict):
+    """The token of a mailed link."""
+
+    token = Line(1, 200, required=True)
+
+
+def _next(query: dict[str, str]) -> str:
+    return own_path(query.get("next"))
+
+
+def _parameters() -> dict[str, str]:
+    """The parameters of the address that a refused form was sent to."""
+    return request.args.to_dict()
+
+
+def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> Answer:
+    """The form that signs in."""
+    to = _next(_parameters() if query is None else query)
+    facts = {
+        "next": to, "reason": reason, "can_reset": mail_server.configured() is not None,
+        "providers": current_app.extensions["providers"].values(),
+    }  # fmt: skip
+    return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)
+
+
+@bp.get("/sign-in")
+@public
+@operation(**FORM_PAGE)
+def sign_in_page(query: dict[str, str]) -> Any:
+    """Show the form that signs in. Who is signed in goes on."""
+    return see_other(_next(query)) if viewer() else sign_in_form(query=query)
+
+
+@bp.post("/sign-in")
+@public
+@shows(sign_in_form)
+@operation(**same_as(auth.login))
+def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Sign in by username or e-mail address, and go on to `next`."""
+    return see_other(_next(query), auth.login.view(body))  # type: ignore[attr-defined]
+
+
+def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
+    """The form that opens an account."""
+    to = _next(_parameters() if query is None else query)
+    return show("sign_up.html", Head("Create an account", indexed=False), here=to, form=form, next=to)
+
+
+@bp.get("/sign-up")
+@public
+@operation(**FORM_PAGE)
+def sign_up_page(query: dict[str, str]) -> Any:
+    """Show the form that opens an account. Who is signed in goes on."""
+    return see_other(_next(query)) if viewer() else sign_up_form(query=query)
+
+
+@bp.post("/sign-up")
+@public
+@shows(sign_up_form)
+@operation(**same_as(auth.register))
+def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Open an account, sign in, and go on to `next`."""
+    return see_other(_next(query), auth.register.view(body))  # type: ignore[attr-defined]
+
+
+@bp.post("/sign-out")
+@public
+@operation(**same_as(auth.logout))
+def sign_out(query: dict[str, str]) -> Any:
+    """Sign out, and go to the directory; also where the session has ended already."""
+    return see_other("/", auth.logout.view() if viewer() else None)  # type: ignore[attr-defined]
+
+
+def forgot_form(form: Form = EMPTY, is_sent: bool = False, **_path: Any) -> Answer:
+    """The form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
+    mail_server.mail_server()
+    return show("forgot.html", Head("Forgot your password?", indexed=False), here="/", form=form, is_sent=is_sent)
+
+
+@bp.get("/forgot")
+@public
+@operation(**FORM_PAGE)
+def forgot_page(query: dict[str, str]) -> Any:
+    """Show the form that has a link mailed for a new password."""
+    return forgot_form(is_sent="sent" in query)
+
+
+@bp.post("/forgot")
+@public
+@shows(forgot_form)
+@operation(**same_as(recovery.forgot))
+def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Have a link mailed. The answer is the same for everybody."""
+    recovery.forgot.view(body)  # type: ignore[attr-defined]
+    return see_other("/forgot?sent")
+
+
+def reset_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
+    """The form that takes a new password, by the token of a mailed link."""
+    mail_server.mail_server()
+    given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
+    is_done = "done" in (query or {})
+    page, headers = show("reset.html", Head("Choose a new password", indexed=False), here="/", form=form, token=given, is_done=is_done)
+    return page, {**headers, **NO_STORE}
+
+
+@bp.get("/reset")
+@public
+@operation(**TOKEN_PAGE)
+def reset_page(query: dict[str, str]) -> Answer:
+    """Show the form for a new password."""
+    return reset_form(query=query)
+
+
+@bp.post("/reset")
+@public
+@shows(reset_form)
+@operation(**same_as(recovery.reset))
+def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Choose a new password. It ends all sessions of the account."""
+    recovery.reset.view(body)  # type: ignore[attr-defined]
+    return see_other("/reset?done")
+
+
+def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
+    """The button that confirms an e-mail address, by the token of a mailed link."""
+    mail_server.mail_server()
+    given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
+    is_done = "done" in (query or {})
+    page, headers = show("verify.html", Head("Confirm your e-mail address", indexed=False), here="/", form=form, token=given, is_done=is_done)
+    return page, {**headers, **NO_STORE}
+
+
+@bp.get("/verify")
+@public
+@operation(**TOKEN_PAGE)
+def verify_page(query: dict[str, str]) -> Answer:
+    """Show the button that confirms an e-mail address. To open a link uses nothing up."""
+    return verify_form(query=query)
+
+
+@bp.post("/verify")
+@public
+@shows(verify_form)
+@operation(**same_as(recovery.verify))
+def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Confirm an e-mail address."""
+    recovery.verify.view(body)  # type: ignore[attr-defined]
+    return see_other("/verify?done")
+
+
+def mail_off_form(form: Form = EMPTY, token: str = "", is_done: bool = False) -> Answer:
+    """The button that switches mail about decisions off, by the token of the link in such a mail."""
+    mail_server.mail_server()
+    head = Head("Mail about your projects", indexed=False)
+    given = token or g.get("typed", {}).get("token", "")
+    page, headers = show("mail_off.html", head, here="/", form=form, token=given, is_done=is_done)
+    return page, {**headers, **NO_STORE}
+
+
+@bp.get("/api/auth/notifications/<token>")
+@public
+@operation(tier="read", page=True)
+def mail_off_page(token: str) -> Answer:
+    """Show that button to a person who opens the link. Mail programs send a POST to the same address (RFC 8058)."""
+    return mail_off_form(token=token)
+
+
+@bp.get("/mail-off")
+@public
+@operation(tier="read", page=True)
+def mail_off_done() -> Answer:
+    """Say that it is done."""
+    return mail_off_form(is_done=True)
+
+
+@bp.post("/mail-off")
+@public
+@shows(mail_off_form)
+@operation(**{**same_as(recovery.switch_off), "body": TokenForm()})
+def mail_off(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Switch mail about decisions off."""
+    recovery.switch_off.view(body["token"])  # type: ignore[attr-defined]
+    return see_other("/mail-off")

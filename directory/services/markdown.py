@@ -1,0 +1,103 @@
+"""Markdown as HTML: the one renderer of descriptions, for the pages and for answers of the API.
+
+CommonMark with GFM's links, tables, strikethrough and task lists. HTML in a text is text. markdown-it-py writes HTML of
+few elements, and nh3 removes whatever else it might write.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+REL = "nofollow ugc noopener"
+REMEMBERED = 256  # texts; a description has at most 10,000 characters
+ELEMENTS = {
+    "a", "blockquote", "br", "code", "em", "h2", "hr", "li", "ol", "p", "pre", "s", "strong", "table", "tbody", "td",
+    "th", "thead", "tr", "ul",
+}  # fmt: skip
+ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
+SCHEMES = {"http", "https"}
+ABSOLUTE = re.compile("https?://[^/]", re.IGNORECASE)
+TASK = re.compile(r"\[([ xX])\](?=[ \t\n])")
+BOXES = {" ": "\u2610", "x": "\u2611", "X": "\u2611"}
+# What follows "www." in a link: a domain, and whatever may be in a path.
+WWW = re.compile(r"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*(?::\d{1,5})?(?:[/?#][^\s<]*)?")
+TRAILING = "?!.,:*_~'\""  # what ends a sentence and not an address, by GFM
+ENTITY = re.compile(r"&[a-zA-Z0-9]+;$")
+
+
+@lru_cache(REMEMBERED)
+def html(text: str) -> str:
+    """The HTML of a text. It is remembered, so that a version of a description is rendered once."""
+    return nh3.clean(_parser().render(text), tags=ELEMENTS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=REL)
+
+
+@lru_cache(1)
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": True})
+    parser.enable(["linkify", "table", "strikethrough"])
+    parser.validateLink = _is_absolute  # type: ignore[method-assign]
+    parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
+    if parser.linkify is not None:
+        # Only what says of itself that it is an address: "node.js" and "readme.md" are none.
+        parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+        for scheme in ("ftp:", "mailto:", "//"):
+            parser.linkify.add(scheme, None)
+        parser.linkify.add("www.", {"validate": _www_length, "normalize": _add_scheme})
+    parser.core.ruler.push("plain", _plain)
+    return parser
+
+
+def _is_absolute(url: str) -> bool:
+    """Whether a link may lead there: to a site by its whole address."""
+    return ABSOLUTE.match(url) is not None
+
+
+def _www_length(_linkify: Any, text: str, at: int) -> int:
+    """How many characters after "www." belong to a link."""
+    found = WWW.match(text, at)
+    return len(_without_trailing(found[0])) if found else 0
+
+
+def _without_trailing(address: str) -> str:
+    """An address without the punctuation that follows it (GFM, extended autolinks)."""
+    while address:
+        if address[-1] in TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
+            address = address[:-1]
+        elif entity := ENTITY.search(address):
+            address = address[: entity.start()]
+        else:
+            break
+    return address
+
+
+def _add_scheme(_linkify: Any, match: Any) -> None:
+    match.url = f"http://{match.url}"
+
+
+def _plain(state: StateCore) -> None:
+    """Headings become those below the page's own, images links, and the boxes of a task list characters."""
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h2"
+    for place, token in enumerate(state.tokens):
+        if token.type == "inline" and token.children:
+            if place > 1 and state.tokens[place - 2].type == "list_item_open":
+                _tick(token.children[0])
+            token.children = [each for child in token.children for each in _image_as_link(child)]
+
+
+def _tick(first: Token) -> None:
+    first.content = TASK.sub(lambda found: BOXES[found[1]], first.content, 1) if TASK.match(first.content) else first.content
+
+
+def _image_as_link(token: Token) -> list[Token]:
+    if token.type != "image":
+        return [token]
+    address = str(token.attrs["src"])
+    text = Token("text", "", 0, content=token.content or address)
+    return [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]
