@@ -49,8 +49,8 @@ class Operation:
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
-    that is not JSON. A `page` is for people: it ignores unknown query parameters, is not in the document, takes the body
-    of a form, and its view returns a response or the bytes of HTML. One with `parameters` gets them as its `query`.
+    that is not JSON. A `page` is for people: it ignores unknown query parameters, is not in the document, its body is
+    that of a form, and its view returns a response or the bytes of HTML. One with `parameters` gets them as `query`.
     """
 
     answer: Schema | None = None

@@ -68,8 +68,9 @@ def checked_form(schema: Schema, *, check: Check | None) -> dict[str, Any]:
         if isinstance(schema.fields.get(name), Flag):
             given[name] = True
     names = [name for name, _ in fields]
-    repeated = {name: "Must be given once." for name in names if names.count(name) > 1}
-    return _loaded(schema, given, [{"pointer": pointer([name]), "detail": why} for name, why in repeated.items()], check)
+    repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
+    refused = [{"pointer": pointer([name]), "detail": "Must be given once."} for name in repeated]
+    return _loaded(schema, given, refused, check)
 
 
 def _loaded(schema: Schema, given: dict[str, Any], refused: Errors, check: Check | None) -> dict[str, Any]:

@@ -47,9 +47,7 @@ def load() -> Build:
 @lru_cache(maxsize=2)
 def _read(folder: Path, _changed: int) -> Build:
     listed: dict[str, dict[str, Any]] = json.loads((folder / LISTING).read_text(encoding="utf-8"))
-    entries = {
-        name: Entry(entry["style"], entry["script"], tuple(entry["preload"])) for name, entry in listed.items()
-    }
+    entries = {name: Entry(entry["style"], entry["script"], tuple(entry["preload"])) for name, entry in listed.items()}
     files = [path for path in sorted((folder / "assets").iterdir()) if path.suffix != ".gz"]
     return Build(entries, {path.name: _asset(path) for path in files})
 

@@ -1,6 +1,6 @@
 """The lists of projects: all of them, of a category, of a tag, and what a search finds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -17,7 +17,7 @@ from directory.http.endpoint import operation
 from directory.http.pagination import DEPTH
 from directory.pages import head
 from directory.pages.crawlers import links_for_programs
-from directory.pages.layout import HTML, Answer, address_with, bp, here, page_number, show, tags_of
+from directory.pages.layout import HTML, address_with, bp, here, page_number, show, tags_of
 from directory.services import categories
 from directory.services.catalog import catalog, tags
 from directory.services.catalog.paging import Slice, Window
@@ -51,8 +51,8 @@ class Wanted:
 
     def leaving(self, name: str) -> str:
         """The address of the wider list that is not narrowed by `name`: "q", "category" or "tag"."""
-        left = {each: getattr(self, each) for each in ("category", "tag", "q") if each != name}
-        return _address(**left, sort=None if name == "q" else self.sort)
+        left = replace(self, **{name: None})  # type: ignore[arg-type]
+        return _address(left.category, left.tag, left.q, None if name == "q" else self.sort)
 
     def entering(self, category: str) -> str:
         """The address of the same list in another category."""
@@ -149,10 +149,10 @@ def _list(at: Wanted, query: dict[str, str]) -> Any:
     if wanted.page > max(1, pages) or (not total and wanted.tag and not tags.is_used(wanted.tag)):
         raise NotFound
     shown = {"items": found.items, "pagination": {"page": wanted.page}}
-    head = _head(wanted, chosen, found, pages)
     page, headers = show(
-        "list.html", head, tags=page_tags(shown, {"q": wanted.q, "sort": wanted.sort}), wanted=wanted, chosen=chosen,
-        categories=listed, found=found, projects=found.items, pages=pages, sorts=SORTS, refused=refused, typed=query.get("q", "").strip(), subject=_subject(wanted, chosen),
+        "list.html", _head(wanted, chosen, found, pages), tags=page_tags(shown, {"q": wanted.q, "sort": wanted.sort}),
+        wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
+        projects=found.items, pages=pages, sorts=SORTS, refused=refused, typed=query.get("q", "").strip(),
     )  # fmt: skip
     if refused:
         return Response(page, 422, {**headers, "Cache-Control": "no-store"}, content_type=HTML)

@@ -11,7 +11,7 @@ from directory.http.endpoint import operation
 from directory.http.fields import Line, Strict
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, own_path, show, tags_of
+from directory.pages.layout import Answer, bp, own_path, show, tags_of
 
 FORM_PAGE: dict[str, Any] = {
     "tier": "read", "page": True, "parameters": True, "etag": True, "personal": True, "cache_tags": tags_of,
@@ -122,7 +122,9 @@ def reset_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path:
     mail_server.mail_server()
     given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
     is_done = "done" in (query or {})
-    page, headers = show("reset.html", Head("Choose a new password", indexed=False), here="/", form=form, token=given, is_done=is_done)
+    page, headers = show(
+        "reset.html", Head("Choose a new password", indexed=False), here="/", form=form, token=given, is_done=is_done
+    )
     return page, {**headers, **NO_STORE}
 
 
@@ -149,7 +151,14 @@ def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path
     mail_server.mail_server()
     given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
     is_done = "done" in (query or {})
-    page, headers = show("verify.html", Head("Confirm your e-mail address", indexed=False), here="/", form=form, token=given, is_done=is_done)
+    page, headers = show(
+        "verify.html",
+        Head("Confirm your e-mail address", indexed=False),
+        here="/",
+        form=form,
+        token=given,
+        is_done=is_done,
+    )
     return page, {**headers, **NO_STORE}
 
 

@@ -6,6 +6,7 @@ few elements, and nh3 removes whatever else it might write.
 
 import re
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import nh3
@@ -15,6 +16,7 @@ from markdown_it.token import Token
 
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
+DEEPEST = 40  # blocks and marks in one another; what is deeper is left out
 ELEMENTS = {
     "a", "blockquote", "br", "code", "em", "h2", "hr", "li", "ol", "p", "pre", "s", "strong", "table", "tbody", "td",
     "th", "thead", "tr", "ul",
@@ -27,7 +29,11 @@ BOXES = {" ": "\u2610", "x": "\u2611", "X": "\u2611"}
 # What follows "www." in a link: a domain, and whatever may be in a path.
 WWW = re.compile(r"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*(?::\d{1,5})?(?:[/?#][^\s<]*)?")
 TRAILING = "?!.,:*_~'\""  # what ends a sentence and not an address, by GFM
-ENTITY = re.compile(r"&[a-zA-Z0-9]+;$")
+ENTITY = re.compile(r"&[a-zA-Z0-9]+;\Z")
+
+
+# A table's rows are filled up to its columns. By the library's own bound 10,000 characters make 660 KB, in a second.
+import_module("markdown_it.rules_block.table").MAX_AUTOCOMPLETED_CELLS = 1_000  # type: ignore[attr-defined]
 
 
 @lru_cache(REMEMBERED)
@@ -38,7 +44,7 @@ def html(text: str) -> str:
 
 @lru_cache(1)
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": True})
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": DEEPEST})
     parser.enable(["linkify", "table", "strikethrough"])
     parser.validateLink = _is_absolute  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
@@ -47,6 +53,7 @@ def _parser() -> MarkdownIt:
         parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
         for scheme in ("ftp:", "mailto:", "//"):
             parser.linkify.add(scheme, None)
+        parser.linkify.add("http:", {"validate": _http_length})
         parser.linkify.add("www.", {"validate": _www_length, "normalize": _add_scheme})
     parser.core.ruler.push("plain", _plain)
     return parser
@@ -55,6 +62,13 @@ def _parser() -> MarkdownIt:
 def _is_absolute(url: str) -> bool:
     """Whether a link may lead there: to a site by its whole address."""
     return ABSOLUTE.match(url) is not None
+
+
+def _http_length(linkify: Any, text: str, at: int) -> int:
+    """How many characters after "http:" belong to a link: the library's number, without an entity at the end."""
+    end = at + int(linkify._validate_http(text, at))
+    is_entity = text[end : end + 1] == ";" and ENTITY.search(text, at, end + 1)
+    return len(_without_trailing(text[at : end + 1])) if is_entity else end - at
 
 
 def _www_length(_linkify: Any, text: str, at: int) -> int:
@@ -88,16 +102,25 @@ def _plain(state: StateCore) -> None:
         if token.type == "inline" and token.children:
             if place > 1 and state.tokens[place - 2].type == "list_item_open":
                 _tick(token.children[0])
-            token.children = [each for child in token.children for each in _image_as_link(child)]
+            token.children = _images_as_links(token.children)
 
 
 def _tick(first: Token) -> None:
-    first.content = TASK.sub(lambda found: BOXES[found[1]], first.content, 1) if TASK.match(first.content) else first.content
+    if found := TASK.match(first.content):
+        first.content = BOXES[found[1]] + first.content[found.end() :]
 
 
-def _image_as_link(token: Token) -> list[Token]:
-    if token.type != "image":
-        return [token]
-    address = str(token.attrs["src"])
-    text = Token("text", "", 0, content=token.content or address)
-    return [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]
+def _images_as_links(tokens: list[Token]) -> list[Token]:
+    """The tokens with a link in the place of each image; within a link an image is its text."""
+    found: list[Token] = []
+    depth = 0
+    for token in tokens:
+        depth += token.nesting if token.type.startswith("link_") else 0
+        if token.type != "image":
+            found.append(token)
+            continue
+        address = str(token.attrs["src"])
+        text = Token("text", "", 0, content=token.content or address)
+        link = [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]
+        found += [text] if depth else link
+    return found

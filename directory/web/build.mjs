@@ -1,6 +1,6 @@
-// Bundles the pages into dist/: hashed files under assets/, each also compressed, and one HTML file per entry.
+// Bundles the pages into dist/: hashed files under assets/, each also compressed, and a listing of the files of each entry.
 import { build } from "esbuild";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -29,10 +29,8 @@ const SHARED = {
   logLevel: "silent",
   legalComments: "none",
 };
-// Each has its own build: a file that both share would be one more for each page to load.
-const ENTRIES = { index: "src/main.tsx", console: "src/console/main.tsx" };
-// Pages with HTML of their own, which loads ahead of need what their code loads later.
-const LATER = { project: "src/parts/nodes.ts", members: "src/pages/members.ts" };
+// Each has its own build: a file that two of them share would be one more for each page to load.
+const ENTRIES = { reading: "src/reading/main.ts", members: "src/main.tsx", console: "src/console/main.tsx" };
 
 const began = performance.now();
 const entries = Object.entries(ENTRIES);
@@ -48,9 +46,8 @@ for (const [name, contents] of files) {
   await writeFile(join(DRAFT, "assets", `${name}.gz`), gzipSync(contents, { level: 9 }));
 }
 
-const template = await readFile(join(ROOT, "index.html"), "utf8");
-for (const [name, source] of entries) await writeHtml(name, source);
-for (const [name, later] of Object.entries(LATER)) await writeHtml(name, ENTRIES.index, later);
+const listing = Object.fromEntries(entries.map(([name, source]) => [name, listed(source)]));
+await writeFile(join(DRAFT, "pages.json"), JSON.stringify(listing));
 await rm(OUT, { recursive: true, force: true });
 await rename(DRAFT, OUT);
 console.log(`Pages built in ${Math.round(performance.now() - began)} ms.`);
@@ -64,25 +61,14 @@ function report({ errors = [], message }) {
   process.exit(1);
 }
 
-async function writeHtml(name, ...sources) {
-  await writeFile(join(DRAFT, `${name}.html`), template.replace("<!--assets-->", tags(sources)));
-}
-
-// The tags that load an entry: its style sheet and its script, and ahead of need what it imports, now and later.
-function tags([entry, ...later]) {
-  const first = outputOf(entry);
-  const chunks = new Set([entry, ...later].flatMap((source) => [outputOf(source), ...importsOf(outputOf(source))]));
-  chunks.delete(first);
-  return [
-    `<link rel="stylesheet" href="${address(outputs[first].cssBundle)}">`,
-    ...[...chunks].map((chunk) => `<link rel="modulepreload" href="${address(chunk)}">`),
-    `<script type="module" src="${address(first)}"></script>`,
-  ].join("\n");
+// The files of an entry: its style sheet and its script, and what that imports, to be loaded ahead of need.
+function listed(source) {
+  const script = outputOf(source);
+  return { style: address(outputs[script].cssBundle), script: address(script), preload: importsOf(script).map(address) };
 }
 
 function outputOf(source) {
-  const found = Object.keys(outputs).filter((path) => outputs[path].entryPoint === source);
-  return found.find((path) => builds[0].metafile.outputs[path]) ?? found[0];
+  return Object.keys(outputs).find((path) => outputs[path].entryPoint === source);
 }
 
 function importsOf(output) {

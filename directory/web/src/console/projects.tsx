@@ -3,7 +3,7 @@ import { api, ask, type Schemas } from "../api/client.ts";
 import { safeAddress } from "../parts/address.ts";
 import { pathOf } from "../parts/row.tsx";
 import { Time } from "../parts/time.tsx";
-import { categories, loadCategories } from "../state/list.ts";
+import { categories, loadCategories } from "../state/categories.ts";
 import { say } from "../state/notice.ts";
 import type { Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";

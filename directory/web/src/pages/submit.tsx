@@ -6,7 +6,7 @@ import { Monogram } from "../parts/monogram.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { VoteButton } from "../parts/vote.tsx";
 import { type Draft, EMPTY } from "../state/draft.ts";
-import { categories, loadCategories } from "../state/list.ts";
+import { categories, loadCategories } from "../state/categories.ts";
 import type { Page } from "../state/router.ts";
 import { readOnly, user } from "../state/session.ts";
 import {

@@ -1,5 +1,5 @@
 // What a page of an account shows to a visitor.
-import { askToSignIn } from "../state/session.ts";
+import { signInAddress } from "../state/session.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Empty } from "./states.tsx";
@@ -8,7 +8,7 @@ export function MembersOnly({ why = f.membersOnlyWhy }: { why?: string }) {
   return (
     <div class="wide">
       <Empty whole title={f.membersOnly} why={why}>
-        <button type="button" class="button primary" onClick={() => askToSignIn("")}>{t.signIn}</button>
+        <a class="button primary" href={signInAddress()}>{t.signIn}</a>
       </Empty>
     </div>
   );

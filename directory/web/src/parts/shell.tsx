@@ -1,12 +1,11 @@
 // What stands around every public page.
 import type { ComponentChildren } from "preact";
 import { t } from "../text.ts";
-import { dismiss, notice, say } from "../state/notice.ts";
+import { dismiss, notice } from "../state/notice.ts";
 import { opened } from "../state/router.ts";
-import { askToSignIn, dialog, readOnly, session, signOut, siteName, user } from "../state/session.ts";
+import { readOnly, signInAddress, session, signOut, siteName, user } from "../state/session.ts";
 import { nextTheme, theme } from "../state/theme.ts";
 import { Cross, Half, Moon, Person, Plus, Sun } from "./icons.tsx";
-import { signal } from "@preact/signals";
 
 export function Shell({ children }: { children: ComponentChildren }) {
   return (
@@ -17,7 +16,6 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <main id="main" tabIndex={-1} key={opened.value} ref={focusNewPage}>{children}</main>
       <Footer />
       <NoticeLine />
-      <SignIn />
     </>
   );
 }
@@ -30,27 +28,11 @@ function focusNewPage(main: HTMLElement | null): void {
   }
 }
 
-const loaded = signal<(() => any) | null>(null);
-
-/** The dialog that signs in. Its code is loaded when it is first asked for. */
-function SignIn() {
-  const Dialog = loaded.value;
-  if (!dialog.value) return null;
-  if (Dialog) return <Dialog />;
-  void import("../pages/members.ts").then(({ SignIn }) => (loaded.value = SignIn), notLoaded);
-  return null;
-}
-
-function notLoaded(): void {
-  dialog.value = null;
-  say(t.unreachableDetail, { bad: true });
-}
-
 function Header() {
   return (
     <header class="top">
       <div class="wide">
-        <a class="site" href="/"><span class="logo" aria-hidden="true" />{siteName.value}</a>
+        <a class="site" href="/"><span class="logo" aria-hidden="true" /><span class="name">{siteName.value}</span></a>
         <nav aria-label={t.account}>
           <a class="button primary" href="/submit"><Plus /><span class="full">{t.submit}</span><span class="brief">{t.submitShort}</span></a>
           {user.value ? <Menu name={user.value.username} admin={user.value.is_admin} /> : <SignedOut />}
@@ -62,7 +44,7 @@ function Header() {
 
 function SignedOut() {
   // Until it is known who is signed in the button keeps its place, unseen, so that nothing moves.
-  return <button type="button" class={`button${session.value ? "" : " waiting"}`} onClick={() => askToSignIn("")}>{t.signIn}</button>;
+  return <a class={`button${session.value ? "" : " waiting"}`} href={signInAddress()}>{t.signIn}</a>;
 }
 
 function Menu({ name, admin }: { name: string; admin: boolean }) {

@@ -1,4 +1,4 @@
-// Who is signed in, what the site is and allows, and the dialog that signs in. Nothing of it is stored in the browser.
+// Who is signed in, and what the site is and allows. Nothing of it is stored in the browser.
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Got, Problem } from "../api/client.ts";
 import { t } from "../text.ts";
@@ -8,20 +8,11 @@ import { forget } from "./resource.ts";
 import { address, reenter } from "./router.ts";
 
 export type Session = Got<"/api/session">;
-export interface Asked {
-  mode: "in" | "up";
-  /** What signing in is for, in words; "" where it was asked for by itself. */
-  reason: string;
-  /** What goes on once somebody is signed in. */
-  then?: () => void;
-}
-
 export const session = signal<Session | null>(null); // null until the first answer
 export const sessionProblem = signal<Problem | null>(null);
 export const user = computed(() => session.value?.user ?? null);
 export const readOnly = computed(() => session.value?.read_only ?? false);
 export const siteName = computed(() => session.value?.site.name ?? nameInHead());
-export const dialog = signal<Asked | null>(null);
 
 /** The site's name as the page came with it, until the session tells it. */
 function nameInHead(): string {
@@ -58,25 +49,16 @@ export function onceKnown(act: () => void): void {
   });
 }
 
-/** Ask to sign in, and go on with `then`. */
-export function askToSignIn(reason: string, then?: () => void): void {
-  dialog.value = { mode: "in", reason, then };
+/** The page that signs in and leads back to this one. */
+export function signInAddress(): string {
+  const { pathname, search } = address.value;
+  return `/sign-in?next=${encodeURIComponent(pathname + search)}`;
 }
 
-/** Do what needs somebody signed in: at once, or after the dialog. */
-export function signedIn(reason: string, then: () => void): void {
+/** Do what needs somebody signed in; without one, go to the page that signs in. */
+export function signedIn(then: () => void): void {
   if (user.value) then();
-  else askToSignIn(reason, then);
-}
-
-export async function signIn(login: string, password: string): Promise<void> {
-  await ask(api.POST("/api/auth/login", { body: { login, password } }));
-  await begin();
-}
-
-export async function signUp(username: string, email: string, password: string): Promise<void> {
-  await ask(api.POST("/api/auth/register", { body: { username, email, password } }));
-  await begin();
+  else location.assign(signInAddress());
 }
 
 export async function signOut(): Promise<void> {
@@ -97,13 +79,6 @@ export async function renew(): Promise<void> {
   for (const each of listeners) each();
   await loadSession();
   reenter();
-}
-
-async function begin(): Promise<void> {
-  const then = dialog.value?.then;
-  await renew();
-  dialog.value = null;
-  then?.();
 }
 
 /** What a refusal says of the session: it has ended, its role is another one, or the service takes no writes. */

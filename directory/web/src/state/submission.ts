@@ -100,7 +100,7 @@ function look(): void {
 export function send(wrong: () => void): void {
   left.value = new Set(Object.keys(EMPTY));
   if (Object.keys(faults.peek()).length) return wrong();
-  signedIn(f.signInToSend, () => void (edited.data.peek() ? change(wrong) : create(wrong)));
+  signedIn(() => void (edited.data.peek() ? change(wrong) : create(wrong)));
 }
 
 async function create(wrong: () => void): Promise<void> {

@@ -46,7 +46,7 @@ onNewCaller(() => entries.clear());
 
 /** Vote for a project, or take the vote back; who is not signed in is asked to. */
 export function vote(project: Votable, on: boolean): void {
-  signedIn(t.signInToVote(project.title), () => void want(project, on));
+  signedIn(() => void want(project, on));
 }
 
 async function want(project: Votable, on: boolean): Promise<void> {

@@ -1,0 +1,33 @@
+// "/" goes to the search field, and the menu closes by Escape and by a click beside it.
+import { find } from "./page.ts";
+
+export function startKeys(): void {
+  document.addEventListener("keydown", onKey);
+  document.addEventListener("click", ({ target }) => {
+    const menu = find<HTMLDetailsElement>(".menu[open]");
+    if (menu && !menu.contains(target as Node)) menu.open = false;
+  });
+  showChosen();
+}
+
+function onKey(event: KeyboardEvent): void {
+  const menu = find<HTMLDetailsElement>(".menu[open]");
+  if (event.key === "Escape" && menu) {
+    menu.open = false;
+    find("summary", menu)?.focus();
+  }
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if ((event.target as Element).closest("input, textarea, select, [contenteditable], dialog")) return;
+  event.preventDefault();
+  const field = find<HTMLInputElement>("#search");
+  if (!field) return location.assign("/");
+  field.focus();
+  field.select();
+}
+
+/** Where the categories scroll sideways, bring the chosen one into sight. */
+export function showChosen(): void {
+  const chosen = find(".categories [aria-current]");
+  const strip = chosen?.closest<HTMLElement>(".categories");
+  if (chosen && strip) strip.scrollLeft = chosen.offsetLeft - strip.offsetLeft - 48;
+}

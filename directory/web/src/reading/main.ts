@@ -1,0 +1,18 @@
+// What JavaScript adds to the pages that people read. Each module improves what is there, and a page works without any.
+import "../styles/base.css";
+import "../styles/parts.css";
+import "../styles/forms.css";
+import "../styles/pages.css";
+import { startKeys } from "./keys.ts";
+import { startMore } from "./more.ts";
+import { startSearch } from "./search.ts";
+import { startTheme } from "./theme.ts";
+import { startVotes } from "./vote.ts";
+
+for (const start of [startTheme, startKeys, startSearch, startMore, startVotes]) {
+  try {
+    start();
+  } catch (error) {
+    console.error(error);
+  }
+}

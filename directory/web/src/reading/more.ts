@@ -1,0 +1,49 @@
+// "Show more" adds the rows of the next page to this one, and takes over its address.
+import { find, readPage } from "./page.ts";
+
+let busy = false;
+
+export function startMore(): void {
+  document.addEventListener("click", (event) => {
+    const link = (event.target as Element).closest<HTMLAnchorElement>(".pager [rel=next]");
+    if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    void add(link);
+  });
+}
+
+async function add(link: HTMLAnchorElement): Promise<void> {
+  if (busy) return;
+  busy = true;
+  link.ariaDisabled = "true";
+  try {
+    const url = link.href;
+    const page = await readPage(url);
+    const rows = find(".rows");
+    // A row that moved down meanwhile is here already.
+    const added = [...page.querySelectorAll(".rows .row")].filter((row) => !document.getElementById(row.id));
+    if (!rows || !link.isConnected) return;
+    rows.append(...added.map((row) => document.adoptNode(row)));
+    history.replaceState(null, "", url);
+    goOn(link, page, added[0]);
+  } catch {
+    location.assign(link.href); // the browser says what is wrong, or does better
+  } finally {
+    busy = false;
+    link.ariaDisabled = null;
+  }
+}
+
+/** Have the links name the pages beside the one that was added; the focus stays where it was. */
+function goOn(link: HTMLAnchorElement, page: Document, first?: Element): void {
+  const next = find<HTMLAnchorElement>(".pager [rel=next]", page);
+  const place = find(".pager .muted");
+  if (place) place.textContent = find(".pager .muted", page)?.textContent ?? "";
+  if (next) {
+    link.href = next.href;
+    return;
+  }
+  const hadFocus = document.activeElement === link;
+  link.remove();
+  if (hadFocus) find("a", first ?? document)?.focus();
+}

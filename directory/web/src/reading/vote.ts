@@ -1,0 +1,64 @@
+// Votes without a reload: shown at once, set and cleared by what is wanted, and taken back where one is refused.
+import { find, say } from "./page.ts";
+
+interface Vote {
+  on: boolean;
+  count: number;
+}
+interface Entry {
+  known: Vote; // what the service said last
+  wanted: boolean;
+  busy: boolean;
+}
+
+const entries = new WeakMap<HTMLButtonElement, Entry>();
+const number = new Intl.NumberFormat("en");
+
+export function startVotes(): void {
+  document.addEventListener("click", (event) => {
+    const button = (event.target as Element).closest<HTMLButtonElement>("[data-vote]");
+    if (!button || !find(".menu")) return; // the form of who is not signed in leads to the page that signs in
+    event.preventDefault();
+    void want(button);
+  });
+}
+
+async function want(button: HTMLButtonElement): Promise<void> {
+  const entry = entries.get(button) ?? { known: read(button), wanted: false, busy: false };
+  entries.set(button, entry);
+  entry.wanted = button.ariaPressed !== "true";
+  show(button, { on: entry.wanted, count: entry.known.count + Number(entry.wanted) - Number(entry.known.on) });
+  if (entry.busy) return; // the call that is under way goes on with it
+  entry.busy = true;
+  try {
+    while (entry.known.on !== entry.wanted) entry.known = await send(button, entry.wanted);
+  } catch (error) {
+    say(`Your vote was not counted. ${error instanceof Error ? error.message : ""}`);
+  } finally {
+    entry.busy = false;
+    show(button, entry.known);
+  }
+}
+
+async function send(button: HTMLButtonElement, on: boolean): Promise<Vote> {
+  const path = `/api/projects/${button.dataset.vote}/upvote`;
+  const answer = await fetch(path, { method: on ? "PUT" : "DELETE" }).catch(() => {
+    throw new Error("You are offline, or the service does not answer.");
+  });
+  const body = await answer.json();
+  if (answer.status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+  if (!answer.ok) throw new Error(body.detail);
+  return { on: body.upvoted, count: body.upvotes };
+}
+
+function read(button: HTMLButtonElement): Vote {
+  return { on: button.ariaPressed === "true", count: Number(button.textContent.replace(/\D/g, "")) };
+}
+
+function show(button: HTMLButtonElement, { on, count }: Vote): void {
+  const text = number.format(count);
+  button.ariaPressed = String(on);
+  button.value = on ? "withdraw" : "cast";
+  (find(".count", button) as HTMLElement).textContent = text;
+  button.ariaLabel = (button.ariaLabel ?? "").replace(/[\d,]+ votes?$/, `${text} ${count === 1 ? "vote" : "votes"}`);
+}
