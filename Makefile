@@ -27,7 +27,7 @@ PROGRESS = $(PYTHON) .ci/progress.py
 WEB = $(BIN)/python .ci/web.py
 WATCH = $(BIN)/watchfiles --verbosity warning --sigint-timeout 35 --target-type command
 SERVED = directory settings migrations config.py serve.py wsgi.py gunicorn.conf.py $(wildcard .env)
-PAGES = directory/web/dist/index.html
+PAGES = directory/web/dist/pages.json
 PAGE_SOURCES := $(wildcard directory/web/*.* directory/web/src/*.* directory/web/src/*/*.*)
 TOOLS = tests/web/node_modules/.installed
 LIGHTHOUSE = bench/lighthouse/node_modules/.installed
@@ -56,7 +56,7 @@ web: $(BIN)/python ## Build the pages (needs a package index for JavaScript); ma
 # or a built page changes. The first one ends with the second; the pages with source maps go, so that `make` rebuilds them.
 dev: export PREPARE_DATABASE = true
 dev: .venv/.test $(PAGES) ## Serve as run does, and restart on a change of Python, templates or pages
-	@WEB_SOURCE_MAPS=1 $(WATCH) '$(WEB) build' directory/web/src directory/web/index.html & pages=$$!; \
+	@WEB_SOURCE_MAPS=1 $(WATCH) '$(WEB) build' directory/web/src & pages=$$!; \
 	  trap 'kill $$pages 2>/dev/null || true; rm -f $(PAGES)' EXIT; trap 'exit 130' INT TERM; \
 	  $(WATCH) --ignore-paths directory/web/src,directory/web/node_modules '$(BIN)/python serve.py' $(SERVED)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from directory.api import web_build
+from directory.pages import build as web_build
 
 KB = 1024
 SCORES = {"performance": 98, "accessibility": 100, "best-practices": 100, "seo": 100}

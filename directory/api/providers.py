@@ -40,7 +40,7 @@ from directory.services.site import Site
 
 bp = Blueprint("providers", __name__, url_prefix="/api/auth")
 
-ACCOUNT = "/account"  # the page that says what went wrong
+ACCOUNT, SIGN_IN = "/account", "/sign-in"  # where one joins a provider, and the page that says what went wrong
 TRIES = 5  # for a name, an address or an identity that others take at the same time
 
 
@@ -83,7 +83,7 @@ def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             problem = current_app.make_response(current_app.handle_user_exception(error))
             query = urlencode({"sign-in": "failed", "reason": problem.get_json(force=True)["code"]})
-            return _to(f"{ACCOUNT}?{query}")
+            return _to(f"{SIGN_IN}?{query}")
 
     return run
 
@@ -119,7 +119,7 @@ def start(provider: str, query: dict[str, Any]) -> Any:
     """Begin to sign in by a provider.
 
     It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
-    redirected to `/account?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
+    redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
     gets the problem.
     """
     chosen = _provider(provider)

@@ -26,7 +26,7 @@ def init_app(app: Flask) -> None:
     secure = app.config["APP_ENV"] != "development"
     app.config |= {"COOKIE_NAME": "__Host-directory" if secure else "directory", "COOKIE_SECURE": secure}
     with hookless(app):
-        login_manager.init_app(app)
+        login_manager.init_app(app, add_context_processor=False)  # which looks the caller up for every template
     login_manager.request_loader(load)
     app.before_request(refuse_bad_token)
 

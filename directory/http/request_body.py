@@ -42,6 +42,8 @@ def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
 def read_form() -> list[tuple[str, str]]:
     """The fields of an HTML form, in its order. Raises Invalid, TooLarge, UnsupportedMediaType."""
     data = _read_body()
+    if not data:
+        return []
     _require_type(FORM)
     try:
         return parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)

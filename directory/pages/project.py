@@ -4,12 +4,15 @@ from typing import Any
 
 from werkzeug.routing import RequestRedirect
 
-from directory.http.access import public
+from directory.api import projects
+from directory.http.access import owner_required, public
 from directory.http.authentication import viewer
 from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation
 from directory.pages import head
+from directory.pages.forms import Form, same_as, see_other, shows
 from directory.pages.layout import Answer, bp, here, show, tags_of
+from directory.pages.signing_in import refused
 from directory.services import audit
 from directory.services.catalog import catalog
 from directory.services.catalog.paging import Window
@@ -29,14 +32,14 @@ def project_without_slug(project_id: int) -> Any:
     raise RequestRedirect(head.path_of(catalog.one(project_id, viewer=viewer())))
 
 
-@bp.get("/p/<id:project_id>/<slug>")
+@bp.get("/p/<id:project_id>/<title>")
 @public
 @operation(tier="read", page=True, etag=True, personal=True, cache_tags=tags_of)
-def project_page(project_id: int, slug: str) -> Answer:
+def project_page(project_id: int, title: str) -> Answer:
     """Show a project to whoever may see it."""
     by = viewer()
     project = catalog.one(project_id, viewer=by)
-    if slug != project["slug"]:
+    if title != project["slug"]:
         raise RequestRedirect(head.path_of(project))
     is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
     related = [] if is_own else _related(project)
@@ -74,3 +77,18 @@ def _head(project: dict[str, Any]) -> head.Head:
         kind="article",
         data=[head.software(project, site), head.breadcrumbs(site, *steps)] if is_live else [],
     )
+
+
+def not_deleted(form: Form, project_id: int) -> Answer:
+    """Why a project was not deleted; for who is not signed in the form that signs in."""
+    return refused(form, "/mine", f"/p/{project_id}")
+
+
+@bp.post("/delete/<id:project_id>")
+@shows(not_deleted)
+@owner_required
+@operation(**same_as(projects.delete))
+def delete(project_id: int, query: dict[str, str]) -> Any:
+    """Delete a project with its votes, and go to the owner's other projects."""
+    projects.delete.view(project_id=project_id)  # type: ignore[attr-defined]
+    return see_other("/mine")

@@ -10,14 +10,15 @@ from werkzeug.routing import RequestRedirect
 
 from directory.api.projects import order, page_tags
 from directory.api.schemas.projects import ProjectQuery
-from directory.errors import NotFound
+from directory.errors import Invalid, NotFound
+from directory.http import problem_details
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.endpoint import operation
 from directory.http.pagination import DEPTH
 from directory.pages import head
 from directory.pages.crawlers import links_for_programs
-from directory.pages.layout import HTML, address_with, bp, here, page_number, show, tags_of
+from directory.pages.layout import Answer, address_with, bp, here, page_number, show, tags_of, with_page
 from directory.services import categories
 from directory.services.catalog import catalog, tags
 from directory.services.catalog.paging import Slice, Window
@@ -26,6 +27,19 @@ from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX
 SIZE = 20
 SORTS = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}
 QUERY = ProjectQuery(only=("q", "sort"))
+
+
+class SearchRefused(Invalid):
+    """A search that the rules refuse, and the page that shows it again with the reason."""
+
+    def __init__(self, why: str, answer: Answer) -> None:
+        super().__init__([{"parameter": "q", "detail": why}])
+        self.answer = answer
+
+
+@bp.errorhandler(SearchRefused)
+def _search_again(error: SearchRefused) -> Response:
+    return with_page(problem_details.answer(error), error.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +147,8 @@ def _moved(root: str, slug: str, longest: int, query: dict[str, str], *names: st
     return RequestRedirect(f"{root}/{slug.lower()}{'?' if left else ''}{left}")
 
 
-def _list(at: Wanted, query: dict[str, str]) -> Any:
-    """The page of a list. Raises NotFound where there is no such category, tag or page."""
+def _list(at: Wanted, query: dict[str, str]) -> Answer:
+    """The page of a list. Raises SearchRefused, and NotFound for no such category, tag or page."""
     wanted, refused = _read(at, query)
     listed = categories.listed()
     chosen = next((each for each in listed if each.slug == wanted.category), None)
@@ -155,7 +169,7 @@ def _list(at: Wanted, query: dict[str, str]) -> Any:
         projects=found.items, pages=pages, sorts=SORTS, refused=refused, typed=query.get("q", "").strip(),
     )  # fmt: skip
     if refused:
-        return Response(page, 422, {**headers, "Cache-Control": "no-store"}, content_type=HTML)
+        raise SearchRefused(refused, (page, headers))
     return page, headers
 
 

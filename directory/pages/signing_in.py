@@ -6,7 +6,7 @@ from flask import current_app, g, request
 
 from directory.api import auth, mail_server, recovery
 from directory.http.access import public
-from directory.http.authentication import viewer
+from directory.http.authentication import known, viewer
 from directory.http.endpoint import operation
 from directory.http.fields import Line, Strict
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
@@ -18,6 +18,24 @@ FORM_PAGE: dict[str, Any] = {
 }  # fmt: skip
 # The address of these has a secret, so no answer of theirs is stored.
 TOKEN_PAGE: dict[str, Any] = {"tier": "read", "page": True, "parameters": True}
+
+
+FAILED = "Signing in did not succeed. Try again."
+FAILURES = {
+    "sign_in_cancelled": "You cancelled signing in. Nothing was changed.",
+    "sign_in_again": "Sign in again, and join the provider within ten minutes.",
+    "sign_in_expired": "This took too long, or it began in another browser. Try again.",
+    "address_taken": "An account has your e-mail address already. Sign in to it by its password, and join the two in "
+    "your account.",
+    "identity_taken": "This sign-in belongs to another account here already.",
+    "account_suspended": "This account is suspended.",
+    "registration_closed": "New accounts cannot be created at present.",
+    "provider_unavailable": "The provider does not answer at present. Try again shortly.",
+    "provider_failed": "The provider gave an answer that makes no sense. Try again later.",
+    "sign_in_refused": "The provider's answer was refused. Tell those who run this site.",
+    "rate_limited": "Too many tries. Wait a few minutes, and try again.",
+    "read_only": "The site takes no changes at present, signing in included. Try again later.",
+}
 
 
 class TokenForm(Strict):
@@ -45,11 +63,21 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
     return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)
 
 
+def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> Answer:
+    """Why a button's form was refused, with a way `back`; for who is not signed in the form that signs in."""
+    if known() is None:
+        return sign_in_form(query={"next": then}, reason=reason)
+    problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values())}
+    return show("problem_page.html", Head(form.title, indexed=False), here=back, problem=problem, back=back)
+
+
 @bp.get("/sign-in")
 @public
 @operation(**FORM_PAGE)
 def sign_in_page(query: dict[str, str]) -> Any:
-    """Show the form that signs in. Who is signed in goes on."""
+    """Show the form that signs in, and why signing in by a provider failed. Who is signed in goes on."""
+    if "sign-in" in query:
+        return sign_in_form(Form(problem=FAILURES.get(query.get("reason", ""), FAILED)), query)
     return see_other(_next(query)) if viewer() else sign_in_form(query=query)
 
 
@@ -59,7 +87,7 @@ def sign_in_page(query: dict[str, str]) -> Any:
 @operation(**same_as(auth.login))
 def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address, and go on to `next`."""
-    return see_other(_next(query), auth.login.view(body))  # type: ignore[attr-defined]
+    return see_other(_next(query), auth.login.view(body=body))  # type: ignore[attr-defined]
 
 
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
@@ -82,7 +110,7 @@ def sign_up_page(query: dict[str, str]) -> Any:
 @operation(**same_as(auth.register))
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Open an account, sign in, and go on to `next`."""
-    return see_other(_next(query), auth.register.view(body))  # type: ignore[attr-defined]
+    return see_other(_next(query), auth.register.view(body=body))  # type: ignore[attr-defined]
 
 
 @bp.post("/sign-out")
@@ -113,7 +141,7 @@ def forgot_page(query: dict[str, str]) -> Any:
 @operation(**same_as(recovery.forgot))
 def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Have a link mailed. The answer is the same for everybody."""
-    recovery.forgot.view(body)  # type: ignore[attr-defined]
+    recovery.forgot.view(body=body)  # type: ignore[attr-defined]
     return see_other("/forgot?sent")
 
 
@@ -142,7 +170,7 @@ def reset_page(query: dict[str, str]) -> Answer:
 @operation(**same_as(recovery.reset))
 def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Choose a new password. It ends all sessions of the account."""
-    recovery.reset.view(body)  # type: ignore[attr-defined]
+    recovery.reset.view(body=body)  # type: ignore[attr-defined]
     return see_other("/reset?done")
 
 
@@ -176,7 +204,7 @@ def verify_page(query: dict[str, str]) -> Answer:
 @operation(**same_as(recovery.verify))
 def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Confirm an e-mail address."""
-    recovery.verify.view(body)  # type: ignore[attr-defined]
+    recovery.verify.view(body=body)  # type: ignore[attr-defined]
     return see_other("/verify?done")
 
 
@@ -211,5 +239,5 @@ def mail_off_done() -> Answer:
 @operation(**{**same_as(recovery.switch_off), "body": TokenForm()})
 def mail_off(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Switch mail about decisions off."""
-    recovery.switch_off.view(body["token"])  # type: ignore[attr-defined]
+    recovery.switch_off.view(token=body["token"])  # type: ignore[attr-defined]
     return see_other("/mail-off")

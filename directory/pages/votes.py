@@ -6,13 +6,11 @@ from flask import request
 
 from directory.api import projects
 from directory.http.access import login_required
-from directory.http.authentication import known
 from directory.http.endpoint import operation
 from directory.http.fields import Strict, Word
 from directory.pages.forms import Form, same_as, see_other, shows
-from directory.pages.head import Head
-from directory.pages.layout import Answer, bp, own_path, show
-from directory.pages.signing_in import sign_in_form
+from directory.pages.layout import Answer, bp, own_path
+from directory.pages.signing_in import refused
 
 CAST, WITHDRAW = "cast", "withdraw"
 
@@ -26,20 +24,17 @@ class VoteForm(Strict):
 def refused_vote(form: Form, project_id: int) -> Answer:
     """The form that signs in, for who is not signed in; for others why the vote was refused."""
     back = _back(request.args.to_dict(), project_id)
-    if known() is None:
-        return sign_in_form(query={"next": back}, reason="Sign in to vote.")
-    problem = {"title": form.title, "detail": form.problem or "Choose whether to vote or to withdraw your vote."}
-    return show("problem_page.html", Head(form.title, indexed=False), here=back, problem=problem, back=back)
+    return refused(form, back, back, "Sign in to vote.")
 
 
-@bp.post("/p/<id:project_id>/vote")
+@bp.post("/votes/<id:project_id>")
 @shows(refused_vote)
 @login_required
 @operation(**{**same_as(projects.cast_vote), "body": VoteForm()})
 def vote(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
     """Vote for a project, or withdraw the vote, and go back to the page where the button was."""
     chosen: Any = projects.cast_vote if body["vote"] == CAST else projects.withdraw_vote
-    chosen.view(project_id)
+    chosen.view(project_id=project_id)
     return see_other(_back(query, project_id))
 
 

@@ -38,7 +38,7 @@ def reason(answer: Any) -> str:
     """Why a person is sent to the page of the account after a sign-in that failed."""
     assert answer.status_code == 302, answer.data
     parts = urlsplit(answer.headers["Location"])
-    assert (parts.scheme, parts.netloc, parts.path) == ("", "", "/account")
+    assert (parts.scheme, parts.netloc, parts.path) == ("", "", "/sign-in")
     query = parse_qs(parts.query)
     assert query.keys() == {"sign-in", "reason"}
     return query["reason"][0]
@@ -468,7 +468,7 @@ def test_of_two_requests_with_one_state_one_signs_in(app: Flask, browser: Browse
         return str(back(one, went).headers["Location"])
 
     with ThreadPoolExecutor(2) as threads:
-        assert sorted(threads.map(come, range(2))) == ["/", "/account?sign-in=failed&reason=sign_in_expired"]
+        assert sorted(threads.map(come, range(2))) == ["/", "/sign-in?sign-in=failed&reason=sign_in_expired"]
 
 
 def test_sign_ins_in_two_tabs_do_not_disturb_each_other(browser: Browser, provider: LyingProvider) -> None:

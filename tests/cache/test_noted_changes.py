@@ -49,11 +49,15 @@ def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:
     yield "/api/projects?q=project"
     for rule in app.url_map.iter_rules():
         view: Any = app.view_functions[rule.endpoint]
-        if "GET" in (rule.methods or ()) and view.access == "public" and view.operation.etag:
+        if (
+            "GET" in (rule.methods or ()) and view.access == "public" and view.operation.etag and rule.rule != "/forgot"
+        ):  # without mail it is absent
             path = (
                 re.sub("<id:[^>]*>", str(project), rule.rule)
                 .replace("<title>", "shown-project")
                 .replace("<code>", "not_found")
+                .replace("<slug>", "tools")
+                .replace("<tag>", "a")
             )
             yield re.sub("<(username:)?username>", "someone", path)
     yield "/api/tags?prefix=a"

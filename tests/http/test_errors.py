@@ -6,7 +6,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import default_exceptions
 
 from directory import errors
-from directory.api.web import PageNotFound
 from directory.http.problem_kinds import KINDS
 from directory.services.catalog import catalog
 from directory.services.sign_in import refusals
@@ -118,10 +117,9 @@ def test_every_domain_errors_code_is_known():
     assert codes | {"bad_request", "method_not_allowed"} == KINDS.keys()
 
 
-# PageNotFound is answered with a page.
 @pytest.mark.parametrize(
     "kind",
-    [kind for kind in everything_below(errors.DirectoryError) if kind is not PageNotFound],
+    everything_below(errors.DirectoryError),
     ids=lambda kind: kind.__name__,
 )
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)

@@ -98,7 +98,8 @@ def complaint(answer, *expected):
     """What is wrong with a refusal, or None: any 5xx, or another status and code than expected."""
     if answer.status_code >= 500:
         return f"{answer.request.method} {answer.request.url[:200]}: {answer.status_code}"
-    if expected and (answer.status_code, answer.json["code"]) != expected:
+    code = answer.json["code"] if expected and answer.mimetype != "text/html" else expected and expected[1]
+    if expected and (answer.status_code, code) != expected:
         return f"{answer.request.method} {answer.request.url[:200]}: {answer.status_code} instead of {expected}"
     return None
 

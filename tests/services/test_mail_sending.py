@@ -275,11 +275,11 @@ def test_a_server_without_sign_in_gets_no_password() -> None:
 def test_the_excerpt_of_an_answer_repeats_no_secret() -> None:
     encoded = base64.b64encode(f"\0{USER}\0{PASSWORD}".encode()).decode()
     link = "T0ken-that-opens-an-account"
-    said = f"554 5.7.1 {PASSWORD}, {encoded}: your link https://directory.example.net/reset#token={link} is spam"
+    said = f"554 5.7.1 {PASSWORD}, {encoded}: your link https://directory.example.net/reset?token={link} is spam"
     with Mailbox({"DATA": said}, auth=True) as mailbox:
         outcome = send(mailbox.server(), secrets=frozenset({link}))
 
     assert outcome.response == (
-        "5.7.1 [hidden], [hidden]: your link https://directory.example.net/reset#token=[hidden] is spam"
+        "5.7.1 [hidden], [hidden]: your link https://directory.example.net/reset?token=[hidden] is spam"
     )
     assert PASSWORD not in repr(mailbox.server())

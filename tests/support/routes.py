@@ -36,8 +36,13 @@ def routes(app: Flask) -> list[Route]:
 
 
 def unsafe(app: Flask) -> list[Route]:
-    """Those that write."""
-    return [route for route in routes(app) if route.method != "GET"]
+    """Those of the API that write."""
+    return [route for route in routes(app) if route.method != "GET" and not operation(app, route).page]
+
+
+def forms(app: Flask) -> list[Route]:
+    """Those that take a form of a page."""
+    return [route for route in routes(app) if route.method != "GET" and operation(app, route).page]
 
 
 def operation(app: Flask, route: Route) -> Any:
@@ -72,6 +77,27 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/identities": {"provider": "github"},
         "POST /api/auth/email/verify": {"token": "t" * 43},
     }.get(route.name)
+
+
+def form(route: Route) -> dict[str, str]:
+    """The fields of a form that the route takes."""
+    number = next(_numbers)
+    return {
+        "POST /sign-in": {"login": "login-target", "password": PASSWORD},
+        "POST /sign-up": {"username": f"by-form{number}", "email": f"f{number}@example.org", "password": PASSWORD},
+        "POST /forgot": {"login": "login-target"},
+        "POST /reset": {"token": "t" * 43, "password": PASSWORD},
+        "POST /verify": {"token": "t" * 43},
+        "POST /mail-off": {"token": "1-x"},
+        "POST /votes/<id:project_id>": {"vote": "cast"},
+    }.get(route.name, {})
+
+
+def sending(app: Flask, route: Route, project_id: int) -> dict[str, Any]:
+    """What a request to the route sends: a form where it takes one, else the body as JSON."""
+    if route in forms(app):
+        return {"data": form(route)}
+    return {"json": body(route, project_id)}
 
 
 # What has to stand in the query.
@@ -113,6 +139,8 @@ class Targets:
             "<code>": lambda: "not_found",
             "<token>": lambda: "1-x",
             "<username>": lambda: "login-target",
+            "<slug>": self.world.category,
+            "<tag>": self.tag,
             "<title>": lambda: self.world.stored(self.latest)["slug"],
         }
         for parameter, make in makers.items():
@@ -123,6 +151,11 @@ class Targets:
         """A project of the owner; the `latest`."""
         self.latest = self.world.project(self.owner, status)
         return self.latest
+
+    def tag(self) -> str:
+        """A tag of a live project."""
+        self.world.project(tags=["used"])
+        return "used"
 
     def session(self) -> int:
         """A session of the owner."""

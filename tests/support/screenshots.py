@@ -45,6 +45,10 @@ PUBLIC = (
     "/",
     "/?q=data&sort=upvotes",
     "/?q=nothing-at-all",
+    "/?page=2",
+    "/sign-in",
+    "/sign-up",
+    "/sign-in?next=%2Fsubmit",
     "/submit",
     "/mine",
     "/p/9999999/gone",
@@ -96,7 +100,7 @@ class Shown:
             **own, status="pending", title="Sandpiper", tagline="Notes in plain files, with a search", tags=["notes"]
         )
         admin.put(f"/api/admin/projects/{approved}/approve")
-        self.public = [f"/p/{live}/lanternfish", "/users/ada-demo"]
+        self.public = [f"/p/{live}/lanternfish", "/users/ada-demo", f"/categories/{category}", "/tags/csv"]
         self.of_members = [f"/p/{changed}/tern", f"/submit?project={changed}"]
         self.of_admins = [f"/admin/queue/{changed}", f"/admin/users/{ada.id}"]
 
@@ -131,8 +135,8 @@ def running(projects: Path | None, *, empty: bool) -> Iterator[tuple[Shown, str]
 
 
 def take_all(browser: Browser, site: str, shown: Shown, folder: Path) -> None:
-    """Take the pictures of every look and size."""
-    for look in ("light", "dark"):
+    """Take the pictures of every look and size; "forced" is that of a browser with forced colours."""
+    for look in ("light", "dark", "forced"):
         for size in SIZES:
             take(browser, site, shown, folder, look, size)
 
@@ -140,8 +144,9 @@ def take_all(browser: Browser, site: str, shown: Shown, folder: Path) -> None:
 def take(browser: Browser, site: str, shown: Shown, folder: Path, look: str, size: str) -> None:
     """Take the pictures of one look and size."""
     width, height = SIZES[size]
-    options = {"viewport": {"width": width, "height": height}, "reduced_motion": "reduce"}
-    context = browser.new_context(color_scheme=look, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"viewport": {"width": width, "height": height}, "reduced_motion": "reduce"}
+    options |= {"forced_colors": "active"} if look == "forced" else {"color_scheme": look}
+    context = browser.new_context(**options)
     page = context.new_page()
     paths = {"visitor": [*PUBLIC, *shown.public], "member": [*OF_MEMBERS, *shown.of_members]}
     paths["admin"] = [*OF_ADMINS, *shown.of_admins]
@@ -151,10 +156,12 @@ def take(browser: Browser, site: str, shown: Shown, folder: Path, look: str, siz
             opened(page, f"{site}{path}")
             page.screenshot(path=folder / f"{caller}{_named(path)}-{look}-{size}.png", full_page=path != "/")
         if caller == "visitor":
-            page.goto(site)
+            page.goto(f"{site}/sign-in")
+            page.get_by_label("Username or e-mail").fill("nobody")
+            page.get_by_label("Password").fill("wrong")
             page.get_by_role("button", name="Sign in", exact=True).click()
-            page.get_by_role("dialog").wait_for()
-            page.screenshot(path=folder / f"visitor-sign-in-{look}-{size}.png")
+            page.get_by_role("alert").wait_for()
+            page.screenshot(path=folder / f"visitor-refused-{look}-{size}.png")
     context.close()
 
 

@@ -49,20 +49,23 @@ class Visitor:
         self.page.evaluate(NEXT_FRAME)
         return bool(self.reading) or self.page.locator(".skeleton, main [aria-busy=true]").count() > 0
 
+    def link(self, name: str) -> Any:
+        """The first link of this name."""
+        return self.page.get_by_role("link", name=name, exact=True).first
+
     def button(self, name: str) -> Any:
         """The button of this name."""
         return self.page.get_by_role("button", name=name, exact=True)
 
     def sign_in(self, login: str, password: str = PASSWORD) -> None:
-        """Fill in the dialog, which is open, and send it."""
-        dialog = self.page.get_by_role("dialog")
-        dialog.get_by_label("Username or e-mail").fill(login)
-        dialog.get_by_label("Password").fill(password)
-        dialog.get_by_role("button", name="Sign in", exact=True).click()
-        expect(dialog).to_have_count(0)
+        """Fill in the form of the page that signs in, which is open, and send it."""
+        self.page.get_by_label("Username or e-mail").fill(login)
+        self.page.get_by_label("Password").fill(password)
+        self.button("Sign in").click()
+        expect(self.page.get_by_label(f"Account: {login}")).to_be_visible()
 
     def enter(self, login: str) -> "Visitor":
-        """Be signed in, without the dialog."""
+        """Be signed in, without the page that signs in."""
         body = {"login": login, "password": PASSWORD}
         answer = self.page.request.post(f"{self.site}/api/auth/login", data=body, headers={"Origin": self.site})
         assert answer.status == 200, answer.text()

@@ -1,12 +1,13 @@
 """The built pages for tests: the real ones, or a few small files in their place."""
 
 import gzip
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from directory.api import web_build
+from directory.pages import build as web_build
 from tests.support.processes import ServerMissing
 from tests.support.servers import or_skip
 
@@ -26,11 +27,14 @@ def require_pages(*files: Path) -> None:
 
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A build of four small pages and one script, in the place of the real one: its folder."""
+    """A build of one script and one style sheet for all entries, in the place of the real one: its folder."""
     (tmp_path / "assets").mkdir()
-    for name in ("index", "project", "members", "console"):
-        (tmp_path / f"{name}.html").write_text(f"<!doctype html><head>{web_build.HEAD}</head><p>{name}</p>")
-    (tmp_path / "assets" / "index-AAAA.js").write_text("console.log(1)")
-    (tmp_path / "assets" / "index-AAAA.js.gz").write_bytes(gzip.compress(b"console.log(1)"))
+    files = {"index-AAAA.js": "console.log(1)", "index-AAAA.css": "p { margin: 0 }"}
+    for name, content in files.items():
+        (tmp_path / "assets" / name).write_text(content)
+        (tmp_path / "assets" / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
+    entry = {"style": "/assets/index-AAAA.css", "script": "/assets/index-AAAA.js", "preload": []}
+    listing = dict.fromkeys(("reading", "members", "console"), entry)
+    (tmp_path / web_build.LISTING).write_text(json.dumps(listing))
     monkeypatch.setattr(web_build, "DIST", tmp_path)
     return tmp_path

@@ -21,8 +21,9 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
     world.project(title="Other", votes=2)
     wrong: list[tuple[str, int, int, list]] = []
     only = ("color-contrast",) if look == "dark" else ()  # the look changes nothing but colours
-    public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/submit", "/mine", "/users/ada"]
-    own = [f"/p/{waiting}/grey-lamp", "/mine", "/account", f"/submit?project={waiting}", "/admin"]
+    public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/submit", "/mine", "/users/ada", "/sign-in", "/sign-up"]
+    public += ["/categories/tools", "/tags/light", "/nothing"]
+    own = ["/", f"/p/{waiting}/grey-lamp", "/mine", "/account", f"/submit?project={waiting}", "/admin"]
     with served(app) as site, visitor(chromium, site, 404, color_scheme=look, reduced_motion="reduce") as person:
         page = person.page
         for signed_in, paths in ((False, public), (True, own)):
@@ -38,10 +39,4 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
                     found = violations(*only) if width != 390 else []  # it shows nothing that 320 and 1280 do not
                     if found or wide > width:
                         wrong.append((path, width, wide, found))
-        person.open("/")
-        page.context.clear_cookies()
-        person.open("/")
-        person.button("Sign in").click()
-        page.get_by_role("dialog").wait_for()
-        assert inspector(page)(*only) == []
     assert wrong == []

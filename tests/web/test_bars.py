@@ -3,7 +3,7 @@
 import pytest
 
 from bench.lighthouse import bars
-from directory.api import web_build
+from directory.pages import build as web_build
 from tests.support.web import built
 
 __all__ = ["built"]

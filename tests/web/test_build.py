@@ -1,7 +1,6 @@
 """How the pages are built: what they weigh, what their sources may not use, and where nothing can be downloaded."""
 
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.lighthouse import sources
-from directory.api import web_build
+from directory.pages import build as web_build
 from tests.support.web import DENO, ROOT, require_pages
 
 SCRIPT = ROOT / ".ci" / "web.py"
@@ -28,32 +27,31 @@ def load_script():
 
 
 def weight(entry, suffix):
-    """The compressed bytes that the HTML of an entry loads of files of a kind, and how many files there are."""
+    """The compressed bytes of the files of a kind that an entry loads, and how many files there are."""
     build = web_build.load()
-    names = re.findall(rf'(?:src|href)="/assets/([^"]+\.{suffix})"', "".join(build.shells[entry]))
-    return sum(len(build.assets[name].compressed) for name in names), len(names)
+    files = build.entries[entry]
+    names = [path.rpartition("/")[2] for path in (files.style, files.script, *files.preload)]
+    sizes = [len(build.assets[name].compressed) for name in names if name.endswith(suffix)]
+    return sum(sizes), len(sizes)
 
 
 def test_the_pages_weigh_no_more_than_they_may():
     require_pages()
-    for entry in ("index", "project", "console"):
+    for entry in ("reading", "members", "console"):
         assert weight(entry, "css")[0] <= 8 * KB
-    assert weight("index", "js")[0] <= 25 * KB
-    assert weight("project", "js")[0] <= 25 * KB
+    assert weight("reading", "js")[0] <= 8 * KB
     assert weight("members", "js")[0] <= 35 * KB
-    assert weight("console", "js")[0] <= weight("index", "js")[0] + 30 * KB
-    for entry in web_build.load().shells:
-        # besides: the page, the icon, and the reads of the session, the list and the categories
-        assert weight(entry, "js")[1] + weight(entry, "css")[1] + 5 <= 10
+    assert weight("console", "js")[0] <= 55 * KB
+    # besides: the page and the icon
+    assert weight("reading", "js")[1] + weight("reading", "css")[1] + 2 <= 5
 
 
 def test_every_file_that_a_page_names_is_there_and_none_is_elsewhere():
     require_pages()
     build = web_build.load()
-    for shell in build.shells.values():
-        addresses = re.findall(r'(?:src|href)="([^"]+)"', "".join(shell))
-        assert all(address.startswith("/") and not address.startswith("//") for address in addresses)
-        assert all(address[8:] in build.assets for address in addresses if address.startswith("/assets/"))
+    for files in build.entries.values():
+        for address in (files.style, files.script, *files.preload):
+            assert address.removeprefix("/assets/") in build.assets
     for asset in build.assets.values():
         assert b"sourceMappingURL" not in asset.content
 

@@ -42,7 +42,7 @@ def test_visitors_are_asked_to_sign_in_and_members_are_told_why_not(chromium, ap
     with served(app) as site, visitor(chromium, site) as person:
         for path in PAGES:
             expect(person.open(path).page.get_by_text("Sign in to see this page")).to_be_visible()
-        person.page.locator("main").get_by_role("button", name="Sign in").click()
+        person.page.locator("main").get_by_role("link", name="Sign in").click()
         person.sign_in("grace")
         expect(nav(person.page)).to_be_visible()
         expect(person.page.locator("h1")).to_have_text("grace")

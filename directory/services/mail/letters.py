@@ -43,7 +43,7 @@ def password_reset(site: Site, username: str, token: str, expires_at: datetime) 
         f"Choose a new password for {site.name}",
         f"Hello {username},",
         "you, or someone else, asked for a new password for your account. Choose one here:",
-        site.address(f"/reset#token={token}"),
+        site.address(f"/reset?token={token}"),
         f"The link works once, until {_time(expires_at)}. If you did not ask for it, you need do nothing: your "
         "password stays as it is.",
     )
@@ -56,7 +56,7 @@ def email_verification(site: Site, username: str, token: str, expires_at: dateti
         f"Confirm your e-mail address for {site.name}",
         f"Hello {username},",
         "please confirm that this is your e-mail address:",
-        site.address(f"/verify#token={token}"),
+        site.address(f"/verify?token={token}"),
         f"The link works once, until {_time(expires_at)}. If you have no account here, you need do nothing.",
     )
 
@@ -85,7 +85,7 @@ def password_changed(site: Site, username: str, at: datetime) -> Letter:
         f"Hello {username},",
         f"your account has a new password since {_time(at)}. Its other sessions are signed out.",
         "If you changed it, you need do nothing. If you did not, someone else uses your account. Have a link mailed to "
-        f"this address by which you choose a new password, and revoke your API tokens: {site.address('/reset')}",
+        f"this address by which you choose a new password, and revoke your API tokens: {site.address('/forgot')}",
     )
 
 

@@ -2,11 +2,10 @@
 import { assertEquals, deferred, type Deferred, reset, server } from "./support.ts";
 
 const { note, vote, voteOf } = await import("../src/state/votes.ts");
-const { dialog, loadSession, session, user } = await import("../src/state/session.ts");
+const { loadSession, session, user } = await import("../src/state/session.ts");
 const { notice } = await import("../src/state/notice.ts");
 const { Resource, forget } = await import("../src/state/resource.ts");
 const { address, start, withQuery } = await import("../src/state/router.ts");
-const list = await import("../src/state/list.ts");
 const form = await import("../src/state/submission.ts");
 const { EMPTY, stored } = await import("../src/state/draft.ts");
 const { Problem } = await import("../src/api/client.ts");
@@ -84,14 +83,6 @@ Deno.test("a list that was asked for before a vote was answered does not undo it
   assertEquals(voteOf(project(7)).value, { on: true, count: 4 });
 });
 
-Deno.test("a vote of a visitor waits for the dialog", async () => {
-  await signedIn(null);
-  vote(project(5), true);
-  assertEquals(server.calls.includes("PUT /api/projects/5/upvote"), false);
-  assertEquals(typeof dialog.value?.then, "function");
-  dialog.value = null;
-});
-
 Deno.test("an answer that comes late does not take the place of a later one", async () => {
   reset();
   const [slow, fast]: Deferred<string>[] = [deferred(), deferred()];
@@ -115,36 +106,6 @@ Deno.test("what was read before shows at once, and what fails leaves it", async 
   assertEquals([read.data.value, read.busy.value], ["A", true]);
   await again;
   assertEquals([read.data.value, read.busy.value, read.problem.value?.status], ["A", false, 503]);
-});
-
-Deno.test("fast typing loses no letter and asks once", async () => {
-  await signedIn(null);
-  server.on("GET /api/projects", () => server.page([]));
-  server.on("GET /api/categories", () => ({ items: [] }));
-  start([{ pattern: /^\/$/, page: { enter: (_match, query) => list.enterList(query), view: () => null, title: () => "" } }]);
-  await server.idle();
-  server.calls.length = 0;
-  for (const end of [1, 2, 3, 4, 5, 6]) list.type("lantern".slice(0, end));
-  list.type("lantern");
-  assertEquals(list.typed.value, "lantern");
-  list.search();
-  await server.idle();
-  assertEquals(address.value.search, "?q=lantern");
-  assertEquals(list.typed.value, "lantern");
-  assertEquals(server.calls.filter((call) => call === "GET /api/projects").length, 1);
-  list.type("");
-  list.search();
-  await server.idle();
-});
-
-Deno.test("an address says what is listed, and what it cannot mean is left out", () => {
-  const wanted = (query: string) => list.wantedBy(new URLSearchParams(query));
-  assertEquals(wanted(""), { q: "", category: "", tag: "", sort: "newest" });
-  assertEquals(wanted("q=+a+&sort=oldest"), { q: "a", category: "", tag: "", sort: "" });
-  assertEquals(wanted("sort=upvotes&tag=x&utm=1"), { q: "", category: "", tag: "x", sort: "upvotes" });
-  address.value = new URL("http://localhost/?q=a&category=b");
-  assertEquals(withQuery({ q: "", sort: "popular" }), "/?category=b&sort=popular");
-  address.value = new URL("http://localhost/");
 });
 
 Deno.test("a session that has ended elsewhere ends here", async () => {

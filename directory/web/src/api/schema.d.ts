@@ -649,7 +649,7 @@ export interface paths {
         /**
          * Begin to sign in by a provider
          * @description It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
-         *     redirected to `/account?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
+         *     redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
          *     gets the problem.
          *
          *     Needs no signing in.

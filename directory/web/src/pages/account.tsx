@@ -16,17 +16,16 @@ import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Export, Leave } from "./leaving.tsx";
 import { Mail } from "./mail.tsx";
-import { SignInFailed, WaysIn } from "./ways-in.tsx";
+import { WaysIn } from "./ways-in.tsx";
 
 export const account: Page = { enter: enterAccount, view: AccountPage, title: () => f.accountTitle };
 
 function AccountPage() {
   if (!session.value) return <div class="wide narrow"><Skeleton rows={3} /></div>;
-  if (!user.value) return <><div class="wide narrow"><SignInFailed /></div><MembersOnly /></>;
+  if (!user.value) return <MembersOnly />;
   return (
     <div class="wide narrow">
       <h1>{f.accountTitle}</h1>
-      <SignInFailed />
       <Profile username={user.value.username} email={user.value.email} />
       <Mail />
       <Password username={user.value.username} />

@@ -1,17 +1,9 @@
-// The providers by which an account is signed in to, and how a sign-in by one ended.
+// The providers by which an account is signed in to.
 import type { Schemas } from "../api/client.ts";
 import { ago } from "../parts/time.tsx";
 import { busy, errors, join, removeIdentity, ways } from "../state/account.ts";
-import { address } from "../state/router.ts";
 import { session } from "../state/session.ts";
 import { f } from "../text.forms.ts";
-
-export function SignInFailed() {
-  const query = address.value.searchParams;
-  if (query.get("sign-in") !== "failed") return null;
-  const why = f.signInFailures[query.get("reason") ?? ""] ?? f.signInFailed;
-  return <p class="banner bad" role="alert">{why}</p>;
-}
 
 export function WaysIn() {
   const providers = session.value?.providers ?? [];

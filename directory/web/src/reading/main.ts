@@ -5,11 +5,12 @@ import "../styles/forms.css";
 import "../styles/pages.css";
 import { startKeys } from "./keys.ts";
 import { startMore } from "./more.ts";
+import { startNotice } from "./page.ts";
 import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
 import { startVotes } from "./vote.ts";
 
-for (const start of [startTheme, startKeys, startSearch, startMore, startVotes]) {
+for (const start of [startTheme, startKeys, startSearch, startMore, startVotes, startNotice]) {
   try {
     start();
   } catch (error) {

@@ -1,5 +1,5 @@
 // "Show more" adds the rows of the next page to this one, and takes over its address.
-import { find, readPage } from "./page.ts";
+import { find, readPage, reason, say } from "./page.ts";
 
 let busy = false;
 
@@ -26,8 +26,8 @@ async function add(link: HTMLAnchorElement): Promise<void> {
     rows.append(...added.map((row) => document.adoptNode(row)));
     history.replaceState(null, "", url);
     goOn(link, page, added[0]);
-  } catch {
-    location.assign(link.href); // the browser says what is wrong, or does better
+  } catch (error) {
+    say(reason(error));
   } finally {
     busy = false;
     link.ariaDisabled = null;

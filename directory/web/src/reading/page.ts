@@ -1,4 +1,5 @@
 // What the modules share: finding elements, reading another page, and the line that says what happened.
+export const UNREACHABLE = "You are offline, or the service does not answer.";
 const SECONDS = 8;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -16,18 +17,30 @@ export function readPage(url: string, signal?: AbortSignal): Promise<Document> {
     request.open("GET", url);
     request.onload = () => {
       if (request.status < 500 && request.response) resolve(request.response as Document);
-      else reject(new Error(`status ${request.status}`));
+      else reject(new Error(`The service answered with status ${request.status}.`));
     };
-    request.onerror = () => reject(new Error("offline"));
+    request.onerror = () => reject(new Error(UNREACHABLE));
     signal?.addEventListener("abort", () => request.abort());
     request.send();
   });
 }
 
+/** Why something did not work, in words. */
+export function reason(error: unknown): string {
+  return error instanceof Error ? error.message : "";
+}
+
+/** Say what the page before left to be said. */
+export function startNotice(): void {
+  const left = sessionStorage.getItem("notice");
+  sessionStorage.removeItem("notice");
+  if (left) say(left, "");
+}
+
 /** Say it in one line, which a screen reader reads out. */
-export function say(text: string): void {
+export function say(text: string, kind = "bad"): void {
   const line = document.createElement("p");
-  line.className = "bad";
+  line.className = kind;
   line.textContent = text;
   clearTimeout(timer);
   find(".notice")?.replaceChildren(line);

@@ -1,6 +1,6 @@
 // Results while one types: the same page, read ahead, with its results in the place of the present ones.
 import { showChosen } from "./keys.ts";
-import { find, readPage } from "./page.ts";
+import { find, readPage, reason, say } from "./page.ts";
 
 const PAUSE = 150; // milliseconds without a key before a search begins
 const PARTS = ["#results", ".categories"];
@@ -28,11 +28,12 @@ export function startSearch(): void {
     const typed = (field as HTMLInputElement).value.trim();
     if (typed === searched) return;
     const url = addressOf(form as HTMLFormElement);
-    // The address of a search in progress takes the place of the one before.
-    if (searched && typed) history.replaceState(null, "", url);
-    else history.pushState(null, "", url);
-    searched = typed;
-    void show(url);
+    void show(url, () => {
+      // The address of a search in progress takes the place of the one before.
+      if (searched && typed) history.replaceState(null, "", url);
+      else history.pushState(null, "", url);
+      searched = typed;
+    });
   }
 }
 
@@ -43,7 +44,7 @@ function addressOf(form: HTMLFormElement): string {
   return url.href;
 }
 
-async function show(url: string): Promise<void> {
+async function show(url: string, arrived?: () => void): Promise<void> {
   reading.abort();
   reading = new AbortController();
   const { signal } = reading;
@@ -56,8 +57,11 @@ async function show(url: string): Promise<void> {
       if (found) find(part)?.replaceWith(document.adoptNode(found));
     }
     document.title = page.title;
+    arrived?.();
     showChosen();
-  } catch {
-    if (!signal.aborted) location.assign(url);
+  } catch (error) {
+    if (signal.aborted) return;
+    find("#results")?.removeAttribute("aria-busy");
+    say(reason(error));
   }
 }

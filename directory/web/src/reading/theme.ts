@@ -31,7 +31,7 @@ function icon(name: string): SVGElement {
   picture.setAttribute("width", "16");
   picture.setAttribute("height", "16");
   const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `#${name}`);
+  use.setAttribute("href", `#i-${name}`);
   picture.append(use);
   return picture;
 }

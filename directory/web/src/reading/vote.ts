@@ -1,5 +1,5 @@
 // Votes without a reload: shown at once, set and cleared by what is wanted, and taken back where one is refused.
-import { find, say } from "./page.ts";
+import { find, reason, say, UNREACHABLE } from "./page.ts";
 
 interface Vote {
   on: boolean;
@@ -33,7 +33,7 @@ async function want(button: HTMLButtonElement): Promise<void> {
   try {
     while (entry.known.on !== entry.wanted) entry.known = await send(button, entry.wanted);
   } catch (error) {
-    say(`Your vote was not counted. ${error instanceof Error ? error.message : ""}`);
+    say(`Your vote was not counted. ${reason(error)}`);
   } finally {
     entry.busy = false;
     show(button, entry.known);
@@ -43,7 +43,7 @@ async function want(button: HTMLButtonElement): Promise<void> {
 async function send(button: HTMLButtonElement, on: boolean): Promise<Vote> {
   const path = `/api/projects/${button.dataset.vote}/upvote`;
   const answer = await fetch(path, { method: on ? "PUT" : "DELETE" }).catch(() => {
-    throw new Error("You are offline, or the service does not answer.");
+    throw new Error(UNREACHABLE);
   });
   const body = await answer.json();
   if (answer.status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
 import { drop } from "./draft.ts";
-import { say } from "./notice.ts";
+import { say, sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
 import { learn, loadSession, onceKnown, onNewCaller, renew, session, user } from "./session.ts";
@@ -109,8 +109,8 @@ export async function leave(current_password: string, sure: boolean): Promise<bo
   if (!left) return false;
   drop();
   await renew();
+  sayThere(f.removed);
   navigate("/");
-  say(f.removed);
   return true;
 }
 

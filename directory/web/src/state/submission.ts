@@ -3,7 +3,7 @@ import { batch, computed, signal } from "@preact/signals";
 import { api, ask, askWhole, type Got, Problem, type Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
 import { type Draft, drop, EMPTY, store, stored } from "./draft.ts";
-import { say } from "./notice.ts";
+import { sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
 import { learn, onNewCaller, signedIn, user } from "./session.ts";
@@ -107,7 +107,7 @@ async function create(wrong: () => void): Promise<void> {
   await attempt(wrong, async () => {
     const { id, slug, title } = await ask(api.POST("/api/projects", { body: toBody(draft.peek()) }));
     drop();
-    say(f.sent(title));
+    sayThere(f.sent(title));
     navigate(`/p/${id}/${slug}`);
   });
 }
@@ -118,7 +118,7 @@ async function change(wrong: () => void): Promise<void> {
   await attempt(wrong, async () => {
     const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": before.etag } };
     const after = await ask(api.PUT("/api/projects/{project_id}", { ...options, body: toBody(draft.peek()) }));
-    say(after.status === "pending" && before.project.status !== "pending" ? f.savedReview : f.saved);
+    sayThere(after.status === "pending" && before.project.status !== "pending" ? f.savedReview : f.saved);
     navigate(`/p/${after.id}/${after.slug}`);
   });
 }

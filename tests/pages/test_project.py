@@ -1,0 +1,101 @@
+"""The page of a project: for visitors, for its owner, and for who may not see it."""
+
+import json
+import re
+
+import pytest
+
+from tests.pages.conftest import head_of, text_of, titles
+from tests.support.factories import Api
+
+HTML = "text/html; charset=utf-8"
+TEXT = "See https://example.com/x. Then **bold**\n\n- one\n- two"
+
+
+def test_a_project_is_complete_html(api, path_of, world):
+    path = path_of(
+        title="Lanternfish", tagline="Charts", description=TEXT, tags=["csv"], repository_url="https://git.example/l"
+    )
+    answer = api.get(path)
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "public, no-cache")
+    assert "Lanternfish Charts See https://example.com/x . Then bold one two" in text_of(answer)
+    assert '<a href="https://example.com/x" rel="nofollow ugc noopener">https://example.com/x</a>. Then' in answer.text
+    assert '<a class="outward" href="https://git.example/l" rel="nofollow ugc noopener">' in answer.text
+    assert "git.example" in text_of(answer)
+
+
+def test_the_head_describes_the_project(make_app, path_of):
+    path = path_of(
+        title="Tom & <b>Jerry</b>", tagline='He said "no" </head><script>', logo_url="https://logos.example/1.png"
+    )
+    text = head_of(Api(make_app(SITE_URL="https://projects.example")).get(path))
+    assert "<title>Tom &amp; &lt;b&gt;Jerry&lt;/b&gt; · Project Directory</title>" in text
+    assert '<meta name="description" content="He said &#34;no&#34; &lt;/head&gt;&lt;script&gt;">' in text
+    assert f'<link rel="canonical" href="https://projects.example{path}">' in text
+    assert f'<meta property="og:url" content="https://projects.example{path}">' in text
+    assert '<meta property="og:image" content="https://logos.example/1.png">' in text
+    found = json.loads(re.search('<script type="application/ld[+]json">(.*?)</script>', text, re.DOTALL)[1])
+    assert [each["@type"] for each in found] == ["SoftwareApplication", "BreadcrumbList"]
+    assert found[0]["description"] == 'He said "no" </head><script>'
+    assert [each["name"] for each in found[1]["itemListElement"]] == [
+        "Project Directory",
+        "Tools",
+        "Tom & <b>Jerry</b>",
+    ]
+
+
+@pytest.mark.parametrize("made", ["/p/{0}", "/p/{0}/", "/p/{0}/of-before", "/p/{0}/{1}/", "/p/{0}/Charts"])
+def test_other_addresses_of_a_project_lead_to_the_one(api, world, made):
+    project_id = world.project(title="Charts")
+    path = made.format(project_id, "charts")
+    for caller in (api, world.caller(world.user())):
+        answer, hops = caller.get(path), 0
+        while answer.status_code == 308 and hops < 3:
+            path, hops = answer.headers["Location"], hops + 1
+            assert "no-cache" in answer.headers["Cache-Control"]
+            answer = caller.get(path)
+        assert (path, answer.status_code) == (f"/p/{project_id}/charts", 200)
+        path = made.format(project_id, "charts")
+
+
+@pytest.mark.parametrize("status", ["pending", "rejected", None])
+def test_who_may_not_see_a_project_gets_404_with_a_page_that_says_nothing_of_it(world, api, path_of, status):
+    path = "/p/404/gone" if status is None else path_of(status=status, title="Secret plans")
+    for caller in (api, world.caller(world.user())):
+        for each in (path, "/".join(path.split("/")[:3])):
+            answer = caller.get(each)
+            assert (answer.status_code, answer.content_type) == (404, HTML)
+            assert "Page not found" in text_of(answer)
+            assert "Secret" not in answer.text
+            assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("status", "says"), [("pending", "waiting for review It is number 1 in the queue."), ("rejected", "was rejected")]
+)
+def test_its_owner_sees_where_a_project_stands_and_what_happened(world, path_of, status, says):
+    owner = world.user("ada")
+    path = path_of(owner=owner, status=status, title="Plans")
+    for caller in (world.caller(owner), world.caller(world.admin())):
+        answer = caller.get(path)
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "private, no-cache")
+        assert says in text_of(answer)
+        assert "History Submitted" in text_of(answer)
+        assert '<meta name="robots" content="noindex">' in answer.text
+        assert "ld+json" not in answer.text
+
+
+def test_the_reason_of_a_rejection_is_shown_to_its_owner(world, path_of):
+    owner = world.user("ada")
+    path = path_of(owner=owner, status="pending")
+    admin = world.caller(world.admin())
+    admin.put(f"/api/admin/projects/{path.split('/')[2]}/reject", {"reason": "The <link> is dead."})
+    assert "Reason: The <link> is dead." in text_of(world.caller(owner).get(path))
+
+
+def test_projects_of_the_same_category_with_the_most_votes_are_beside_it(world, api, path_of):
+    world.category("web")
+    world.project(title="Elsewhere", category="web", votes=9)
+    for votes in range(1, 6):
+        world.project(title=f"With {votes}", votes=votes)
+    assert titles(api.get(path_of(title="Charts"))) == ["With 5", "With 4", "With 3", "With 2"]

@@ -1,0 +1,211 @@
+"""The lists of projects as pages: what they show, where they are, and what their head says."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.pages.conftest import head_of, text_of, titles
+from tests.support.factories import Api
+
+HTML = "text/html; charset=utf-8"
+
+
+def test_a_list_is_complete_html(api, world):
+    world.project(title="Lanternfish", tagline="Charts in the terminal", tags=["csv"], votes=2)
+    answer = api.get("/")
+    assert (answer.status_code, answer.content_type, answer.headers["Cache-Control"]) == (200, HTML, "public, no-cache")
+    assert titles(answer) == ["Lanternfish"]
+    assert "Charts in the terminal Tools csv" in text_of(answer)
+    assert '<a href="/categories/tools">Tools</a>' in answer.text
+    assert '<a class="tag" href="/tags/csv">csv</a>' in answer.text
+
+
+def test_an_empty_directory_says_so_and_where_to_submit(api):
+    assert "No projects yet Be the first to submit one. Submit a project" in text_of(api.get("/"))
+
+
+def test_a_list_is_narrowed_sorted_and_searched_by_its_address(api, world):
+    world.category("web", "Web")
+    world.project(title="Old charts", votes=3, tags=["csv"])
+    world.project(title="New charts", votes=1, category="web", tags=["csv"])
+    world.project(title="Notes", category="web")
+    expected = {
+        "/": ["Notes", "New charts", "Old charts"],
+        "/?sort=upvotes": ["Old charts", "New charts", "Notes"],
+        "/?q=charts": ["Old charts", "New charts"],
+        "/categories/web": ["Notes", "New charts"],
+        "/categories/web?q=charts": ["New charts"],
+        "/categories/web?tag=csv": ["New charts"],
+        "/tags/csv?sort=newest": ["New charts", "Old charts"],
+        "/?sort=nonsense&utm_source=x&utm_source=y&%ff": ["Notes", "New charts", "Old charts"],
+    }
+    assert {path: titles(api.get(path)) for path in expected} == expected
+
+
+def test_the_title_says_what_is_shown(api, world):
+    world.category("web", "Web & more")
+    for number in range(21):
+        world.project(title=f"Chart {number}", category="web", tags=["csv"])
+    expected = {
+        "/": "Project Directory",
+        "/?page=2": "Page 2 · Project Directory",
+        "/?q=chart": "“chart” · Project Directory",
+        "/?q=chart&page=2": "“chart” · Page 2 · Project Directory",
+        "/categories/web": "Web &amp; more · Project Directory",
+        "/categories/web?q=chart": "“chart” in Web &amp; more · Project Directory",
+        "/tags/csv": "Projects tagged csv · Project Directory",
+        "/categories/web?tag=csv&page=2": "Web &amp; more, tagged csv · Page 2 · Project Directory",
+    }
+    found = {path: re.search("<title>(.*)</title>", api.get(path).text)[1] for path in expected}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("/?category=tools", "/categories/tools"),
+        ("/?category=Tools", "/categories/tools"),
+        ("/?category=tools&q=a+b&sort=upvotes&utm_source=x", "/categories/tools?q=a%20b&sort=upvotes&utm_source=x"),
+        ("/?tag=csv&q=a", "/tags/csv?q=a"),
+        ("/?tag=csv&category=tools", "/categories/tools?tag=csv"),
+        ("/tags/csv?category=tools", "/categories/tools?tag=csv"),
+        ("/categories/Tools?q=a", "/categories/tools?q=a"),
+        ("/tags/CSV", "/tags/csv"),
+        ("/categories/tools/", "/categories/tools"),
+        ("/categories/tools/?q=a", "/categories/tools?q=a"),
+    ],
+)  # fmt: skip
+def test_other_addresses_of_a_list_are_redirected_for_good(api, world, path, location):
+    world.project(tags=["csv"])
+    answer = api.get(path)
+    assert (answer.status_code, answer.headers["Location"]) == (308, location)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/categories/nothing", "/categories/%00", "/categories/a.b", "/categories", "/tags/nothing", "/tags/..",
+        "/tags",
+        "/?category=no/such", "/?category=..", "/?tag=a%20b", "/?page=2", "/?page=0", "/?page=x", "/?page=-1",
+        "/?page=01",
+        "/?page=501", "/?page=99999999999999999999", "/categories/tools?page=2", "/?q=thing&page=2",
+        "/categories/tools?tag=nothing", f"/categories/{'a' * 51}",
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_404_with_a_page(api, world, path):
+    world.project()
+    answer = api.get(path, headers={"Accept": "text/html"})
+    assert (answer.status_code, answer.content_type) == (404, HTML)
+    assert "Page not found" in text_of(answer)
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_a_tag_or_category_that_finds_nothing_of_a_search_is_there_all_the_same(api, world):
+    world.category("empty")
+    world.project(tags=["csv"])
+    for path in ("/tags/csv?q=zzz", "/categories/empty", "/categories/empty?tag=csv", "/?q=zzz"):
+        answer = api.get(path)
+        assert answer.status_code == 200
+        assert "Nothing found" in text_of(answer)
+
+
+def test_a_search_that_is_refused_shows_the_form_again_with_the_reason(api):
+    answer = api.get(f"/?q={'a' * 201}")
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
+    assert f'value="{"a" * 201}"' in answer.text
+    assert 'aria-describedby="search-about"' in answer.text
+    assert "200" in text_of(answer)
+
+
+def test_pages_have_addresses_and_know_their_neighbours(api, world):
+    for number in range(41):
+        world.project(title=f"Chart {number:02}", votes=0)
+    pages = [api.get(path) for path in ("/", "/?page=2", "/?page=3")]
+    assert [len(titles(page)) for page in pages] == [20, 20, 1]
+    assert len({title for page in pages for title in titles(page)}) == 41
+    assert [re.findall('<link rel="(prev|next)" href="([^"]*)">', page.text) for page in pages] == [
+        [("next", "/?page=2")],
+        [("prev", "/"), ("next", "/?page=3")],
+        [("prev", "/?page=2")],
+    ]
+    assert "Previous page Page 2 of 3 Show more" in text_of(pages[1])
+    searched = api.get("/?q=chart&sort=upvotes&utm_source=x")
+    assert '<link rel="next" href="/?q=chart&amp;sort=upvotes&amp;page=2">' in searched.text
+
+
+def test_the_head_names_one_address_the_feeds_and_what_search_engines_may_list(make_app, world):
+    world.category("web", "Web")
+    world.project(category="web", tags=["csv"], title="Charts")
+    api = Api(make_app(SITE_URL="https://projects.example", SITE_NAME="Ours & theirs"))
+    text = head_of(api.get("/categories/web?utm_source=x&sort=newest"))
+    assert '<link rel="canonical" href="https://projects.example/categories/web">' in text
+    assert '<meta property="og:url" content="https://projects.example/categories/web">' in text
+    assert '<meta property="og:site_name" content="Ours &amp; theirs">' in text
+    assert '<meta name="twitter:card" content="summary">' in text
+    assert '<meta property="og:image" content="https://projects.example/favicon.svg">' in text
+    assert 'title="New projects: Web" href="/api/projects.atom?category=web">' in text
+    assert "noindex" not in text
+    assert '<meta name="robots" content="noindex">' in head_of(api.get("/?q=charts"))
+    assert 'href="/api/projects.atom?tag=csv"' in head_of(api.get("/tags/csv"))
+
+
+def test_without_an_address_of_the_site_the_canonical_one_is_relative(api):
+    text = head_of(api.get("/"))
+    assert '<link rel="canonical" href="/">' in text
+    assert "og:url" not in text
+
+
+def data_of(answer: Any) -> list[dict[str, Any]]:
+    """The JSON-LD of a page."""
+    found = re.search('<script type="application/ld[+]json">(.*?)</script>', answer.text, re.DOTALL)
+    return json.loads(found[1])
+
+
+def test_a_list_says_for_machines_which_projects_it_has(make_app, world):
+    first, second = world.project(title="One"), world.project(title="Two </script><script>alert(1)</script>")
+    api = Api(make_app(SITE_URL="https://projects.example"))
+    [listed] = data_of(api.get("/"))
+    assert (listed["@context"], listed["@type"]) == ("https://schema.org", "ItemList")
+    assert [(each["position"], each["url"]) for each in listed["itemListElement"]] == [
+        (1, f"https://projects.example/p/{second}/two-script-script-alert-1-script"),
+        (2, f"https://projects.example/p/{first}/one"),
+    ]
+    assert listed["itemListElement"][0]["name"] == "Two </script><script>alert(1)</script>"
+    kinds = [each["@type"] for each in data_of(api.get("/categories/tools"))]
+    assert kinds == ["ItemList", "BreadcrumbList"]
+
+
+def test_who_asks_for_json_gets_links_also_after_the_page_was_cached(api):
+    for _ in range(2):
+        assert api.get("/", headers={"Accept": "text/html,*/*;q=0.8"}).content_type == HTML
+        for accept in ("application/json", "Application/JSON", "application/*"):
+            assert api.get("/", headers={"Accept": accept}).content_type == "application/json"
+
+
+def test_a_list_is_rendered_for_the_member_who_reads_it(api, world):
+    mine, other = world.project(title="Voted"), world.project(title="Not voted")
+    ada = world.caller(world.user("ada"))
+    assert ada.put(f"/api/projects/{mine}/upvote").status_code == 200
+    answer = ada.get("/")
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+    assert re.findall('data-vote="(.*?)" aria-pressed="(.*?)"', answer.text) == [
+        (str(other), "false"),
+        (str(mine), "true"),
+    ]
+    assert ">ada</span>" in answer.text
+    assert "/sign-in" not in answer.text
+    anonymous = api.get("/")
+    assert ">ada<" not in anonymous.text
+    assert 'aria-pressed="true"' not in anonymous.text
+
+
+def test_a_member_without_a_page_is_not_linked(app, world, api):
+    owner = world.user("ada")
+    world.project(owner, title="Charts")
+    admin = world.caller(world.admin())
+    assert '<a href="/users/ada">ada</a>' in api.get("/").text
+    assert admin.put(f"/api/admin/users/{owner.id}", {"status": "suspended"}).status_code == 200
+    assert "<span>ada</span>" in api.get("/").text
+    assert '"/users/ada"' not in api.get("/").text
