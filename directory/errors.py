@@ -72,7 +72,7 @@ class TooLarge(DirectoryError):
     """The body is over its bound."""
 
     code = "too_large"
-    default = "The body is larger than 64 KiB."
+    default = "This is too large: at most 64 KiB can be sent at once."
 
 
 class UnsupportedMediaType(DirectoryError):
@@ -86,7 +86,7 @@ class Unauthenticated(DirectoryError):
     """No credentials, or none that hold."""
 
     code = "unauthenticated"
-    default = "Sign in, or send a valid bearer token."
+    default = "You are not signed in. Sign in, and try again."
 
 
 class InvalidCredentials(DirectoryError):
@@ -133,8 +133,8 @@ class CrossSiteRequest(Forbidden):
 
     code = "cross_site_request"
     default = (
-        "A write with a session cookie must come from a page of this service or of an origin in CORS_ORIGINS. "
-        "Send that origin in the Origin header, or use a bearer token in place of the cookie."
+        "This was not sent from a page of this site, so nothing was changed. A program sends this site's address in "
+        "the Origin header, or a bearer token in place of the cookie."
     )
 
 
@@ -221,7 +221,7 @@ class PreconditionFailed(DirectoryError):
     """If-Match named another version than the current one, or If-None-Match this one."""
 
     code = "precondition_failed"
-    default = "The project is of another version than the request is about: it has changed, most likely."
+    default = "The project has changed meanwhile. Load it again."
 
 
 class RateLimited(DirectoryError):
@@ -246,5 +246,5 @@ class ReadOnly(DirectoryError):
     """The service is set to take no writes."""
 
     code = "read_only"
-    default = "The service takes no writes at present. Reads go on."
+    default = "Nothing can be changed at the moment, but everything can be read. Try again in some minutes."
     retry_after = 60  # read-only periods take minutes; sooner retries would be refused as well

@@ -53,7 +53,9 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     """What the rules refuse of changes to the caller's account, but for a wrong current password."""
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
-    refused = accounts.password_refusals(body.get("password"), username=user.username, email=email)
+    refused = accounts.username_refusals(body.get("username"), user)
+    username = body.get("username", user.username)
+    refused += accounts.password_refusals(body.get("password"), username=username, email=email)
     if "password" in body:
         refused += missing_password(body, "password and current_password go together.")
     elif mail_server.confirming(body.get("email"), user) is not None:
@@ -162,7 +164,7 @@ def show() -> Any:
     raises=(Duplicate, AccountDeleted, SignInAgain),
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
-    """Change one's e-mail address or password, or whether decisions are mailed.
+    """Change one's e-mail address or password, or whether decisions are mailed; choose a username once.
 
     A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
     one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
@@ -187,6 +189,8 @@ def change(body: dict[str, Any]) -> Any:
     notifier = mail_server.notifier(user) if "password" in body else None
 
     def work() -> Any:
+        if "username" in body:
+            accounts.choose_username(body["username"], by=by)
         changed = accounts.change(by, new_hash=new_hash, **changes)
         if server is not None:  # after the password, which ends the links to other addresses
             recovery.propose_email(by, body["email"], known_hash=new_hash or user.password_hash, server=server)

@@ -1,6 +1,6 @@
 """Accounts, browser sessions, API tokens and mailed links."""
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, true
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
@@ -12,7 +12,8 @@ class User(db.Model):  # type: ignore[name-defined,misc]
 
     A deleted account has `deleted_at` and is suspended. Its `username` and `email` are both `deleted-[id]`, which is no
     address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. `notify` says whether
-    decisions about the user's projects are mailed. Triggers maintain `user_counts` and `user_submissions`.
+    decisions about the user's projects are mailed. `may_rename` is true until the user of
+    an account that a provider opened has chosen the username. Triggers maintain `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"
@@ -38,6 +39,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     deleted_at: Mapped[Instant | None]
     email_verified_at: Mapped[Instant | None]
     notify: Mapped[bool] = mapped_column(default=True, server_default=true())
+    may_rename: Mapped[bool] = mapped_column(default=False, server_default=false())
 
     @property
     def email_verified(self) -> bool:

@@ -28,11 +28,11 @@ from directory.services.webhooks.outbox import Endpoint
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000
 TOO_MANY_PROJECTS = (
     f"You have more than {PROJECTS_MAX:,} pending and rejected projects, which are more than one request deletes, and "
-    "nothing was changed. Delete some of them (DELETE /api/projects/[id]), and send this request again."
+    "nothing was changed. Delete some of them, and try again."
 )
 TOO_MANY_VOTES = (
     f"You have voted for more than {VOTES_MAX:,} projects, which is more than one request takes back, and nothing was "
-    "changed. Take some votes back (DELETE /api/projects/[id]/upvote), and send this request again."
+    "changed. Take some votes back, and try again."
 )
 UNLISTED = (Status.PENDING, Status.REJECTED)
 EVENT = "project.deleted"

@@ -25,6 +25,7 @@ ACTIONS = (
     "user.status_changed",
     "user.signed_out",
     "user.deleted",
+    "user.renamed",
     "user.identity_added",
     "user.identity_removed",
 )

@@ -24,6 +24,7 @@ OWN = PROJECT | {"rejection_reason"}
 OWN_DETAIL = OWN | {"queue_position"}
 QUEUED = OWN | {"earlier"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
+ACCOUNT |= {"may_rename"}
 USER = (
     ACCOUNT | {"last_seen_at", "deleted_at"} | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
 )

@@ -1,6 +1,7 @@
 """Signing in by a provider: accounts that are opened, found and joined, and what is refused on the way."""
 
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -12,8 +13,11 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
+from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import AuditEntry, Identity, Session, SignInAttempt, User, now
+from directory.services.accounts import accounts
+from directory.services.accounts.identity import Caller
 from directory.services.sign_in import attempts, identities
 from tests.conftest import Statements
 from tests.support.browsers import Browser
@@ -98,9 +102,10 @@ def test_a_new_person_gets_an_account_without_a_password(app: Flask, browser: Br
         ({"preferred_username": "Ada Lovelace"}, "ada-lovelace", True),
         ({"preferred_username": "Zoë_1", "email_verified": False}, "zoe_1", False),
         ({"preferred_username": "ada@example.org", "nickname": "ada-l"}, "ada-l", True),
-        ({"preferred_username": "admin", "email_verified": "true"}, "admin-2", False),
         ({"preferred_username": ["x"], "nickname": "taken"}, "taken-2", True),
         ({"preferred_username": "x" * 40}, "x" * 32, True),
+        ({"preferred_username": "u.p@firm.example", "name": "Ursula Petersen"}, "ursula-petersen", True),
+        ({"preferred_username": "u.p@firm.example", "email": "ursula.petersen@firm.example"}, "ursula-petersen", True),
     ],
 )
 def test_a_username_is_made_valid_and_free(
@@ -115,9 +120,57 @@ def test_a_username_is_made_valid_and_free(
 
 @pytest.mark.parametrize("name", ["", "字", "a", "ada@example.org", "deleted-7"])
 def test_a_name_that_cannot_be_one_becomes_a_random_one(browser: Browser, provider: LyingProvider, name: str) -> None:
-    provider.person["preferred_username"] = name
+    provider.person |= {"preferred_username": name, "email": "a@example.org"}
     walk(browser, provider)
     assert browser.get("/api/auth/me").json["username"].startswith("member-")
+
+
+def test_a_reserved_name_gets_an_end_with_which_it_reads_otherwise(browser: Browser, provider: LyingProvider) -> None:
+    provider.person["preferred_username"] = "admin"
+    walk(browser, provider)
+    assert re.fullmatch("admin-(?=.*[a-f])[0-9a-f]+", browser.get("/api/auth/me").json["username"])
+
+
+def test_a_member_whom_a_provider_named_chooses_a_username_once(
+    app: Flask, world: World, browser: Browser, provider: LyingProvider
+) -> None:
+    world.admin("grace")
+    world.user("taken")
+    walk(browser, provider)
+    assert browser.get("/api/auth/me").json["may_rename"] is True
+    for username, status in (("admin", 422), ("grace-1", 422), ("Capital", 422), ("taken", 409)):
+        answer = browser.put("/api/auth/me", {"username": username})
+        assert (answer.status_code, answer.json["errors"][0]["pointer"]) == (status, "#/username")
+    answer = browser.put("/api/auth/me", {"username": " ursula "})
+    assert (answer.status_code, answer.json["username"], answer.json["may_rename"]) == (200, "ursula", False)
+    assert browser.put("/api/auth/me", {"username": "another"}).status_code == 422
+    assert browser.put("/api/auth/me", {"username": "ursula"}).status_code == 422
+    assert [entry.action for entry in rows(app, AuditEntry)].count("user.renamed") == 1
+
+
+def test_to_choose_the_same_username_keeps_it_for_good(browser: Browser, provider: LyingProvider) -> None:
+    walk(browser, provider)
+    kept = browser.get("/api/auth/me").json["username"]
+    assert browser.put("/api/auth/me", {"username": kept}).json["may_rename"] is False
+    assert browser.put("/api/auth/me", {"username": "another"}).status_code == 422
+
+
+def test_a_member_who_registered_cannot_choose_another_username(world: World) -> None:
+    ada = world.caller(world.user("ada"))
+    assert ada.put("/api/auth/me", {"username": "other"}).status_code == 422
+
+
+def test_of_two_usernames_chosen_one_after_the_other_by_old_knowledge_the_first_holds(
+    app: Flask, browser: Browser, provider: LyingProvider
+) -> None:
+    walk(browser, provider)
+    with app.app_context():
+        user = db.session.scalars(select(User)).one()
+        by = Caller(user.id, user.username, user.role)
+        transaction(lambda: accounts.choose_username("first", by=by))
+        with pytest.raises(Invalid):
+            transaction(lambda: accounts.choose_username("second", by=by))
+        assert db.session.scalar(select(User.username)) == "first"
 
 
 def test_the_more_people_want_a_name_the_longer_its_suffix(world: World, app: Flask, provider: LyingProvider) -> None:

@@ -83,6 +83,7 @@ USER = {
     "status": "active",
     "created_at": "2026-11-01T09:00:00.000000Z",
     "email_verified": True,
+    "may_rename": False,
     "notify": True,
 }
 SESSION = {

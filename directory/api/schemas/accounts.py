@@ -72,7 +72,7 @@ class LoginInput(Strict):
 
 
 class AccountChanges(Strict):
-    """A new e-mail address, a new password together with the present one, and whether decisions are mailed.
+    """A username, a new e-mail address, a new password together with the present one, and whether decisions are mailed.
 
     An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password.
     """
@@ -90,6 +90,9 @@ class AccountChanges(Strict):
         },
     }
 
+    username = Username(
+        metadata={"description": "Once, while `may_rename` is true: after an account was opened by a provider."}
+    )
     email = Email()
     password = Secret(metadata={"minLength": 8, "maxLength": 128})
     current_password = Secret()
@@ -117,6 +120,7 @@ class UserOutput(Strict):
     email_verified = fields.Boolean(
         required=True, metadata={"description": "Whether a link that was mailed to the address has come back."}
     )
+    may_rename = fields.Boolean(required=True, metadata={"description": "Whether the username may still be chosen."})
     notify = fields.Boolean(required=True, metadata={"description": "Whether decisions about the projects are mailed."})
 
 

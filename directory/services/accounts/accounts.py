@@ -20,10 +20,11 @@ from directory.errors import (
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Role, User
 from directory.services import audit
-from directory.services.accounts import mail_links, sessions
+from directory.services.accounts import mail_links, reserved, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
 
+CHOSEN = "Your username can no longer be changed."
 TAKEN = "This username or e-mail address is taken."
 
 
@@ -164,6 +165,29 @@ def change(
         if revoke_tokens:
             sessions.revoke_tokens(caller.id)
     return user
+
+
+def choose_username(username: str, *, by: Caller) -> None:
+    """Rename the caller, once, whose username was made of what a provider told. Raises Invalid, Duplicate."""
+    user = locked(by.id)
+    if refusals := username_refusals(username, user):
+        raise Invalid(refusals)
+    user.may_rename = False
+    if username == user.username:
+        return
+    user.username = username
+    with refusing(uq_users_username=Duplicate(["username"], TAKEN)):
+        db.session.flush()
+    audit.record("user.renamed", by=by, user_id=by.id)
+
+
+def username_refusals(username: str | None, user: User) -> list[dict[str, str]]:
+    """What the rules refuse of another username, as the errors of an answer."""
+    if username is None:
+        return []
+    if not user.may_rename:
+        return [{"pointer": "#/username", "detail": CHOSEN}]
+    return reserved.refusals(username) if username != user.username else []
 
 
 def administer(

@@ -28,6 +28,7 @@ COLUMNS = (
     User.deleted_at,
     User.email_verified_at,
     User.notify,
+    User.may_rename,
 )
 
 

@@ -44,7 +44,9 @@ class GitHub:
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise SignInRefused("no_subject")
         primary = next((each for each in addresses if isinstance(each, dict) and each.get("primary") is True), _NONE)
-        return claims_of(self, str(number), primary.get("email"), primary.get("verified"), (user.get("login"),))
+        return claims_of(
+            self, str(number), primary.get("email"), primary.get("verified"), (user.get("login"), user.get("name"))
+        )
 
 
 _NONE: dict[str, Any] = {}

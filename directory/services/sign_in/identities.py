@@ -74,6 +74,7 @@ def _opened(claims: Claims, *, registration_open: bool) -> User:
     if claims.email is None:
         raise SignInRefused("no_address")
     user = accounts.register(usernames.free(claims.names), claims.email, "")
+    user.may_rename = True
     user.email_verified_at = now() if claims.email_verified else None
     return user
 

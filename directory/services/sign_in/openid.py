@@ -68,7 +68,7 @@ class OpenIdProvider:
             claims = self._checked(transport, token, secrets.nonce)
             if "email" not in claims:  # whether it is verified is then told beside it, and not in the id_token
                 claims = {**claims, "email_verified": None, **self._more(transport, token, claims["sub"])}
-        names = (claims.get("preferred_username"), claims.get("nickname"))
+        names = (claims.get("preferred_username"), claims.get("nickname"), claims.get("name"))
         return claims_of(self, claims["sub"], claims.get("email"), claims.get("email_verified"), names)
 
     def _check_issuer(self, answer: Mapping[str, str], metadata: dict[str, Any]) -> None:

@@ -76,7 +76,8 @@ def claims_of(provider: Provider, subject: Any, email: Any, email_verified: Any,
     # ASCII before lower case: the Kelvin sign, for one, becomes a k.
     is_address = isinstance(email, str) and email.isascii() and is_email(email.lower())
     address = email.lower() if is_address else None
-    texts = tuple(name for name in names if isinstance(name, str))
+    local_part = address.partition("@")[0] if address else None
+    texts = tuple(name for name in (*names, local_part) if isinstance(name, str))
     return Claims(provider.name, provider.issuer, subject, address, email_verified is True, texts)
 
 

@@ -20,7 +20,7 @@ FALLBACK = "member"
 def free(names: Iterable[str]) -> str:
     """The first of the names that can be a username, with a suffix where it is taken or reserved.
 
-    An address is no name: what stands before its @ would tell all others a part of it.
+    A name that is a whole address is passed over. The last of the names is the local part of the account's own.
     """
     name = next((found for each in names if (found := _valid(each))), "")
     candidates = [*(_with(name, str(n)) if n > 1 else name for n in range(1, NUMBERED + 1))] if name else []

@@ -520,7 +520,7 @@ export interface paths {
          */
         get: operations["authShow"];
         /**
-         * Change one's e-mail address or password, or whether decisions are mailed
+         * Change one's e-mail address or password, or whether decisions are mailed; choose a username once
          * @description A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
          *     one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
          *
@@ -1489,7 +1489,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.identity_added" | "user.identity_removed";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -1712,6 +1712,8 @@ export interface components {
             created_at: string;
             /** @description Whether a link that was mailed to the address has come back. */
             email_verified: boolean;
+            /** @description Whether the username may still be chosen. */
+            may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
             /**
@@ -1745,6 +1747,8 @@ export interface components {
             created_at: string;
             /** @description Whether a link that was mailed to the address has come back. */
             email_verified: boolean;
+            /** @description Whether the username may still be chosen. */
+            may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
             /**
@@ -1790,6 +1794,8 @@ export interface components {
             created_at: string;
             /** @description Whether a link that was mailed to the address has come back. */
             email_verified: boolean;
+            /** @description Whether the username may still be chosen. */
+            may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
             /**
@@ -1914,11 +1920,18 @@ export interface components {
             created_at: string;
             /** @description Whether a link that was mailed to the address has come back. */
             email_verified: boolean;
+            /** @description Whether the username may still be chosen. */
+            may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
         };
-        /** @description A new e-mail address, a new password together with the present one, and whether decisions are mailed. An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password. */
+        /** @description A username, a new e-mail address, a new password together with the present one, and whether decisions are mailed. An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password. */
         AccountChanges: {
+            /**
+             * @description Once, while `may_rename` is true: after an account was opened by a provider.
+             * @example ada
+             */
+            username?: string;
             /**
              * Format: email
              * @example ada@example.org
@@ -3162,7 +3175,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.identity_added" | "user.identity_removed";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
                 project_id?: number;
                 user_id?: number;
                 actor_id?: number;
@@ -4085,6 +4098,7 @@ export interface operations {
                      *           "status": "active",
                      *           "created_at": "2026-11-01T09:00:00.000000Z",
                      *           "email_verified": true,
+                     *           "may_rename": false,
                      *           "notify": true,
                      *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *           "deleted_at": null,
@@ -4156,6 +4170,7 @@ export interface operations {
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "email_verified": true,
+                     *       "may_rename": false,
                      *       "notify": true,
                      *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *       "deleted_at": null,
@@ -4250,6 +4265,7 @@ export interface operations {
                      *       "status": "suspended",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "email_verified": true,
+                     *       "may_rename": false,
                      *       "notify": true,
                      *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
                      *       "deleted_at": null,
@@ -4903,6 +4919,7 @@ export interface operations {
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "email_verified": true,
+                     *       "may_rename": false,
                      *       "notify": true
                      *     }
                      */
@@ -4984,6 +5001,7 @@ export interface operations {
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "email_verified": true,
+                     *       "may_rename": false,
                      *       "notify": true
                      *     }
                      */
@@ -5036,6 +5054,7 @@ export interface operations {
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "email_verified": true,
+                     *       "may_rename": false,
                      *       "notify": true
                      *     }
                      */
@@ -5132,6 +5151,7 @@ export interface operations {
                      *         "status": "active",
                      *         "created_at": "2026-11-01T09:00:00.000000Z",
                      *         "email_verified": true,
+                     *         "may_rename": false,
                      *         "notify": true
                      *       },
                      *       "projects": [
@@ -5477,6 +5497,7 @@ export interface operations {
                      *       "status": "active",
                      *       "created_at": "2026-11-01T09:00:00.000000Z",
                      *       "email_verified": true,
+                     *       "may_rename": false,
                      *       "notify": true
                      *     }
                      */
@@ -6862,6 +6883,7 @@ export interface operations {
                      *         "status": "active",
                      *         "created_at": "2026-11-01T09:00:00.000000Z",
                      *         "email_verified": true,
+                     *         "may_rename": false,
                      *         "notify": true
                      *       },
                      *       "site": {

@@ -25,6 +25,7 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.role_changed": return [by, { text: " made " }, user, { text: entry.to === "admin" ? " an administrator." : " a member." }];
     case "user.status_changed": return [by, { text: entry.to === "suspended" ? " suspended " : " restored " }, user, end];
     case "user.signed_out": return [by, { text: " signed " }, user, { text: " out everywhere." }];
+    case "user.renamed": return [by, { text: " chose their username." }];
     case "user.identity_added": return [by, { text: ` joined ${entry.to} to their account.` }];
     case "user.identity_removed": return [by, { text: " removed a provider from their account." }];
     case "user.deleted": return [by, { text: " deleted their account." }];

@@ -44,7 +44,7 @@ export const w = {
     "project.approved": "Project approved", "project.rejected": "Project rejected", "project.unpublished": "Project taken down",
     "project.deleted": "Project deleted", "user.role_changed": "Role changed", "user.status_changed": "Suspended or restored",
     "user.signed_out": "Signed out everywhere", "user.deleted": "Account deleted",
-    "user.identity_added": "Provider joined", "user.identity_removed": "Provider removed", "webhook.test": "Test",
+    "user.renamed": "Username chosen", "user.identity_added": "Provider joined", "user.identity_removed": "Provider removed", "webhook.test": "Test",
     "account.password_reset": "Link for a new password", "account.email_verification": "Link to confirm an address",
     "account.email_changed": "Notice of a new address", "account.password_changed": "Notice of a new password",
   } as Record<string, string>,
