@@ -2,8 +2,11 @@
 
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from tests.support.burst import Answer, Ask, arrivals, ask, burst, tally
 from tests.support.factories import PASSWORD
 from tests.support.processes import Server
 from tests.support.serving import Serving, serving
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.redis]
 ADDRESSES = 60
@@ -123,3 +127,39 @@ def test_while_redis_is_gone_each_process_counts_guesses_by_itself(start: Any, s
     assert [answer.status for _, answer in came] == [401] * 7
     assert came[0][0] == 6, "a guess at another account is not delayed, those at this one are"
     assert burst(port, [sign_in("ada", PASSWORD, "198.51.100.9")])[0].status == 200
+
+
+@pytest.mark.parametrize("where", ["memory", "redis"])
+def test_the_owner_signs_in_while_strangers_sign_in_at_random_names_without_end(
+    request: pytest.FixtureRequest, start: Any, where: str
+) -> None:
+    """After 51 wrong guesses; sixteen connections, each attempt at a name and from an address of its own."""
+    shared = {"REDIS_URL": request.getfixturevalue("storage").url} if where == "redis" else {}
+    port = start(SERVER_WORKER="loop", **shared).port
+    register(port, "ada")
+    for half in (guesses()[:25], guesses()[25:51]):
+        assert tally(burst(port, half)) == {401: len(half)}
+    over, numbers, strangers = Event(), count(1), []
+
+    def flood() -> None:
+        while not over.is_set():
+            number = next(numbers)
+            stranger = sign_in(
+                f"nobody{number}", "not the password", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+            )
+            strangers.append(burst(port, [stranger])[0].status)
+
+    with ThreadPoolExecutor(16) as pool:
+        for _ in range(16):
+            pool.submit(flood)
+        try:
+            until(lambda: len(strangers) > 32)
+            for number in range(3):
+                before = len(strangers)
+                [answer] = burst(port, [sign_in("ada", PASSWORD, f"198.51.100.{number + 10}")])
+                others = len(strangers) - before
+                print(f"{where}: the owner: {answer.status} after {answer.seconds:.2f} s, behind {others} others")
+                assert answer.status == 200
+        finally:
+            over.set()
+    assert set(strangers) <= {401, 503}
