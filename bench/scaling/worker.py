@@ -8,8 +8,7 @@ from bench.scaling.costs import Costs
 from bench.scaling.database import QUANTUM, Database
 from bench.scaling.engine import Signal, Simulation, Station, Task
 from bench.scaling.load import ROW, STORED, VOTE, Links, Request
-from directory.server.tuning import NEAR_SECONDS, SAMPLE
-from directory.server.vote_batching import BatchingWindow, Quickest
+from directory.server.vote_batching import BatchingWindow
 
 SWITCH = 0.005  # seconds after which Python's interpreter lets another thread run
 
@@ -30,7 +29,7 @@ class Worker:
         self._inbox: list[Request] = []
         self._ended: list[tuple[list[Request], bool]] = []  # requests that a thread has served; whether as a batch
         self._wake = Signal(simulation)
-        self._window, self._lookups = BatchingWindow(), Quickest(SAMPLE)
+        self._window = BatchingWindow()
         self._seen = 0  # the votes that the last snapshot showed
         self._pages: dict[Any, int] = {}  # by key, the number of votes at which a page is known to be valid
         simulation.start(self._loop())
@@ -63,7 +62,7 @@ class Worker:
             yield from self._give_again(stored)
         if rows:
             yield from self._make_rows(rows)
-        batch: Any = self._window.take(self._simulation.now, hold=self._lookups.seconds < NEAR_SECONDS)
+        batch: Any = self._window.take(self._simulation.now)
         if batch:
             self._simulation.start(self._serve_votes(batch))
 
@@ -177,17 +176,15 @@ class Worker:
         self._pages[request.subject] = max(seen, self._pages.get(request.subject, 0))
 
     def _serve_votes(self, batch: list[Request]) -> Task:
-        """Look the callers up, run the application up to the vote, count all votes, and run it to the end."""
+        """Look the callers up, count the limits of all by one round trip, and then all votes."""
         costs, n = self._costs, len(batch)
         self.batches += 1
         yield self._threads
-        began = self._simulation.now
         yield from self._round_trip(costs.batch, costs.batch_database / 2 + n * costs.lookup_database)
-        self._lookups.add(self._simulation.now - began)
         for _ in batch:
             yield from self._compute(costs.vote / 2)
-            if self._links.limits:
-                yield from self._count_by_redis()
+        if self._links.limits:
+            yield from self._count_by_redis()
         yield from self._travel()
         projects = [request.subject for request in batch]
         yield from self._database.vote(projects, costs.batch_database / 2 + n * costs.vote_database)

@@ -132,7 +132,7 @@ def confirm_password(given: str | None) -> User:
     """The caller's account, if `given` is its password: checked outside any transaction, and counted as a login is.
 
     An account without a password is confirmed by a session that was opened minutes ago.
-    Raises WrongPassword, RateLimitExceeded, Unavailable, SignInAgain.
+    Raises WrongPassword, RateLimited, Unavailable, SignInAgain.
     """
     user = accounts.get(caller().id)
     if given is None:

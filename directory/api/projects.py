@@ -26,6 +26,7 @@ from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
 from directory.services.catalog import catalog, owned, similar
 from directory.services.catalog.queries import WITHOUT_VOTES
+from directory.services.voting import Vote
 from directory.services.webhooks.outbox import Endpoint
 
 bp = Blueprint("projects", __name__, url_prefix="/api/projects")
@@ -177,30 +178,53 @@ def timeline(project_id: int, query: dict[str, Any]) -> Any:
     return pagination.by_cursor(found, window)
 
 
+def count_votes(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
+    """Count votes, each as if it were alone, and give for each what its caller gets: an answer or an error."""
+    asks = current_app.config["REQUIRE_VERIFIED_EMAIL"] == "vote"
+    adding = [vote.by.id for vote in votes if vote.wish != "withdraw"] if asks else []
+    refused = {*adding} - identity.verified(adding) if adding else set()
+    barred = [vote.by.id in refused and vote.wish != "withdraw" for vote in votes]
+    counted = iter(voting.count([vote for vote, is_barred in zip(votes, barred, strict=True) if not is_barred]))
+    return [EmailNotVerified() if is_barred else next(counted) for is_barred in barred]
+
+
+def _count_vote(project_id: int, wish: str) -> dict[str, Any]:
+    (outcome,) = count_votes([Vote(caller(), project_id, wish)])
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
 @bp.post("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable, EmailNotVerified))
+@operation(
+    answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="toggle",
+    raises=(NotVotable, EmailNotVerified),
+)  # fmt: skip
 def toggle_vote(project_id: int) -> Any:
     """Toggle the caller's vote.
 
     What cannot be told from a first try when it is tried again: PUT and DELETE can.
     """
-    _require_verified("vote")
-    return voting.toggle(project_id, by=caller())
+    return _count_vote(project_id, "toggle")
 
 
 @bp.put("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable, EmailNotVerified))
+@operation(
+    answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="cast",
+    raises=(NotVotable, EmailNotVerified),
+)  # fmt: skip
 def cast_vote(project_id: int) -> Any:
     """Set the caller's vote; safe to retry."""
-    _require_verified("vote")
-    return voting.cast(project_id, by=caller())
+    return _count_vote(project_id, "cast")
 
 
 @bp.delete("/<id:project_id>/upvote")
 @login_required
-@operation(answer=VoteOutput(), tier="voting", transactional=False, batched=True, raises=(NotVotable,))
+@operation(
+    answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="withdraw", raises=(NotVotable,)
+)
 def withdraw_vote(project_id: int) -> Any:
     """Clear the caller's vote; safe to retry."""
-    return voting.withdraw(project_id, by=caller())
+    return _count_vote(project_id, "withdraw")

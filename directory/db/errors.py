@@ -127,3 +127,13 @@ def is_unavailable(error: BaseException) -> bool:
     if state is None:
         return error.connection_invalidated or isinstance(error, OperationalError | InternalError)
     return state in UNAVAILABLE_STATES or state[:2] in UNAVAILABLE_CLASSES
+
+
+def is_undone(error: BaseException) -> bool:
+    """Whether nothing was done for certain: nothing was sent, or the database reported the failure.
+
+    After a lost connection the transaction may have been committed.
+    """
+    if isinstance(error, DBAPIError):
+        return not error.connection_invalidated
+    return isinstance(error, PoolTimeout | Unavailable)

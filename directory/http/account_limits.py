@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from flask import g
-from flask_limiter import RateLimitExceeded
 
+from directory.errors import RateLimited
 from directory.http import rate_limits
 
 GUESSES = ("auth", "account", "password")  # what a guess at a password counts against
@@ -29,7 +29,7 @@ class Attempt:
 
 
 def guess_at_login(login: str, account_id: int | None) -> Attempt:
-    """Count a guess at the password of a login. Raises RateLimitExceeded.
+    """Count a guess at the password of a login. Raises RateLimited.
 
     The limit that refuses with 429 counts what was typed. If it counted the account, five wrong logins by username and
     one by e-mail address would tell whether the two belong together. A second limit counts the account, by whichever
@@ -44,7 +44,7 @@ def guess_at_login(login: str, account_id: int | None) -> Attempt:
 
 
 def guess_at_own_password(username: str, account_id: int) -> Attempt:
-    """Count a guess at the caller's own password as a login is counted. Raises RateLimitExceeded."""
+    """Count a guess at the caller's own password as a login is counted. Raises RateLimited."""
     g.login, g.account_id = username, account_id
     for tier in GUESSES:
         rate_limits.spend(tier)
@@ -87,7 +87,7 @@ def remember_address() -> None:
 
 
 def spend_on_mail(login: str, account_id: int | None) -> None:
-    """Count a link that is mailed, by the account and by the address. Raises RateLimitExceeded.
+    """Count a link that is mailed, by the account and by the address. Raises RateLimited.
 
     A login that no account has is counted as an address is, so that as much is done for it.
     """
@@ -106,7 +106,7 @@ def _spent(tier: str) -> bool:
     """Count the request, and tell whether the tier allows it. The answer does not show the tier."""
     try:
         rate_limits.spend(tier, shown=False)
-    except RateLimitExceeded:
+    except RateLimited:
         rate_limits.standings_of_request().pop(tier, None)
         return False
     return True

@@ -17,7 +17,6 @@ from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 
 log = logging.getLogger(__name__)
-KNOWN = "directory.known"  # in a request's environment: proofs that have been looked up since it came
 COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
 
 
@@ -33,10 +32,12 @@ def init_app(app: Flask) -> None:
 
 def bearer(request: Request) -> str | None:
     """The bearer token of a request, None where it has no Authorization of that scheme."""
-    return _bearer(request.environ.get("HTTP_AUTHORIZATION", ""))
+    return bearer_of(request.environ)
 
 
-def _bearer(authorization: str) -> str | None:
+def bearer_of(environ: dict[str, Any]) -> str | None:
+    """The same for a WSGI environment."""
+    authorization: str = environ.get("HTTP_AUTHORIZATION", "")
     for given in authorization.split(","):  # a server joins repeated headers so
         scheme, _, token = given.strip().partition(" ")
         if scheme.lower() == "bearer":
@@ -49,9 +50,15 @@ def cookie(request: Request) -> str | None:
     return request.cookies.get(current_app.config["COOKIE_NAME"])
 
 
+def cookie_of(environ: dict[str, Any]) -> str | None:
+    """The same for a WSGI environment."""
+    given, name = environ.get("HTTP_COOKIE"), current_app.config["COOKIE_NAME"]
+    return str(found) if given and (found := parse_cookie(given).get(name)) is not None else None
+
+
 def proof(environ: dict[str, Any], cookie_name: str) -> sessions.Proof | None:
     """What `load` will look up for a request that Flask has not seen yet; None where it will look for nothing."""
-    token = _bearer(environ.get("HTTP_AUTHORIZATION", ""))
+    token = bearer_of(environ)
     given = environ.get("HTTP_COOKIE") if token is None else None
     return _proof(token, parse_cookie(given).get(cookie_name) if given else None)
 
@@ -67,7 +74,7 @@ def load(request: Request) -> Caller | None:
     """The caller; None for an anonymous one, or whose session is over. Raises Unauthenticated for a bad token."""
     token = bearer(request)
     shown = _proof(token, cookie(request) if token is None else None)
-    found = None if shown is None else sessions.who(shown, request.environ.get(KNOWN, sessions.NOTHING))
+    found = None if shown is None else sessions.who(shown, sessions.NOTHING)
     if found is None:
         if token is not None:
             raise Unauthenticated("The bearer token is unknown, expired or revoked.")

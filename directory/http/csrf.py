@@ -1,42 +1,47 @@
 """CSRF: a write that another site's page caused is refused."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import request
+from werkzeug.wsgi import get_host
 
 from directory.errors import CrossSiteRequest
 from directory.http import cors
-from directory.http.authentication import bearer, cookie
+from directory.http.authentication import bearer_of, cookie_of
 
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def refuse_cross_site() -> None:
-    """Raise CrossSiteRequest where another site's page caused this write.
+    """Raise CrossSiteRequest where another site's page caused this write."""
+    if is_cross_site(request.environ):
+        raise CrossSiteRequest
+
+
+def is_cross_site(environ: dict[str, Any]) -> bool:
+    """Whether another site's page caused the write with this WSGI environment.
 
     Fetch Metadata tells, and Origin where a browser sends none. With a bearer token the request passes, because no page
     of another site can add one.
     """
-    if bearer(request) is not None:
-        return
-    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    if bearer_of(environ) is not None:
+        return False
+    site, origin = environ.get("HTTP_SEC_FETCH_SITE"), environ.get("HTTP_ORIGIN")
     if site is not None:
-        passes = site in {"same-origin", "none"} or cors.is_trusted(origin)
-    elif origin is not None:
-        passes = cors.is_trusted(origin) or _is_own(origin)
-    else:
-        passes = cookie(request) is None
-    if not passes:
-        raise CrossSiteRequest
+        return not (site in {"same-origin", "none"} or cors.is_trusted(origin))
+    if origin is not None:
+        return not (cors.is_trusted(origin) or _is_own(origin, environ))
+    return cookie_of(environ) is not None
 
 
-def _is_own(origin: str) -> bool:
+def _is_own(origin: str, environ: dict[str, Any]) -> bool:
     """Whether the origin is this host. The scheme is left out: a proxy may end TLS before us."""
     try:
         parts = urlsplit(origin)
     except ValueError:
         return False
-    return bool(parts.netloc) and _host(parts.scheme, parts.netloc) == _host(parts.scheme, request.host)
+    return bool(parts.netloc) and _host(parts.scheme, parts.netloc) == _host(parts.scheme, get_host(environ))
 
 
 def _host(scheme: str, netloc: str) -> str:

@@ -23,6 +23,7 @@ from directory.http.cache_tags import CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NOTHING, Check, checked_body, checked_form, checked_query, page_query
 from directory.services.accounts.sessions import Proof
+from directory.services.voting import Vote
 
 View = Callable[..., Any]
 HTML = "text/html; charset=utf-8"
@@ -43,9 +44,10 @@ class Operation:
     statement. `personal` says that a public answer depends on the caller. `projects_of` is a function of the data of
     such an answer, and returns the projects in it: to a signed-in caller who neither owns one of them nor is an
     administrator, the answer differs by their `has_upvoted` alone. `check` returns what the rules refuse of a body
-    beside its schema. A server may answer several requests for a `batched` route in one thread, so that their rules
-    commit together, and one for a `constant` route, whose answer never changes, without a thread. With `any_body` the
-    body is of any type and is not looked at.
+    beside its schema. A server may answer several requests together by `many`, a function of votes, each with the
+    `action` of its route: it returns for each what its caller gets, or an error; the view calls it with one. It may
+    answer one for a `constant` route, whose answer never changes, without a thread. With `any_body` the body is of any
+    type and is not looked at.
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
@@ -67,7 +69,8 @@ class Operation:
     read_many_as: Callable[[list[tuple[Proof, int]]], list[Any]] | None = None
     personal: bool = False
     projects_of: Callable[[Any], list[dict[str, Any]]] | None = None
-    batched: bool = False
+    many: Callable[[list[Vote]], list[dict[str, Any] | Exception]] | None = None
+    action: str = ""
     any_body: bool = False
     constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()

@@ -87,12 +87,18 @@ def _begin() -> None:
     g.began = time.perf_counter()
 
 
-def answer_error(app: Flask, error: Exception, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Answer a request with an error that a middleware met, as the application answers an error of a view."""
+def answer_error(
+    app: Flask, error: Exception, environ: dict[str, Any], start_response: Any, prepare: Callable[[], object] = int
+) -> Iterable[bytes]:
+    """Answer a request with an error that a middleware met, as the application answers an error of a view.
+
+    `prepare` is called in the request's context, to set what the hooks know of a request that has begun.
+    """
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         with app.request_context(environ):
             _begin()
+            prepare()
             try:
                 response = app.finalize_request(app.handle_user_exception(error))
             except Exception as fault:

@@ -79,6 +79,15 @@ class Metrics:
         if monotonic() > self._measured_at + MEMORY_SECONDS:
             self._measure_memory()
 
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request that may have been counted against a rate limit."""
+        self.count(method, route, status, seconds)
+        self.fallback.set(on_fallback())
+
+    def count_vote(self, vote: dict[str, Any]) -> None:
+        """Count a vote by what it left behind."""
+        self.votes.labels("cast" if vote["upvoted"] else "withdrawn").inc()
+
     def count_cache(self, source: str) -> None:
         """Count a cacheable response: `stored` where the response cache had it, `made` where it is stored now."""
         self._cache[source].inc()
@@ -150,9 +159,7 @@ def on_fallback() -> bool:
 def _observe(response: Response) -> Response:
     metrics: Metrics = current_app.extensions["metrics"]
     seconds = time.perf_counter() - g.began
-    metrics.count(request.method, request.environ[hooks.ROUTE], response.status_code, seconds)
-    metrics.fallback.set(on_fallback())
+    metrics.observe(request.method, request.environ[hooks.ROUTE], response.status_code, seconds)
     if request.endpoint in VOTES and response.status_code == 200:
-        vote: dict[str, Any] = response.get_json()
-        metrics.votes.labels("cast" if vote["upvoted"] else "withdrawn").inc()
+        metrics.count_vote(response.get_json())
     return response

@@ -12,7 +12,6 @@ from directory.db.errors import cause_of, is_unavailable, state_of
 from directory.errors import (
     DirectoryError,
     NotFound,
-    RateLimited,
     TooLarge,
     Unavailable,
     UnsupportedMediaType,
@@ -20,7 +19,6 @@ from directory.errors import (
 )
 from directory.http.client_address import client_address
 from directory.http.problem_kinds import KINDS
-from directory.http.rate_limits import retry_after
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -73,8 +71,6 @@ def _http(error: HTTPException) -> Response:
         response = answer(_coded("method_not_allowed", f"{request.method} is not taken here."))
         response.headers["Allow"] = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
         return response
-    if error.code == 429:
-        return answer(RateLimited(retry_after()))
     simple = {404: NotFound, 413: TooLarge, 415: UnsupportedMediaType, 503: Unavailable}
     if error.code in simple:
         return answer(simple[error.code]())

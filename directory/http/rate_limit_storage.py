@@ -2,11 +2,23 @@
 
 import time
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
+from limits import RateLimitItem
 from limits.storage import MemoryStorage, RedisSentinelStorage, RedisStorage
 
 from directory.extensions import limiter
+
+# Backs off as the library does: looks for a lost Redis after 1, 2, 4 … 32 seconds.
+CHECKS_MAX = 5
+
+
+class Window(NamedTuple):
+    """One window after a request: whether that was counted in it, when it frees a place, and how many are taken."""
+
+    is_admitted: bool
+    begins: float
+    taken: int
 
 
 class ProcessMemory(MemoryStorage):
@@ -30,6 +42,14 @@ class ProcessMemory(MemoryStorage):
             if entries := self.events.get(key):
                 entries.pop(0)  # the newest first
 
+    def count(self, item: RateLimitItem, asked: list[tuple[str, bool]]) -> list[Window]:
+        """For each key the window of `item` after one more request, which is counted where the second value says so."""
+        windows = []
+        for key, counts in asked:
+            is_admitted = not counts or self.acquire_entry(key, item.amount, item.get_expiry())
+            windows.append(Window(is_admitted, *self.get_moving_window(key, item.amount, item.get_expiry())))
+        return windows
+
     def _follow_the_clock(self, key: str) -> None:
         """Count what is from the future as of now: else a clock that is put back an hour bars callers for that hour."""
         now = time.time()
@@ -48,6 +68,23 @@ class _ChecksWrites(RedisStorage):
     def take_back(self, key: str) -> None:
         """Remove the latest entry of a window."""
         self.storage.lpop(self.prefixed_key(key))  # the newest first
+
+    def count(self, item: RateLimitItem, asked: list[tuple[str, bool]]) -> list[Window]:
+        """The same as `ProcessMemory.count`, by the library's own scripts, and by one round trip for all keys."""
+        seconds, now = item.get_expiry(), time.time()
+        pipeline = self.storage.pipeline(transaction=False)
+        for key, counts in asked:
+            name = self.prefixed_key(key)
+            if counts:
+                pipeline.eval(self.SCRIPT_ACQUIRE_MOVING_WINDOW, 1, name, now, item.amount, seconds, 1)
+            pipeline.eval(self.SCRIPT_MOVING_WINDOW, 1, name, now - seconds, item.amount)
+        answers = iter(pipeline.execute())
+        windows = []
+        for _, counts in asked:
+            is_admitted = bool(next(answers)) if counts else True
+            begins, taken = next(answers) or (now, 0)
+            windows.append(Window(is_admitted, float(begins), int(taken)))
+        return windows
 
     def check(self) -> bool:
         """Whether it takes a write.
@@ -77,8 +114,25 @@ class Sentinel(_ChecksWrites, RedisSentinelStorage):
         super().__init__(uri, use_replicas=False, sentinel_kwargs=asking, **options)
 
 
+class _Checks:
+    """When a Redis that was lost was looked for, and how often since: by time.monotonic()."""
+
+    last, count = 0.0, 0
+
+
 def fall_back() -> None:
-    """Count in memory from now on, as the library does when it finds Redis mute, and log it once."""
+    """Count in memory from now on, and log it once."""
     if limiter._in_memory_fallback_enabled and not limiter._storage_dead:
         limiter.logger.warning("Rate limit storage unreachable - falling back to in-memory storage")
+        _Checks.last, _Checks.count = time.monotonic(), 0
         limiter._storage_dead = True
+
+
+def look_for_redis() -> None:
+    """Count in Redis again where it was lost and is back. It is looked for after ever longer pauses."""
+    if not limiter._storage_dead or time.monotonic() < _Checks.last + 2**_Checks.count:
+        return
+    _Checks.last, _Checks.count = time.monotonic(), min(_Checks.count + 1, CHECKS_MAX)
+    if limiter.storage.check():
+        limiter.logger.info("Rate limit storage recovered")
+        limiter._storage_dead = False

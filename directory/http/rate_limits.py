@@ -10,10 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from flask import Flask, Response, current_app, g, request
-from flask_limiter import RateLimitExceeded
 from limits import RateLimitItem, parse_many
 from limits.strategies import MovingWindowRateLimiter
 
@@ -22,7 +21,8 @@ from directory.extensions import limiter
 from directory.http.authentication import viewer
 from directory.http.client_address import client_address
 from directory.http.converters import hookless
-from directory.http.rate_limit_storage import ProcessMemory, fall_back
+from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis
+from directory.services.accounts.identity import Caller
 
 STRATEGY = "moving-window"  # the only one that holds over any window, not just over those that begin on the clock
 # Another strategy finds keys of another type under the same name, so the name says which it is.
@@ -67,9 +67,13 @@ def init_app(app: Flask) -> None:
     app.after_request(_headers)
 
 
-def _caller() -> str:
-    user = viewer()
+def key_of(user: Caller | None) -> str:
+    """What a request of this caller counts by."""
     return f"user:{user.id}" if user else f"address:{client_address()}"
+
+
+def _caller() -> str:
+    return key_of(viewer())
 
 
 # Guesses at a password count three times: `auth` by address, `account` by the login as it was typed, and `password` by
@@ -112,22 +116,9 @@ def _halved(limits: str) -> str:
     return "; ".join(halves)
 
 
-def _spender(tier: str) -> Any:
-    """A function whose call counts against the tier. The library tells such functions apart by their names."""
-
-    def spend() -> None:
-        return None
-
-    spend.__name__ = spend.__qualname__ = f"spend_{tier}"
-    return limiter.shared_limit(lambda: _limits(tier), scope=tier, key_func=lambda: str(g.limit_key))(spend)
-
-
-_SPEND = {tier: _spender(tier) for tier in KEYS}
-
-
 @contextmanager
 def counted(tier: str | None) -> Iterator[None]:
-    """Count the request against `tier`; within, its query and body are read. Raises RateLimited, RateLimitExceeded.
+    """Count the request against `tier`; within, its query and body are read. Raises RateLimited.
 
     A body that is refused with 422 spends nothing of `auth`: else ten passwords that are too short bar an address. So
     `auth` is counted after the body is checked, and before a password is hashed; `give_back` takes it back where the
@@ -156,32 +147,66 @@ def require(tier: str) -> None:
     """Refuse the request if `tier` is used up, and count nothing. Raises RateLimited."""
     if not _is_limited(tier):
         return
-    g.limit_key = KEYS[tier]()
-    standings = _standings(tier)
-    standings_of_request()[tier] = standings
+    standings_of_request()[tier] = standings = _standings(tier)
     if any(not standing.remaining for standing in standings):
         raise RateLimited(retry_after())
 
 
 def spend(tier: str, *, shown: bool = True) -> None:
-    """Count the request against `tier`, once, however often it is called. Raises RateLimitExceeded.
+    """Count the request against `tier`, once, however often it is called. Raises RateLimited.
 
     The headers say how its limits stand; unless `shown`, only where they refuse.
     """
     spent: set[str] = g.setdefault("spent", set())
     if tier in spent or not _is_limited(tier):
         return
-    # Made out here, where its failure is the database's: within, the library would take it for the storage's.
-    g.limit_key = KEYS[tier]()
+    key = KEYS[tier]()
     spent.add(tier)
+    (count,) = count_all(tier, [key])
+    if shown or not count.is_admitted:
+        standings_of_request()[tier] = count.standings
+    if not count.is_admitted:
+        raise RateLimited(retry_after())
+
+
+class Count(NamedTuple):
+    """What became of a request that was counted: whether it may go on, and how the limits of the tier stand."""
+
+    is_admitted: bool
+    standings: list[Standing]
+
+
+def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]:
+    """Count a request for each key, in their order, by one round trip for each limit of the tier.
+
+    Unless it `counts`, this only tells how the limits stand. Without Redis the memory of the process counts.
+    """
+    if not _is_limited(tier):
+        return [Count(True, [])] * len(keys)
+    look_for_redis()
     try:
-        _count(tier)
-    except RateLimitExceeded:
-        shown = True
-        raise
-    finally:
-        if shown:
-            standings_of_request()[tier] = _standings(tier)
+        return _count_all(tier, keys, counts)
+    except Exception:
+        fall_back()  # this may be the first to find Redis mute: the request waits for that once
+        return _count_all(tier, keys, counts)
+
+
+def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
+    """A request that one limit refuses is not counted against the limits after it."""
+    items, storage = _items(_limits(tier)), cast(Any, limiter.limiter.storage)
+    admitted, standings = [True] * len(keys), [dict[RateLimitItem, Standing]() for _ in keys]
+    for item in sorted(items):  # the shortest window first
+        names = [item.key_for(PREFIX, key, tier) for key in keys]
+        windows = storage.count(item, [*zip(names, (counts and each for each in admitted), strict=True)])
+        now = time.time()
+        for place, window in enumerate(windows):
+            admitted[place] &= window.is_admitted
+            wait = max(0, math.ceil(window.begins + item.get_expiry() - now))
+            standings[place][item] = Standing(item, max(0, item.amount - window.taken), wait)
+    return [
+        Count(is_admitted, [stand[item] for item in items])
+        for is_admitted, stand in zip(admitted, standings, strict=True)
+    ]
 
 
 def give_back(tier: str) -> None:
@@ -203,11 +228,9 @@ def give_back(tier: str) -> None:
 
 
 def spent(tier: str) -> int:
-    """How many requests count against a tier at present; 0 where it is off, or where Redis does not answer."""
-    if not _is_limited(tier):
-        return 0
-    g.limit_key = KEYS[tier]()
-    return max((standing.item.amount - standing.remaining for standing in _standings(tier)), default=0)
+    """How many requests count against a tier at present; 0 where it is off."""
+    standings = _standings(tier)
+    return max((standing.item.amount - standing.remaining for standing in standings), default=0)
 
 
 def _is_limited(tier: str) -> bool:
@@ -226,40 +249,31 @@ def _masked(text: str) -> str:
     return hmac.new(key, b"login:" + text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:32]
 
 
-def _count(tier: str) -> None:
-    try:
-        _SPEND[tier]()
-    except RateLimitExceeded:
-        raise
-    except Exception:
-        # Of the requests that are waiting for a Redis that went away, the library lets the first one fall back to
-        # memory and fails the others. By now they find it marked as gone.
-        _SPEND[tier]()
-
-
 def _standings(tier: str) -> list[Standing]:
-    """How the tier's limits stand; nothing where Redis does not answer, for no request fails for its headers."""
-    try:
-        items = _items(_limits(tier))
-        stats = [(item, limiter.limiter.get_window_stats(item, PREFIX, g.limit_key, tier)) for item in items]
-    except Exception:
-        fall_back()  # this may be the first to find Redis mute: the request waits for that once
-        return []
-    now = time.time()
-    return [Standing(item, max(0, left), max(0, math.ceil(reset - now))) for item, (reset, left) in stats]
+    """How the tier's limits stand; nothing where it is off."""
+    return count_all(tier, [KEYS[tier]()], counts=False)[0].standings if _is_limited(tier) else []
 
 
 def retry_after() -> int:
     """Whole seconds, at least one, after which every limit that is used up lets a request pass."""
-    tiers = standings_of_request().values()
-    return max([1, *(standing.wait for tier in tiers for standing in tier if not standing.remaining)])
+    return wait_of(standings_of_request())
+
+
+def wait_of(standings: dict[str, list[Standing]]) -> int:
+    """The same for a request whose limits stand so."""
+    return max([1, *(standing.wait for tier in standings.values() for standing in tier if not standing.remaining)])
+
+
+def header_lines(standings: dict[str, list[Standing]]) -> list[tuple[str, str]]:
+    """RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers has them; nothing without limits."""
+    named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in standings.items() for s in all_]
+    if not named:
+        return []
+    policy = (f"{name};q={s.item.amount};w={s.item.get_expiry()}" for name, s in named)
+    state = (f"{name};r={s.remaining};t={s.wait}" for name, s in named)
+    return [("RateLimit-Policy", ", ".join(policy)), ("RateLimit", ", ".join(state))]
 
 
 def _headers(response: Response) -> Response:
-    """RateLimit and RateLimit-Policy, as draft-ietf-httpapi-ratelimit-headers has them."""
-    named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in g.get("standings", {}).items() for s in all_]
-    if named:
-        policy = (f"{name};q={s.item.amount};w={s.item.get_expiry()}" for name, s in named)
-        response.headers["RateLimit-Policy"] = ", ".join(policy)
-        response.headers["RateLimit"] = ", ".join(f"{name};r={s.remaining};t={s.wait}" for name, s in named)
+    response.headers.update(header_lines(g.get("standings", {})))
     return response

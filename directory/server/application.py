@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 from gunicorn.http.wsgi import base_environ
 
 from directory.db import deadline
-from directory.http import authentication
 from directory.http.wsgi import header_lines, read_body
 from directory.server.connections import Connection
 from directory.server.request_reader import ParsedRequest
-from directory.server.tuning import STALE_SECONDS
 
 BODILESS = ("204", "304")  # the statuses whose responses end with their head, RFC 9112 section 6.3
 
@@ -44,16 +42,16 @@ class Application:
         self._app = app
         self._environ = {**base_environ(config), "wsgi.multithread": True}
 
-    def outcome(self, received: ReceivedRequest, known: Any = None) -> Outcome:
+    def outcome(self, received: ReceivedRequest) -> Outcome:
         """The response, or what `respond` raised; before the deadline, which counts from when the request came."""
         try:
             with deadline.for_request(time.perf_counter() - received.began):
-                return self.respond(received, known)
+                return self.respond(received)
         except BaseException as error:  # a thread that ended would be missing
             return error
 
-    def respond(self, received: ReceivedRequest, known: Any = None) -> Response:
-        """The response. `known` are credentials that were looked up since the request came.
+    def respond(self, received: ReceivedRequest) -> Response:
+        """The response.
 
         Raises what escapes the application, and ValueError for a header that could be taken for several.
         """
@@ -62,8 +60,13 @@ class Application:
         def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             started[:] = status, headers
 
-        body = read_body(self._app(self._environ_of(received, known), start))
+        body = read_body(self._app(self.environ_of(received), start))
         status, headers = started
+        return self.encoded(status, headers, body)
+
+    @staticmethod
+    def encoded(status: str, headers: list[tuple[str, str]], body: bytes) -> Response:
+        """The response as it is sent. Raises ValueError for a header that could be taken for several."""
         if not status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
             headers = [*headers, ("Content-Length", str(len(body)))]
         lines = header_lines(headers)
@@ -71,13 +74,11 @@ class Application:
             raise ValueError("a header of the response holds the end of a line")
         return Response(status.encode(), lines, body)
 
-    def _environ_of(self, received: ReceivedRequest, known: Any) -> dict[str, Any]:
+    def environ_of(self, received: ReceivedRequest) -> dict[str, Any]:
+        """The WSGI environment of a request."""
         connection = received.connection
         (client, client_port, *_), (server, port, *_) = connection.client, connection.server
-        environ = {
+        return {
             **self._environ, **received.request.environ(), "gunicorn.socket": connection.sock, "REMOTE_ADDR": client,
             "REMOTE_PORT": str(client_port), "SERVER_NAME": server, "SERVER_PORT": str(port),
         }  # fmt: skip
-        if known is not None and time.perf_counter() - received.began < STALE_SECONDS:
-            environ[authentication.KNOWN] = known
-        return environ

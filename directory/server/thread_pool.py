@@ -2,8 +2,7 @@
 
 A thread that hashes, or waits for its turn to hash, gives its slot back (`db/slots.py`), and another thread works in
 its place. When it returns it queues behind the work that waits; the thread that reaches it ends and leaves it the slot.
-So no more threads work, or hold a database connection, than there are slots, except a retired thread, which only
-finishes its responses. Requests that never wait pay nothing.
+So no more threads work, or hold a database connection, than there are slots. Requests that never wait pay nothing.
 """
 
 import threading
@@ -35,14 +34,6 @@ class ThreadPool:
         turn = threading.Event()
         self._queue.put(turn)
         turn.wait()
-
-    def retire(self) -> None:
-        """Give the calling thread's slot back for good: the thread ends with the work that it does.
-
-        Where no thread can be started, this one keeps its slot.
-        """
-        if slots.current.get() is self and self.release():
-            slots.current.set(None)
 
     def _start(self) -> None:
         threading.Thread(target=self._run, daemon=True).start()

@@ -16,14 +16,8 @@ STOP_SECONDS = 2.0  # for which a stopping process keeps idle connections, on wh
 # Batches of votes: measured with 16 connections and two processes over PostgreSQL with fsync, 100,000 projects. One
 # thread for a batch took 1.4 times the votes that a thread for each took (ADR 13).
 WINDOW_SECONDS = 0.1  # that a batch waits for the one before, at most
-PAUSE_SECONDS = 0.002  # that it then waits for the clients of that one to send again; epoll counts in milliseconds
-BATCH_MAX = 50  # votes: each waits until the last has begun, and takes some 30 kB meanwhile
-BEGIN_SECONDS = 0.1  # in which the votes of a batch begin; the others are answered alone
-LOOKUP_SECONDS = 0.5  # for the statement that looks up the callers of a batch
-STALE_SECONDS = 1.0  # after which what was looked up for a request is looked up again
-# Where the quickest of SAMPLE lookups takes longer than NEAR_SECONDS the network is what is waited for, and a batch
-# that waited for the one before it would wait for the network twice.
-NEAR_SECONDS, SAMPLE = 0.002, 50
+PAUSE_SECONDS = 0.001  # that it then waits for the clients of that one to send again; epoll counts in milliseconds
+BATCH_MAX = 64  # votes, which are one transaction
 
 # Connection balancing: measured with 16 connections to two processes, of which one got fourteen before.
 YIELD_SECONDS = 0.005  # for another process to take a connection; it may have to wait for a processor

@@ -134,7 +134,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._send(received.connection, response)
         elif not self._fast.take(received):
             self.connections.pause(received.connection)
-            (self._votes.window.add if self._votes.routes.has(received.request) else self._hand_over)(received)
+            (self._votes.window.add if self._votes.routes.find(received.request) else self._hand_over)(received)
 
     def _collect(self, connection: Connection, buffer: RequestBuffer, data: bytes) -> None:
         """Add to a request, and hand it to a thread when it is ready."""

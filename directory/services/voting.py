@@ -13,6 +13,7 @@ them, a few callers wait for the lock, and while it is held the next ones are re
 that of the whole database, so all votes wait for it.
 """
 
+import logging
 import time
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -20,18 +21,18 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import BigInteger, Engine, bindparam, delete, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from directory.db.errors import state_of
-from directory.db.group_commit import GroupCommit
+from directory.db.errors import is_undone, state_of
 from directory.db.locked_rows import LockedRows
 from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql, transaction, writing
-from directory.errors import NotFound, NotVotable, Unauthenticated, Unavailable
+from directory.errors import DirectoryError, NotFound, NotVotable, Unauthenticated, Unavailable
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status, Upvote, User, now
 from directory.models.base import UtcDateTime
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
 
+log = logging.getLogger(__name__)
 projects, upvotes = Project.__table__, Upvote.__table__
 P, U = projects.c, upvotes.c
 
@@ -63,13 +64,25 @@ _COUNT_DOWN = text(
 _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bindparam("n"), hot=bindparam("rank"))
 
 
+class Vote(NamedTuple):
+    """What a caller wants of a project: to `toggle`, `cast` or `withdraw` the vote."""
+
+    by: Caller
+    project_id: int
+    wish: str
+
+
 class Ballot(NamedTuple):
-    """What a voter wants of a project: to `toggle`, `cast` or `withdraw` the vote; `entered` is by time.monotonic()."""
+    """A vote as the database counts it; `entered` is by time.monotonic()."""
 
     project_id: int
     voter_id: int
     wish: str
     entered: float = 0.0
+
+
+class CountAlone(Exception):
+    """A vote was not counted with others, or can be counted again: count it alone, where it holds up no other."""
 
 
 LOCK_NOT_AVAILABLE, UNDEFINED_FUNCTION = "55P03", "42883"
@@ -79,19 +92,40 @@ SUSPENDED: Outcome = (AccountStatus.SUSPENDED.value, 0, False, 0)  # where the v
 _locked_projects: WeakKeyDictionary[Engine, LockedRows] = WeakKeyDictionary()
 
 
-def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:
-    """Add the caller's vote, or take it back. Raises Unauthenticated, NotFound, NotVotable."""
-    return _vote(project_id, by, "toggle")
+def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
+    """Count votes in one transaction, each as if it were alone; for each vote what its caller gets, or its error.
+
+    No vote fails or waits because of another: where the transaction fails, each vote is CountAlone unless the database
+    may have counted it already and a second time would change the outcome. One vote is never CountAlone.
+    """
+    locked, outcomes = _locked(), list[Any]([None]) * len(votes)
+    ballots: dict[int, Ballot] = {}
+    for place, vote in enumerate(votes):
+        try:
+            locked.admit(vote.project_id)
+        except Unavailable as error:
+            outcomes[place] = error
+        else:
+            ballots[place] = Ballot(vote.project_id, vote.by.id, vote.wish, time.monotonic())
+    for place, outcome in zip(ballots, _count([*ballots.values()]), strict=True):
+        if isinstance(outcome, Exception):
+            outcomes[place] = outcome
+            continue
+        locked.note_free(votes[place].project_id)
+        outcomes[place] = _shown(votes[place], outcome)
+    return outcomes
 
 
-def cast(project_id: int, *, by: Caller) -> dict[str, Any]:
-    """Have the caller's vote there, whether or not it was. Raises Unauthenticated, NotFound, NotVotable."""
-    return _vote(project_id, by, "cast")
-
-
-def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
-    """Have no vote of the caller there, whether or not one was. Raises Unauthenticated, NotFound, NotVotable."""
-    return _vote(project_id, by, "withdraw")
+def _count(ballots: list[Ballot]) -> list[Outcome | Exception | None]:
+    try:
+        if len(ballots) > 1:
+            return [CountAlone() if isinstance(each, Unavailable) else each for each in _together(ballots)]
+        return [_alone(ballot) for ballot in ballots]
+    except Exception as error:
+        if len(ballots) == 1:
+            return [error]
+        log.info("not counted together", extra={"reason": state_of(error) or type(error).__name__})
+        return [CountAlone() if is_undone(error) or ballot.wish != "toggle" else error for ballot in ballots]
 
 
 def withdraw_all(voter_id: int) -> None:
@@ -108,19 +142,16 @@ def withdraw_all(voter_id: int) -> None:
     db.session.execute(delete(upvotes).where(_OF_VOTER), voter)
 
 
-def _vote(project_id: int, by: Caller, wish: str) -> dict[str, Any]:
-    locked = _locked()
-    locked.admit(project_id)
-    outcome = _count(Ballot(project_id, by.id, wish, time.monotonic()))
-    locked.note_free(project_id)
+def _shown(vote: Vote, outcome: Outcome | None) -> dict[str, Any] | DirectoryError:
+    """What the caller gets for an outcome: the vote as it stands now, or a refusal."""
     if outcome is None:
-        raise NotFound
+        return NotFound()
     status, owner_id, upvoted, n = outcome
     if status == AccountStatus.SUSPENDED:
-        raise Unauthenticated
+        return Unauthenticated()
     if status != Status.LIVE:
-        raise NotVotable if by.is_admin or owner_id == by.id else NotFound
-    return {"project_id": project_id, "upvoted": upvoted, "upvotes": n}
+        return NotVotable() if vote.by.is_admin or owner_id == vote.by.id else NotFound()
+    return {"project_id": vote.project_id, "upvoted": upvoted, "upvotes": n}
 
 
 def _locked() -> LockedRows:
@@ -210,6 +241,3 @@ def _on_sqlite(ballot: Ballot) -> Outcome | None:
     if n != project.upvotes:
         db.session.execute(_COUNT, {"project": project_id, "n": n, "rank": hot(n, project.listed_at)})
     return project.status, project.owner_id, wanted, n
-
-
-_count = GroupCommit(_alone, _together, repeatable=lambda ballot: ballot.wish != "toggle")

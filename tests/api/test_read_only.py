@@ -18,9 +18,9 @@ from directory import models
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Session, User
-from directory.services import voting
 from directory.services.accounts.identity import Caller
 from tests.conftest import ENVIRONMENT, Database, Statements
+from tests.support import votes as votes_of
 from tests.support.browsers import Browser
 from tests.support.caching import cache_of
 from tests.support.factories import PASSWORD, Api, World
@@ -219,9 +219,9 @@ def test_no_request_begins_a_write_not_even_one_that_was_to_read(
     project = world.project()
     wishes = {
         "/renames": lambda: transaction(lambda: db.session.execute(update(User).values(username="x"))),
-        "/toggles": lambda: voting.toggle(project, by=member),
-        "/casts": lambda: voting.cast(project, by=member),
-        "/withdraws": lambda: voting.withdraw(project, by=member),
+        "/toggles": lambda: votes_of.toggle(project, by=member),
+        "/casts": lambda: votes_of.cast(project, by=member),
+        "/withdraws": lambda: votes_of.withdraw(project, by=member),
     }
     for path, wish in wishes.items():
         closed.add_url_rule(path, path[1:], wish)
@@ -236,7 +236,7 @@ def test_commands_write_all_the_same(closed: Flask, world: World, member: Caller
     assert ran.output == "grace is an administrator now.\n"
     project = world.project()
     with closed.app_context():
-        assert voting.toggle(project, by=member)["upvotes"] == 1
+        assert votes_of.toggle(project, by=member)["upvotes"] == 1
     assert Api(closed).get(f"/api/projects/{project}").json["upvotes"] == 1
 
 

@@ -15,8 +15,8 @@ from sqlalchemy.exc import DBAPIError
 from directory.cache.snapshots import open_reader
 from directory.db import deadline
 from directory.db.deadline_connection import Connector
+from directory.db.errors import is_undone
 from directory.db.failover import Servers
-from directory.db.group_commit import _is_undone
 from directory.db.statements import Prepared
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -146,5 +146,5 @@ def test_a_commit_that_no_standby_has_confirmed_is_not_acknowledged(unconfirmed:
         with deadline.within(0.3), pytest.raises(DBAPIError) as raised:
             transaction(partial(RENAME.all, {"more": "x"}), single=single)
         assert raised.value.connection_invalidated
-        assert not _is_undone(raised.value)
+        assert not is_undone(raised.value)
         assert db.session.scalar(select(User.username).where(User.username.endswith("x"))), "it was committed"

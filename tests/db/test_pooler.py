@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from directory.cache.snapshots import PooledSnapshotReader, open_reader
 from directory.db import deadline, deadline_connection
-from directory.db.group_commit import _is_undone
+from directory.db.errors import is_undone
 from directory.db.pooler import POSTGRES_SETTINGS, is_lost
 from directory.db.statements import Prepared
 from directory.db.transactions import in_parallel, lift_time_limits, transaction
@@ -195,7 +195,7 @@ def test_after_the_pooler_has_lost_its_server_the_outcome_is_unknown(pooled: lis
         with pytest.raises(DBAPIError) as raised:
             end()
         assert raised.value.connection_invalidated
-        assert not _is_undone(raised.value)
+        assert not is_undone(raised.value)
         assert not is_lost(psycopg.errors.UniqueViolation(), is_pooled=True)
         assert is_lost(psycopg.errors.ProtocolViolation(), is_pooled=False)
         db.session.rollback()

@@ -103,43 +103,6 @@ def test_to_shut_down_is_to_leave_the_rest_to_the_end_of_the_process() -> None:
     until(lambda: work.done == ["served"])
 
 
-def test_a_thread_that_retires_gives_its_slot_back_at_once_and_ends_with_its_work() -> None:
-    over, left, work = threading.Event(), threading.Event(), Work(1)
-    before = threading.active_count()
-
-    def wait() -> str:
-        work.pool.retire()
-        work.pool.retire()
-        with given_back():
-            left.set()
-        over.wait(WITHIN)
-        return "waited"
-
-    work.put(wait)
-    assert left.wait(WITHIN)
-    assert threading.active_count() == before + 1
-    work.put(lambda: "served")
-    until(lambda: work.done == ["served"])
-    over.set()
-    until(lambda: work.done == ["served", "waited"])
-    until(lambda: threading.active_count() == before)
-    work.put(lambda: "more")
-    until(lambda: work.done[-1] == "more")
-
-
-def test_a_thread_stays_where_the_system_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    work = Work(1)
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", full)
-        work.put(lambda: work.pool.retire())
-        until(lambda: work.done == [None])
-    work.put(lambda: "served")
-    until(lambda: work.done == [None, "served"])
-
-
 def test_a_block_keeps_its_slot_where_the_system_starts_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -168,9 +131,3 @@ def test_a_block_within_a_block_gives_the_slot_back_once() -> None:
     work.put(nested, nested)
     until(lambda: work.done == ["done"] * 2)
     until(lambda: threading.active_count() == before)
-
-
-def test_only_the_pools_own_threads_can_retire() -> None:
-    work, before = Work(1), threading.active_count()
-    work.pool.retire()
-    assert threading.active_count() == before

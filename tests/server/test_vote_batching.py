@@ -1,35 +1,25 @@
-"""Batched requests are served by one thread, and each is answered like any other: none lost, none for another."""
+"""Votes that come at once are served by one thread, and each is answered: none lost, none for another."""
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from flask import Flask
-from sqlalchemy import String, select, text
 
-from directory.db import group_commit
-from directory.db.batched_query import BatchedQuery
-from directory.http import authentication
+from directory.http import together
 from directory.http.metrics import VOTES
-from directory.server import vote_batching
-from directory.server.application import ReceivedRequest, Response
-from directory.server.greenlet_batch import GreenletBatch
+from directory.http.together import Answer, Asked, Together
 from directory.server.vote_batching import BatchedRoutes
-from directory.services.accounts import sessions
-from tests.conftest import Database, Statements
 from tests.support.batches import Batches, vote
 from tests.support.factories import World
 from tests.support.reading import parsed
-from tests.support.waiting import until
 
 
 @pytest.fixture
 def batches(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Batches:
-    for name in ("BEGIN_SECONDS", "LOOKUP_SECONDS"):  # the machine may be busy
-        monkeypatch.setattr(vote_batching, name, 60)
+    monkeypatch.setattr(together, "LOOKUP_SECONDS", 60)  # the machine may be busy
     return Batches(app)
 
 
@@ -38,24 +28,11 @@ def test_votes_are_what_is_batched(app: Flask) -> None:
     for rule in app.url_map.iter_rules():
         path = re.sub(r"<(id:)?[^>]*>", "17", rule.rule)
         for method in rule.methods - {"HEAD", "OPTIONS"}:  # type: ignore[operator]
-            assert routes.has(parsed(path, method)) == (rule.endpoint in VOTES), rule
-    assert not routes.has(parsed("/api/projects/17/upvote/", "POST"))
-    assert not routes.has(parsed("/api/projects/1/7/upvote", "POST"))
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_votes_that_come_at_once_are_one_transaction(
-    batches: Batches, world: World, statements: Statements, database: Database, count: int
-) -> None:
-    project = world.project()
-    votes = [vote(world, project) for _ in range(count)]
-    statements.clear()
-    assert batches.serve(*votes) == [200] * count
-    if database.backend == "postgresql":
-        assert len([sql for sql in statements if "vote" in sql.lower() and "SELECT" in sql]) == 1
-        assert len([sql for sql in statements if "token_hash" in sql]) == 1
-    assert sorted(json.loads(batches.answers[each].body)["upvotes"] for each in votes) == [*range(1, count + 1)]
-    assert world.stored(project)["upvotes"] == count
+            found = routes.find(parsed(path, method))
+            assert (found is not None) == (rule.endpoint in VOTES), rule
+            assert found is None or found == (app.view_functions[rule.endpoint], rule.rule, 17)
+    for path in ("17/upvote/", "1/7/upvote", "0/upvote", "17/upvote?a=1", "99999999999999999999/upvote"):
+        assert routes.find(parsed(f"/api/projects/{path}", "POST")) is None
 
 
 def test_each_caller_gets_its_own_answer(batches: Batches, world: World) -> None:
@@ -64,14 +41,10 @@ def test_each_caller_gets_its_own_answer(batches: Batches, world: World) -> None
         vote(world, project), vote(world, pending), vote(world, 10**9), vote(world, project, Accept="*/*"),
         vote(world, project, Authorization="Bearer wrong"), vote(world, project),
     ]  # fmt: skip
-    assert batches.serve(*votes) == [200, 404, 404, 401, 401, 200]
-
-
-def test_what_fails_is_delivered_to_its_request_alone(batches: Batches, world: World) -> None:
-    project = world.project()
-    votes = [vote(world, project) for _ in range(3)]
-    batches.fails = {votes[0]: KeyError("x"), votes[1]: SystemExit("y")}
-    assert batches.serve(*votes) == ["'x'", "y", 200]
+    assert batches.serve(*votes) == [200, 404, 404, "alone", "alone", 200]
+    bodies = [json.loads(batches.answers[votes[place]].body) for place in (0, 5)]
+    assert sorted(each["upvotes"] for each in bodies) == [1, 2]
+    assert world.stored(project)["upvotes"] == 2
 
 
 def test_requests_that_arrive_during_a_batch_form_the_next_one(batches: Batches, world: World) -> None:
@@ -82,66 +55,22 @@ def test_requests_that_arrive_during_a_batch_form_the_next_one(batches: Batches,
     assert batches.alone == []
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_without_a_lookup_each_gets_a_thread_of_its_own(
-    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    project = world.project()
-    votes = [vote(world, project) for _ in range(count)]
-    with monkeypatch.context() as patched:
-        broken = BatchedQuery({"digest": String()}, lambda digest: select(text("1 / nothing")))
-        patched.setattr(authentication, "proof", lambda *_: sessions.Proof(broken, "x"))
-        assert batches.serve(*votes) == ["alone"] * count
-    assert batches.alone == votes
-    batches.alone.clear()
-    until(lambda: batches.run_deferred() and not batches.batcher.window._underway)
-    assert batches.serve(vote(world, project)) == [200], "the next ones wait for none of those"
-
-
-def test_a_request_that_would_begin_late_gets_a_thread_of_its_own(
-    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vote_batching, "BEGIN_SECONDS", 0.05)
+def test_what_is_not_done_together_is_done_in_a_thread_of_its_own(batches: Batches, world: World) -> None:
     votes = [vote(world, world.project()) for _ in range(3)]
-    respond = batches.respond
+    done = Answer("200 OK", [], b"")
 
-    def slow(request: ReceivedRequest, known: Any) -> Response:
-        time.sleep(0.1)
-        return respond(request, known)
+    def fail() -> Answer:
+        raise KeyError("x")
 
-    batches.respond = slow  # type: ignore[assignment]
-    assert batches.serve(*votes) == [200, "alone", "alone"]
+    with patch.object(Together, "answer", return_value=[done, lambda: done, fail]):
+        assert batches.serve(*votes) == [200, 200, "'x'"]
 
 
-def test_if_the_thread_fails_every_open_request_gets_the_error(
-    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_if_the_thread_fails_every_request_gets_the_error(batches: Batches, world: World) -> None:
+    def fail(_self: object, _asked: list[Asked]) -> Any:
+        raise SystemExit("no thread")
+
     votes = [vote(world, world.project()) for _ in range(3)]
-    respond = batches.respond
-
-    def waiting(request: ReceivedRequest, known: Any) -> Response:
-        if request is not votes[0]:
-            batch = group_commit.batcher.get()
-            assert batch is not None
-            batch.run_in_thread(lambda: None)
-        return respond(request, known)
-
-    def fail(_self: object) -> None:
-        raise RuntimeError("no thread")
-
-    batches.respond = waiting  # type: ignore[assignment]
-    monkeypatch.setattr(GreenletBatch, "_next_ended", fail)
-    assert batches.serve(*votes) == [200, "no thread", "no thread"]
-
-
-def test_if_the_thread_fails_a_request_that_was_answered_already_gets_its_answer(
-    batches: Batches, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_self: object, works: Iterable[Callable[[], None]]) -> Iterator[bool]:
-        next(iter(works))()
-        raise RuntimeError("no thread")
-        yield
-
-    monkeypatch.setattr(GreenletBatch, "run", fail)
-    votes = [vote(world, world.project()) for _ in range(3)]
-    assert batches.serve(*votes) == [200, "no thread", "no thread"]
+    with patch.object(Together, "answer", fail):
+        assert batches.serve(*votes) == ["no thread"] * 3
+    assert batches.serve(vote(world, world.project())) == [200], "the next ones wait for none of those"

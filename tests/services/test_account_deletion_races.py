@@ -12,11 +12,12 @@ from directory.db.transactions import transaction
 from directory.errors import AccountDeleted, InvalidCredentials, Unauthenticated
 from directory.extensions import db
 from directory.models import AuditEntry, Project, User
-from directory.services import account_deletion, moderation, submissions, voting
+from directory.services import account_deletion, moderation, submissions
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.identity import Caller
 from tests.conftest import Database
 from tests.support import hammer
+from tests.support import votes as votes_of
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, World
 from tests.support.leaving import BODY, PATH, faults, leave, left, rows
@@ -35,7 +36,7 @@ def late(app: Flask, user: Caller, work: Callable[[], Any]) -> None:
         transaction(work)
 
 
-@pytest.mark.parametrize("wish", [voting.toggle, voting.cast, voting.withdraw])
+@pytest.mark.parametrize("wish", [votes_of.toggle, votes_of.cast, votes_of.withdraw])
 def test_a_vote_that_comes_late_is_refused(app: Flask, world: World, ada: Caller, wish: Any) -> None:
     project = world.project(votes=1)
     leave(app, ada)

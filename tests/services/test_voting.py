@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -26,10 +25,11 @@ from directory.services import voting
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
-from directory.services.voting import Ballot
+from directory.services.voting import Ballot, CountAlone, Vote
 from tests.conftest import Database
+from tests.support import votes as votes_of
 from tests.support.factories import World
-from tests.support.greenlets import gather
+from tests.support.votes import gather
 from tests.support.waiting import until
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
@@ -98,8 +98,8 @@ def test_a_vote_that_cannot_be_counted_with_others_harms_none_of_them(app: Flask
     project, users = world.project(), [world.user() for _ in range(6)]
 
     for _ in range(3):
-        casts = [partial(voting.cast, project, by=by) for by in users]
-        told = gather(app, *casts, *[partial(voting.cast, IMPOSSIBLE, by=users[0])] * 2)
+        casts = [Vote(by, project, "cast") for by in users]
+        told = gather(app, [*casts, *[Vote(users[0], IMPOSSIBLE, "cast")] * 2])
         assert [each["upvoted"] for each in told[:6]] == [True] * 6
         assert all(isinstance(each, DBAPIError | OverflowError) for each in told[6:])
     with app.app_context():
@@ -109,8 +109,8 @@ def test_a_vote_that_cannot_be_counted_with_others_harms_none_of_them(app: Flask
 def test_a_voter_who_is_not_active_is_refused_and_the_others_of_the_batch_are_counted(app: Flask, world: World) -> None:
     project, users = world.project(), [world.user() for _ in range(3)]
     gone = [world.user(status="suspended"), Caller(10**9, "ghost", "member")]
-    for cast in (voting.cast, voting.toggle, voting.withdraw):
-        told = gather(app, *[partial(cast, project, by=by) for by in [*users, *gone]])
+    for wish, cast in (("cast", votes_of.cast), ("toggle", votes_of.toggle), ("withdraw", votes_of.withdraw)):
+        told = gather(app, [Vote(by, project, wish) for by in [*users, *gone]])
         assert [type(each) for each in told] == [dict] * 3 + [Unauthenticated] * 2
         with app.app_context():
             for by in gone:
@@ -122,21 +122,14 @@ def test_a_voter_who_is_not_active_is_refused_and_the_others_of_the_batch_are_co
 @on_postgresql
 def test_a_project_that_is_held_holds_up_no_vote_for_another(app: Flask, world: World) -> None:
     held, free, users = world.project(), world.project(), [world.user() for _ in range(8)]
-    acknowledged: list[int] = []
-
-    def cast(project: int, by: Caller) -> None:
-        voting.cast(project, by=by)
-        acknowledged.append(project)
-
-    with app.app_context(), db.engine.connect() as holder, ThreadPoolExecutor(1) as pool:
+    crowd = [Vote(by, project, "cast") for project, by in zip([free, held, *[free] * 6], users, strict=True)]
+    with app.app_context(), db.engine.connect() as holder:
         with holder.execution_options(isolation_level="READ COMMITTED").begin():
             holder.execute(text("SELECT 1 FROM projects WHERE id = :id FOR UPDATE").bindparams(id=held))
-            projects = [free, held, *[free] * 6]
-            crowd = pool.submit(gather, app, *[partial(cast, *each) for each in zip(projects, users, strict=True)])
-            until(lambda: acknowledged == [free] * 7)
-            assert not crowd.done()
-        assert crowd.result(20) == [None] * 8
-    assert acknowledged[-1] == held
+            told: list[Any] = voting.count(crowd)
+            assert isinstance(told[1], CountAlone)
+            assert sorted(each["upvotes"] for each in [told[0], *told[2:]]) == [1, 2, 3, 4, 5, 6, 7]
+        assert votes_of.counted(crowd[1])["upvotes"] == 1
     assert world.stored(held)["upvotes"] == 1
     assert world.stored(free)["upvotes"] == 7
 
@@ -207,7 +200,7 @@ def test_while_a_project_is_known_to_be_locked_one_vote_waits_and_the_next_are_r
 
     def cast(by: Caller) -> Any:
         with app.app_context():
-            return voting.cast(project, by=by)
+            return votes_of.cast(project, by=by)
 
     with ThreadPoolExecutor(1) as pool:
         with held(app, PROJECT, id=project), app.app_context():
@@ -216,7 +209,7 @@ def test_while_a_project_is_known_to_be_locked_one_vote_waits_and_the_next_are_r
             statements.clear()
             for user in users[1:]:
                 with pytest.raises(Unavailable, match="being changed"):
-                    voting.cast(project, by=user)
+                    votes_of.cast(project, by=user)
             assert statements == []
         assert waiting.result(20)["upvotes"] == 1
     assert cast(users[1])["upvotes"] == 2
@@ -246,7 +239,7 @@ def test_another_lock_than_that_of_the_project_stands_in_the_way_of_no_other_vot
 
     def cast(by: Caller) -> Any:
         with app.app_context():
-            return voting.cast(project, by=by)
+            return votes_of.cast(project, by=by)
 
     waits = text(
         "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND query LIKE :vote"
@@ -268,7 +261,7 @@ def test_a_lock_that_ends_at_the_second_look_is_waited_for_no_longer(app: Flask,
     refused = DBAPIError("x", None, errors.LockNotAvailable("x"))
     with app.app_context(), patch.object(voting, "_VOTE_SOON") as soon, patch.object(voting, "_VOTE") as vote:
         soon.first.side_effect = refused
-        assert voting.cast(project, by=user)["upvotes"] == 1
+        assert votes_of.cast(project, by=user)["upvotes"] == 1
         assert not vote.first.called
 
 
@@ -278,7 +271,7 @@ def test_a_database_without_the_newer_function_counts_votes_by_the_older_one(app
     missing = DBAPIError("x", None, errors.UndefinedFunction("x"))
     with app.app_context(), patch.object(voting, "_VOTE_SOON") as soon:
         soon.first.side_effect = missing
-        assert voting.cast(project, by=user)["upvotes"] == 1
+        assert votes_of.cast(project, by=user)["upvotes"] == 1
 
 
 @on_postgresql
@@ -300,20 +293,20 @@ def test_what_is_no_lock_is_no_locked_project(app: Flask, world: World, statemen
 def test_a_database_that_is_not_upgraded_yet_counts_votes_one_by_one(app: Flask, world: World, caplog: Any) -> None:
     """As while an upgrade is under way, and after a step back."""
     project, users = world.project(), [world.user() for _ in range(3)]
-    caplog.set_level("INFO", "directory.db.group_commit")
+    caplog.set_level("INFO", "directory.services.voting")
     with app.app_context():
         signature = "votes(bigint[], bigint[], text[], timestamptz)"
         with db.engine.begin() as connection:
             connection.execute(text(f"ALTER FUNCTION {signature} RENAME TO elsewhere"))
         try:
-            told = gather(app, *[partial(voting.toggle, project, by=user) for user in users])
+            told = gather(app, [Vote(user, project, "toggle") for user in users])
             assert sorted(each["upvotes"] for each in told) == [1, 2, 3]
         finally:
             with db.engine.begin() as connection:
                 connection.execute(
                     text("ALTER FUNCTION elsewhere(bigint[], bigint[], text[], timestamptz) RENAME TO votes")
                 )
-        assert [record.reason for record in caplog.records if record.message == "not done together"] == ["42883"]
+        assert [record.reason for record in caplog.records if record.message == "not counted together"] == ["42883"]
 
 
 @pytest.mark.parametrize("kind", ["token", "cookie"])
@@ -367,7 +360,7 @@ def test_a_caller_who_is_put_out_is_out_whoever_asks_beside(app: Flask, world: W
 def test_a_vote_for_nothing_is_not_found_in_a_crowd_as_well(app: Flask, world: World) -> None:
     project, users = world.project(), [world.user() for _ in range(8)]
     wanted = [project if n % 2 else 10**9 for n in range(8)]
-    told = gather(app, *[partial(voting.toggle, each, by=user) for each, user in zip(wanted, users, strict=True)])
+    told = gather(app, [Vote(user, each, "toggle") for each, user in zip(wanted, users, strict=True)])
     assert [isinstance(each, NotFound) or each["upvoted"] for each in told] == [True] * 8
     assert [isinstance(each, NotFound) for each in told] == [True, False] * 4
     assert world.stored(project)["upvotes"] == 4
@@ -381,6 +374,6 @@ def test_a_vote_for_which_no_time_is_left_is_not_sent(app: Flask, world: World) 
         backends = text("SELECT pg_backend_pid()")
         before = db.session.scalar(backends)
         with deadline.within(-0.1), pytest.raises(PoolTimeout, match="no time left"):
-            voting.toggle(project, by=user)
+            votes_of.toggle(project, by=user)
         assert votes() == set()
         assert db.session.scalar(backends) == before  # and no connection is given up for it

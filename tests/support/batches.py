@@ -7,12 +7,9 @@ from typing import Any
 from flask import Flask
 from gunicorn.config import Config
 
-from directory.db.transactions import transaction
 from directory.server.application import Application, ReceivedRequest, Response
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import VoteBatcher
-from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
 from tests.support.factories import World
 from tests.support.reading import parsed, received
 from tests.support.waiting import until
@@ -25,25 +22,17 @@ class Batches:
         self.deferred: list[Callable[[], None]] = []
         self.answers: dict[ReceivedRequest, Any] = {}
         self.alone: list[ReceivedRequest] = []
-        self.fails: dict[ReceivedRequest, BaseException] = {}
-        application = Application(app, Config())
-        self.respond = application.respond
-        application.respond = self._respond  # type: ignore[method-assign]
         self.batcher = VoteBatcher(
-            app, application, ThreadPool(2), defer=lambda do, *given: self.deferred.append(partial(do, *given)),
+            app, Application(app, Config()), ThreadPool(2),
+            defer=lambda do, *given: self.deferred.append(partial(do, *given)),
             deliver=self.answers.__setitem__, alone=self.alone.append,
         )  # fmt: skip
-
-    def _respond(self, request: ReceivedRequest, known: Any = None) -> Response:
-        if request in self.fails:
-            raise self.fails[request]
-        return self.respond(request, known)
 
     def serve(self, *requests: ReceivedRequest) -> list[int | str]:
         """The statuses of the answers to requests that come at once, or what came of them."""
         for each in requests:
             self.batcher.window.add(each)
-        until(lambda: self.run_loop() and len(self.answers) + len(self.alone) >= len(requests))
+        until(lambda: self.run_loop() and all(each in self.answers or each in self.alone for each in requests))
         return [self.told(each) for each in requests]
 
     def run_loop(self) -> bool:
@@ -64,13 +53,9 @@ class Batches:
 
 
 def vote(world: World, project: int, **headers: str) -> ReceivedRequest:
-    """A vote that has come, by a new member unless other headers are given."""
-    given = headers or {"Authorization": f"Bearer {world.caller(world.user()).token}"}
-    return received(parsed(f"/api/projects/{project}/upvote", "POST", **given))
-
-
-def proofs_of(app: Flask, user: Caller) -> tuple[str, str]:
-    """A token and a cookie of a user."""
-    with app.app_context():
-        token = transaction(lambda: sessions.issue_token("x", None, by=user))["token"]
-        return token, transaction(lambda: sessions.begin(user.id, user_agent="x"))
+    """A vote that has come, by a new member who has been seen unless other headers are given."""
+    if not headers:
+        caller = world.caller(world.user())
+        assert caller.get("/api/auth/me").status_code == 200
+        headers = {"Authorization": f"Bearer {caller.token}"}
+    return received(parsed(f"/api/projects/{project}/upvote", "POST", **headers))

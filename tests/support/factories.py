@@ -9,11 +9,12 @@ from flask.testing import FlaskClient
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project, Role, User
-from directory.services import categories, moderation, submissions, voting
+from directory.services import categories, moderation, submissions
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
+from tests.support import votes as votes_of
 
 PASSWORD = "correct horse battery"
 _numbers = count(1)
@@ -107,7 +108,7 @@ class World:
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():
-            voting.cast(project_id, by=by)
+            votes_of.cast(project_id, by=by)
 
     def stored(self, project_id: int) -> dict[str, Any]:
         """A project as it stands."""

@@ -57,6 +57,6 @@ def is_taken(path: FastPath, request: ParsedRequest) -> bool:
     return taken
 
 
-def by_application(app: Flask, request: ParsedRequest, known: Any = None, *, waited: float = 0.0) -> Response:
+def by_application(app: Flask, request: ParsedRequest, *, waited: float = 0.0) -> Response:
     """The application's response."""
-    return Application(app, Config()).respond(received(request, waited=waited), known)
+    return Application(app, Config()).respond(received(request, waited=waited))

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import BigInteger, bindparam, select
 
-from directory.db.statements import Prepared
+from directory.db.batched_query import BatchedQuery
 from directory.errors import EmailNotVerified, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Role, User
@@ -14,10 +14,11 @@ _ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == Accou
 _ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 
 
-_VERIFIED = Prepared(
-    select(User.__table__.c.id).where(
-        User.__table__.c.id == bindparam("id"), User.__table__.c.email_verified_at.is_not(None)
-    )
+_VERIFIED = BatchedQuery(
+    {"id": BigInteger()},
+    lambda id: select(User.__table__.c.id).where(
+        User.__table__.c.id == id, User.__table__.c.email_verified_at.is_not(None)
+    ),
 )
 
 
@@ -75,5 +76,10 @@ def is_administrator(by: Caller) -> bool:
 
 def require_verified(by: Caller) -> None:
     """Raise EmailNotVerified unless the caller has confirmed the address of the account."""
-    if _VERIFIED.first({"id": by.id}) is None:
+    if not verified([by.id]):
         raise EmailNotVerified
+
+
+def verified(user_ids: list[int]) -> set[int]:
+    """Those of the users that have confirmed the addresses of their accounts, by one statement."""
+    return {row[0] for row in _VERIFIED.all([(each,) for each in user_ids]) if row is not None}

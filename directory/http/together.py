@@ -1,0 +1,185 @@
+"""Answers several requests for a batched route together, without a request of Flask's for each.
+
+The route's `many` does the work of all, and of one where Flask answers. What is left out here leaves nothing done, and
+the application answers it alone: who is not signed in, whose last use is to be recorded, what another site's page sent.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from flask import Flask, g
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from directory.db import deadline
+from directory.errors import RateLimited
+from directory.http import authentication, csrf, endpoint, hooks, metrics, rate_limits
+from directory.http.wsgi import read_body
+from directory.services.accounts import sessions
+from directory.services.voting import CountAlone, Vote
+
+log = logging.getLogger(__name__)
+LOOKUP_SECONDS = 0.5  # for the statement that looks up the callers of a batch
+JSON = ("Content-Type", "application/json")
+
+
+class Answer(NamedTuple):
+    """A response."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A request for a batched route: its environment, the route, the object's id, and when it came.
+
+    `began` is of time.perf_counter().
+    """
+
+    environ: dict[str, Any]
+    view: Any
+    rule: str
+    id: int
+    began: float
+    caller: Any = None  # a Caller, once it is known
+    standings: dict[str, list[rate_limits.Standing]] = field(default_factory=dict)
+
+    @property
+    def vote(self) -> Vote:
+        """What is wanted, by a caller who is known."""
+        return Vote(self.caller, self.id, self.view.operation.action)
+
+
+# An answer; or what gives it, to be called in a thread where it holds up no other; None where nothing was done, and the
+# application has to answer.
+Outcome = Answer | Callable[[], Answer] | None
+
+
+def _start(*_: Any) -> Callable[[bytes], object]:
+    """Start no response."""
+    return len
+
+
+class Together:
+    """Answers requests for the batched routes of an application."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._cookie: str = app.config["COOKIE_NAME"]
+        self._metrics: metrics.Metrics | None = app.extensions.get("metrics")
+        self._tracing: Any = app.extensions.get("tracing")
+        self._trusts_origins = bool(app.config["CORS_ORIGINS"])
+        hops = app.config["TRUSTED_PROXIES"]
+        nothing: Any = lambda _environ, _start: ()  # noqa: E731
+        self._believe = ProxyFix(nothing, x_for=hops, x_proto=hops, x_host=hops) if hops else nothing
+
+    def answer(self, asked: list[Asked]) -> list[Outcome]:
+        """The answers, in the order of the requests. Raises nothing that one request alone is the cause of."""
+        outcomes: dict[Asked, Any] = dict.fromkeys(asked)
+        waited = time.perf_counter() - min(each.began for each in asked)
+        with self._app.app_context(), deadline.for_request(waited):
+            counted = self._count(self._identify([each for each in asked if self._is_simple(each)]), outcomes)
+            # Requests with the same `many` are done together, whatever their methods.
+            for many in dict.fromkeys(each.view.operation.many for each in counted):
+                mine = [each for each in counted if each.view.operation.many is many]
+                outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
+        return [self._finish(each, outcome) for each, outcome in outcomes.items()]
+
+    def _is_simple(self, asked: Asked) -> bool:
+        environ = asked.environ
+        self._believe(environ, _start)
+        environ["HTTP_X_REQUEST_ID"] = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        if self._app.config["READ_ONLY"] or (self._trusts_origins and "HTTP_ORIGIN" in environ):
+            return False
+        return not csrf.is_cross_site(environ)
+
+    def _identify(self, asked: list[Asked]) -> list[Asked]:
+        """Those whose callers are found, by one statement for each kind of credential."""
+        proofs = {each: authentication.proof(each.environ, self._cookie) for each in asked}
+        try:
+            with deadline.within(LOOKUP_SECONDS):
+                known = sessions.look_up([*{proof for proof in proofs.values() if proof is not None}])
+        except Exception as error:
+            log.info("callers not looked up together", extra={"reason": type(error).__name__})
+            return []
+        for each, proof in proofs.items():
+            caller, is_stale = (proof and sessions.who(proof, known)) or (None, True)
+            each.caller = None if is_stale else caller
+        return [each for each in asked if each.caller is not None]
+
+    def _count(self, asked: list[Asked], outcomes: dict[Asked, Any]) -> list[Asked]:
+        """Those that the rate limits admit; each is counted against its tier."""
+        for tier in dict.fromkeys(each.view.operation.tier for each in asked):
+            mine = [each for each in asked if each.view.operation.tier == tier]
+            counts = rate_limits.count_all(tier, [rate_limits.key_of(each.caller) for each in mine])
+            for each, count in zip(mine, counts, strict=True):
+                each.standings = {tier: count.standings} if count.standings else {}
+                if not count.is_admitted:
+                    outcomes[each] = RateLimited(rate_limits.wait_of(each.standings))
+        return [each for each in asked if outcomes[each] is None]
+
+    def _done(self, many: Callable[[list[Vote]], list[Any]], votes: list[Vote]) -> list[Any]:
+        try:
+            return many(votes)
+        except Exception as error:  # before anything was done
+            log.info("not done together", extra={"reason": type(error).__name__})
+            return [CountAlone()] * len(votes)
+
+    def _finish(self, asked: Asked, outcome: Any) -> Outcome:
+        if isinstance(outcome, CountAlone):
+            return partial(self._answer_alone, asked)
+        if isinstance(outcome, Exception):
+            return self._traced(asked, self._refusal(asked, outcome))
+        return None if outcome is None else self._traced(asked, self._success(asked, outcome))
+
+    def _answer_alone(self, asked: Asked) -> Answer:
+        """Do for one request what could not be done for all, in the time that it has left."""
+        with self._app.app_context(), deadline.for_request(time.perf_counter() - asked.began):
+            try:
+                (outcome,) = asked.view.operation.many([asked.vote])
+            except Exception as error:
+                outcome = error
+        answer: Any = self._finish(asked, outcome)
+        return answer  # type: ignore[no-any-return]
+
+    def _success(self, asked: Asked, data: dict[str, Any]) -> Answer:
+        """The response that Flask and our hooks would make of the data."""
+        environ = asked.environ
+        body, identity = endpoint.render(data, asked.view.operation).body, environ["HTTP_X_REQUEST_ID"]
+        headers = [
+            JSON, ("Content-Length", str(len(body))), *rate_limits.header_lines(asked.standings),
+            ("X-Request-ID", identity), ("Cache-Control", hooks.PRIVATE),
+            *([("Vary", "Origin")] if self._trusts_origins else []),
+            *hooks.security_headers(environ["wsgi.url_scheme"]),
+        ]  # fmt: skip
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        hooks.log_request(method, path, 200, asked.began, request_id=identity, user_id=asked.caller.id)
+        if self._metrics is not None:
+            self._metrics.observe(method, asked.rule, 200, time.perf_counter() - asked.began)
+            self._metrics.count_vote(data)
+        return Answer("200 OK", headers, body)
+
+    def _refusal(self, asked: Asked, error: Exception) -> Answer:
+        """The response that the application makes of an error."""
+        started: list[Any] = []
+
+        def prepare() -> None:
+            g._login_user, g.standings, g.began = asked.caller, asked.standings, asked.began
+
+        def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
+            started[:] = status, headers
+
+        body = read_body(hooks.answer_error(self._app, error, asked.environ, start, prepare))
+        status, headers = started
+        return Answer(status, headers, body)
+
+    def _traced(self, asked: Asked, answer: Answer) -> Answer:
+        if self._tracing is not None:
+            seconds = time.perf_counter() - asked.began
+            self._tracing.note(asked.environ, asked.rule, seconds, answer.status, answer.headers)
+        return answer

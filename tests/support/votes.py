@@ -1,0 +1,38 @@
+"""Votes counted by the rule itself, alone or together."""
+
+from typing import Any
+
+from flask import Flask
+
+from directory.services.accounts.identity import Caller
+from directory.services.voting import CountAlone, Vote, count
+
+
+def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:
+    return counted(Vote(by, project_id, "toggle"))
+
+
+def cast(project_id: int, *, by: Caller) -> dict[str, Any]:
+    return counted(Vote(by, project_id, "cast"))
+
+
+def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
+    return counted(Vote(by, project_id, "withdraw"))
+
+
+def counted(vote: Vote) -> dict[str, Any]:
+    """What the caller of one vote gets. Raises what is refused."""
+    (outcome,) = count([vote])
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def gather(app: Flask, votes: list[Vote]) -> list[Any]:
+    """What the callers of votes that come at once get: what cannot be counted together is counted alone."""
+    with app.app_context():
+        outcomes = count(votes)
+        return [
+            count([vote])[0] if isinstance(outcome, CountAlone) else outcome
+            for vote, outcome in zip(votes, outcomes, strict=True)
+        ]
