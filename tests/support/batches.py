@@ -7,9 +7,12 @@ from typing import Any
 from flask import Flask
 from gunicorn.config import Config
 
+from directory.db.transactions import transaction
 from directory.server.application import Application, ReceivedRequest, Response
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import VoteBatcher
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
 from tests.support.factories import World
 from tests.support.reading import parsed, received
 from tests.support.waiting import until
@@ -59,3 +62,10 @@ def vote(world: World, project: int, **headers: str) -> ReceivedRequest:
         assert caller.get("/api/auth/me").status_code == 200
         headers = {"Authorization": f"Bearer {caller.token}"}
     return received(parsed(f"/api/projects/{project}/upvote", "POST", **headers))
+
+
+def proofs_of(app: Flask, user: Caller) -> tuple[str, str]:
+    """A token and a cookie of a user."""
+    with app.app_context():
+        token = transaction(lambda: sessions.issue_token("x", None, by=user))["token"]
+        return token, transaction(lambda: sessions.begin(user.id, user_agent="x"))
