@@ -217,12 +217,12 @@ def give_back(tier: str) -> None:
     if tier not in g.get("spent", ()):
         return
     g.spent.remove(tier)
-    g.limit_key = KEYS[tier]()
+    key = KEYS[tier]()
     try:
         for item in _items(_limits(tier)):
-            limiter.limiter.storage.take_back(item.key_for(PREFIX, g.limit_key, tier))  # type: ignore[attr-defined]
+            limiter.limiter.storage.take_back(item.key_for(PREFIX, key, tier))  # type: ignore[attr-defined]
     except Exception:
-        fall_back()  # as in `_standings`: what is counted in a Redis that is gone is gone
+        fall_back()  # what is counted in a Redis that is gone is gone
     if tier in standings_of_request():
         standings_of_request()[tier] = _standings(tier)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import BigInteger, bindparam, select
 
 from directory.db.batched_query import BatchedQuery
+from directory.db.statements import Prepared
 from directory.errors import EmailNotVerified, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Role, User
