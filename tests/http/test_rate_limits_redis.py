@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 import redis
+from limits import parse as parse_limit
+from limits.strategies import MovingWindowRateLimiter
 from prometheus_client.parser import text_string_to_metric_families as parse
 
+from directory.http.rate_limit_storage import Redis
 from tests.conftest import ENVIRONMENT, Database
 from tests.http.test_rate_limits import WINDOW, passed_of_twenty, shorter_than_the_window
 from tests.support import servers
@@ -226,3 +229,13 @@ def test_the_service_starts_without_its_redis_and_takes_it_up_when_it_comes(
         assert time.monotonic() - back < 35
         time.sleep(0.2)
     assert logged(server) == [LOST, BACK]
+
+
+def test_a_hit_that_is_taken_back_leaves_room_for_one_more_and_no_others(storage: Server, database: Database) -> None:
+    counts, item = Redis(storage.url), parse_limit("3 per hour")
+    limits = MovingWindowRateLimiter(counts)
+    assert [limits.hit(item, "one") for _ in range(4)] == [True, True, True, False]
+    limits.hit(item, "other")
+    counts.take_back(item.key_for("one"))
+    assert [limits.hit(item, "one") for _ in range(2)] == [True, False]
+    assert limits.get_window_stats(item, "other").remaining == 2
