@@ -16,7 +16,7 @@ WARNINGS = (LOOKALIKES,)
 
 
 def add(projects: list[dict[str, Any]]) -> None:
-    """Add `owner_stats`, `earlier` and `warnings` to each project, by one statement for all of each of the first two."""
+    """Add `owner_stats`, `earlier` and `warnings` to each project, by one statement for all of either of the first."""
     stats = {row.owner_id: row for row in _rows(_stats(), {project["owner"]["id"] for project in projects})}
     others = {row.id: row.others for row in _rows(_others(), {project["id"] for project in projects})}
     for project in projects:
