@@ -61,6 +61,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "CORS_ORIGINS": _read(env, "CORS_ORIGINS", "", values.origins),
         "TRUSTED_PROXIES": _whole(env, "TRUSTED_PROXIES", 0, 0, 10),
         "REGISTRATION_OPEN": _flag(env, "REGISTRATION_OPEN", True),
+        "ALLOW_INTERNAL_URLS": _flag(env, "ALLOW_INTERNAL_URLS", False),
         "READ_ONLY": _flag(env, "READ_ONLY", False),
         "RESPONSE_CACHE": _flag(env, "RESPONSE_CACHE", True),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),

@@ -4,21 +4,24 @@ Cells of CSV stand as they are, even where a spreadsheet would take them for a f
 again without a change. In a spreadsheet, load the columns of an export as text.
 """
 
+import codecs
 import csv
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import IO, Any, NamedTuple
 
 import click
+from marshmallow import ValidationError, fields
 
 from directory.api.schemas.projects import ProjectInput
 from directory.cli.console import checked, sayings
 from directory.errors import DirectoryError
-from directory.http.fields import Prose, Word
+from directory.http.fields import Prose, Timestamp, Word
 from directory.http.request_body import parse_json
-from directory.models import Status
+from directory.models import Status, now
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.webhooks.outbox import timestamp
 
@@ -26,17 +29,36 @@ FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)
 REQUIRED = ("title", "tagline", "url", "category")
 NULLABLE = ("repository_url", "logo_url")
-BLANKABLE = (*NULLABLE, "status", "rejection_reason")  # where an empty cell says that there is none
-PASSED_OVER = {*READ_ONLY} - {"status", "rejection_reason"}
-BOM = b"\xef\xbb\xbf"
+DATES = frozenset({"created_at", "updated_at", "submitted_at", "published_at"})
+DECIDED = frozenset({"status", "rejection_reason"})
+BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
+NOTHING = (None, "", 0, "0")  # of what is left out
+BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+DELIMITERS = ",;\t|"
+_SEPARATOR = re.compile('"?sep=(.)"?\r?\n?')
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
+class Past(Timestamp):
+    """An instant that has come."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
+        instant = super()._deserialize(value, attr, data, **kwargs)
+        if instant > now():
+            raise ValidationError("Must not be in the future.")
+        return instant
+
+
 class ImportedProject(ProjectInput):
-    """A submission, and what was decided on it where it comes from."""
+    """A submission, and what belongs to it where it comes from: its owner, its dates, and what was decided on it."""
 
     status = Word(tuple(state.value for state in Status), allow_none=True)
     rejection_reason = Prose(0, 1000, allow_none=True)
+    owner = fields.String(allow_none=True)
+    created_at = Past(allow_none=True)
+    updated_at = Past(allow_none=True)
+    submitted_at = Past(allow_none=True)
+    published_at = Past(allow_none=True)
 
 
 PROJECT = ImportedProject()
@@ -48,27 +70,61 @@ class Row(NamedTuple):
     line: int
     fields: dict[str, Any]
     faults: list[str]
+    left_out: frozenset[str] = frozenset()  # members of the row that have a value and are not imported
 
 
 class Lines:
-    """A file's lines, counted: how many, and how many bytes they are."""
+    """A file's lines in UTF-8, counted: how many, and how many bytes of the file they are.
+
+    A byte order mark at the beginning is left out, and what it marks as UTF-16 is converted.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
-        self.file, self.number, self.bytes = iter(file), 0, 0
+        self.number, self.bytes = 0, 0
+        chunks = self._counted(file)
+        first = next(chunks, b"")
+        encoding = next((encoding for mark, encoding in BOMS.items() if first.startswith(mark)), None)
+        chunks = itertools.chain([first], chunks)
+        self._lines = self._converted(chunks, encoding) if encoding == "utf-16" else self._without_mark(chunks)
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
-        line = next(self.file)
+        line = next(self._lines)
         self.number += 1
-        self.bytes += len(line)
-        return line.removeprefix(BOM) if self.number == 1 else line
+        return line
+
+    def _counted(self, file: IO[bytes]) -> Iterator[bytes]:
+        for chunk in file:
+            self.bytes += len(chunk)
+            yield chunk
+
+    def _without_mark(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        first = next(chunks)
+        yield from itertools.chain([first.removeprefix(codecs.BOM_UTF8)] if first else [], chunks)
+
+    def _converted(self, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+        """The lines of a file in another encoding. Raises ClickException where it is not in this encoding."""
+        decoder, rest = codecs.getincrementaldecoder(encoding)(), ""
+        try:
+            for chunk in itertools.chain(chunks, [None]):
+                rest += decoder.decode(chunk or b"", final=chunk is None)
+                *lines, rest = rest.split("\n")
+                yield from (f"{line}\n".encode("utf-8", "surrogatepass") for line in lines)
+        except UnicodeDecodeError:
+            where = f"line {self.number + 1}"
+            raise click.ClickException(f"{where}: The file begins as UTF-16, and goes on as something else.") from None
+        if rest:
+            yield rest.encode("utf-8", "surrogatepass")
 
 
-def read(lines: Lines, form: str) -> Iterator[Row]:
-    """The rows, each checked as the API checks a submission. Raises ClickException where the file is none of these."""
-    return _csv(lines) if form == "csv" else _jsonl(lines)
+def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[Row]:
+    """The rows, each checked as the API checks a submission. Raises ClickException where the file is none of these.
+
+    Of what an export has beside a submission `keep` are the members that are imported too.
+    """
+    return _csv(lines, keep) if form == "csv" else _jsonl(lines, keep)
 
 
 def writer(file: IO[str], form: str) -> Callable[[dict[str, Any]], object]:
@@ -80,47 +136,65 @@ def writer(file: IO[str], form: str) -> Callable[[dict[str, Any]], object]:
     return lambda project: file.write(json.dumps(project, ensure_ascii=False, default=timestamp) + "\n")
 
 
-def _jsonl(lines: Lines) -> Iterator[Row]:
+def _jsonl(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
     for line in lines:
         if text := line.strip():
-            yield _row(lines.number, text, _object)
+            yield _row(lines.number, text, _object, keep)
 
 
-def _csv(lines: Lines) -> Iterator[Row]:
-    # Bytes that are no UTF-8 stay in as half surrogates, so that one bad cell costs one row.
-    reader = csv.reader((line.decode("utf-8", "surrogateescape") for line in lines), strict=True)
-    names = _header(reader)
+def _csv(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
+    # Bytes that are not UTF-8 stay in as half surrogates, so that one bad cell costs one row.
+    texts = (line.decode("utf-8", "surrogateescape") for line in lines)
+    first = next(texts, "")
+    if declared := _SEPARATOR.fullmatch(first):  # a line of spreadsheets, above the header
+        reader = csv.reader(texts, delimiter=declared[1], strict=True)
+    else:
+        reader = csv.reader(itertools.chain([first], texts), delimiter=_delimiter(first), strict=True)
+    names = _header(reader, lines)
     while True:
         number = lines.number + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield Row(number, {}, [f"The row is no CSV: {error}."])
+            yield Row(number, {}, [f"The row is not CSV: {error}."])
             continue
         if cells is None:
             return
-        if cells:
-            yield _row(number, cells, lambda row: _named(names, row))
+        if any(map(str.strip, cells)):
+            yield _row(number, cells, lambda row: _named(names, row), keep)
 
 
-def _header(reader: Iterator[list[str]]) -> list[str]:
+def _delimiter(header: str) -> str:
+    """The character that separates most names of columns."""
+    return max(DELIMITERS, key=lambda char: sum(_name(cell) in FIELDS for cell in header.split(char)))
+
+
+def _name(cell: str) -> str:
+    """The name of a column, however a spreadsheet writes it."""
+    return cell.strip().strip('"').strip().lower().replace(" ", "_")
+
+
+def _header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
     try:
-        names = next(reader, [])
+        names = [_name(cell) for cell in next(reader, [])]
     except csv.Error as error:
-        raise click.ClickException(f"line 1: The header is no CSV: {error}.") from None
+        raise click.ClickException(f"line {lines.number}: The header is not CSV: {error}.") from None
+    while names and not names[-1]:
+        names.pop()
     unknown = [name for name in names if name not in FIELDS]
     repeated = [name for n, name in enumerate(names) if name in names[:n]]
     missing = [name for name in REQUIRED if name not in names]
     for fault, found in (("Unknown column", unknown), ("Repeated column", repeated), ("Missing column", missing)):
         if found:
-            raise click.ClickException(f"line 1: {fault}: {', '.join(map(ascii, found))}.")
+            raise click.ClickException(f"line {max(1, lines.number)}: {fault}: {', '.join(map(ascii, found))}.")
     return names
 
 
-def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]]) -> Row:
+def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]], keep: frozenset[str]) -> Row:
     try:
-        project = {name: value for name, value in parse(given).items() if name not in PASSED_OVER}
-        return Row(number, checked(PROJECT, project), [])
+        project = parse(given)
+        left_out = frozenset(name for name in READ_ONLY if name not in keep and project.pop(name, None) not in NOTHING)
+        return Row(number, checked(PROJECT, project), [], left_out)
     except DirectoryError as error:
         # "Line 1" would be the first of the row, which is whole in one.
         said = (saying.replace("The body", "The row").replace("line 1, ", "") for saying in sayings(error))
@@ -132,11 +206,13 @@ def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]]) -> Row
 def _object(text: bytes) -> dict[str, Any]:
     value = parse_json(text)
     if not isinstance(value, dict):
-        raise ValueError("The row is no object.")
+        raise ValueError("The row is not an object.")
     return value
 
 
 def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
+    while len(cells) > len(names) and not cells[-1].strip():
+        cells.pop()
     if len(cells) != len(names):
         raise ValueError(f"The row has {len(cells)} cells, but there are {len(names)} columns.")
     if any(map(_UNDECODED.search, cells)):

@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -12,8 +12,8 @@ from typing import IO, Any
 import click
 from flask.cli import with_appcontext
 
-from directory.cli.console import Progress, names_database, refusals, sayings
-from directory.cli.rows import FORMATS, Lines, Row, read, writer
+from directory.cli.console import Progress, count, names_database, refusals, sayings
+from directory.cli.rows import DATES, DECIDED, FORMATS, Lines, Row, read, writer
 from directory.cli.users import named
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
@@ -24,14 +24,32 @@ from directory.services.data import import_export
 from directory.services.data.bulk import chunks
 
 NO_OWNER = "Add one by `flask users create-admin`, or name an owner by --owner."
+# What an export has and an import leaves out, with the members of a row and the option that keeps it.
+NOT_KEPT = {
+    "votes": (frozenset({"upvotes"}), "flask copy and flask backup keep them."),
+    "dates": (DATES, "--keep-dates keeps them."),
+    "owners": (frozenset({"owner"}), "--create-users adds those that are missing, without a password."),
+}
 FORM = click.Choice(FORMATS)
 
 
 class Tally:
-    """What became of the rows."""
+    """What became of the rows, and how many had something that an import does not keep."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Mapping[str, tuple[frozenset[str], str]]) -> None:
         self.imported = self.unchanged = self.refused = 0
+        self._kinds, self._not_kept = kinds, dict.fromkeys(kinds, 0)
+
+    def count_left_out(self, names: frozenset[str]) -> None:
+        """Count a row with members that are left out."""
+        for kind, (members, _) in self._kinds.items():
+            self._not_kept[kind] += not members.isdisjoint(names)
+
+    def losses(self) -> Iterator[str]:
+        """Say what was not kept, and how it can be."""
+        for kind, number in self._not_kept.items():
+            if number:
+                yield f"Not kept: {kind} of {count(number, 'row')}. {self._kinds[kind][1]}"
 
     def __str__(self) -> str:
         return f"imported {self.imported:,}, unchanged {self.unchanged:,}, refused {self.refused:,}"
@@ -45,29 +63,46 @@ class Tally:
     type=click.Choice(["pending", "live"]),
     help="For all rows.  [default: each row's own, else pending]",
 )
+@click.option("--keep-dates", is_flag=True, help="Take created_at, published_at and the other dates of each row.")
+@click.option(
+    "--create-users", is_flag=True, help="Add owners that are missing. They need a password before they can sign in."
+)
 @click.option("--create-categories", is_flag=True, help="Add categories that are missing, named after their slugs.")
 @click.option("--format", "form", type=FORM, help="What FILE is.  [default: by its name, else jsonl]")
 @with_appcontext
 @refusals()
 @names_database
 def import_projects(
-    file: str, owner: str | None, status: str | None, create_categories: bool, form: str | None
+    file: str,
+    owner: str | None,
+    status: str | None,
+    keep_dates: bool,
+    create_users: bool,
+    create_categories: bool,
+    form: str | None,
 ) -> None:
     """Add the projects in FILE (- is standard input).
 
-    A row holds what a submission does, and may hold a status (live, pending or rejected) and a rejection_reason. What
-    flask export writes besides (id, owner, upvotes, …) is passed over. A bad row is reported with its line and
-    skipped, and the exit status is then 1. A row whose URL the owner has submitted already changes nothing, so a
-    second run adds nothing. No webhook is sent.
+    A row holds what a submission does, and may hold a status (live, pending or rejected), a rejection_reason and an
+    owner, whose project it becomes if there is such an account and no --owner. Of what flask export writes besides the
+    dates can be kept; what was not kept is said at the end. A bad row is reported with its line and skipped, and the
+    exit status is then 1. A row whose URL its owner has submitted already changes nothing, so a second run adds
+    nothing. No webhook is sent.
+
+    CSV may come from a spreadsheet: separated by commas, semicolons or tabs, in UTF-8 or UTF-16.
     """
     options = {"owner": _owner(owner), "status": status, "create_categories": create_categories}
-    tally = Tally()
+    options["create_users"] = create_users
+    keep = DECIDED | (DATES if keep_dates else frozenset()) | (frozenset() if owner else {"owner"})
+    tally = Tally(NOT_KEPT if owner is None else {**NOT_KEPT, "owners": (frozenset(), "")})
     with click.open_file(file, "rb") as opened, Progress(_size(file), "Importing") as progress:
         lines = Lines(opened)
-        for batch in chunks(read(lines, form or _format(file)), import_export.TAKEN_AT_ONCE):
+        for batch in chunks(read(lines, form or _format(file), keep), import_export.TAKEN_AT_ONCE):
             for line, fault in _take(batch, tally, options):
                 progress.note(f"line {line}: {fault}")
             progress.reach(lines.bytes)
+        for loss in tally.losses():
+            progress.note(loss)
     click.echo(tally)
     if tally.refused:
         sys.exit(1)
@@ -102,15 +137,18 @@ def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple
     """Add a batch in one transaction and count its rows; return the lines refused, with their faults, in order."""
     good = [row for row in batch if not row.faults]
 
-    def work() -> list[import_export.Outcome]:
+    def work() -> tuple[list[import_export.Outcome], set[str]]:
         return import_export.take([row.fields for row in good], **options)
 
     try:
-        outcomes = transaction(work)
+        outcomes, strangers = transaction(work)
     except Duplicate:
-        outcomes = transaction(work)  # somebody else was faster with a URL or a category, which it sees now
+        outcomes, strangers = transaction(work)  # somebody else was faster with a URL or a category, which it sees now
     refused = [(row.line, row.faults) for row in batch if row.faults]
     refused += [(row.line, sayings(o)) for row, o in zip(good, outcomes, strict=True) if isinstance(o, Invalid)]
+    for row, outcome in zip(good, outcomes, strict=True):
+        if outcome is True:
+            tally.count_left_out(row.left_out | ({"owner"} if row.fields.get("owner") in strangers else frozenset()))
     tally.imported += outcomes.count(True)
     tally.unchanged += outcomes.count(False)
     tally.refused += len(refused)

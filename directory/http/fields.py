@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+from flask import current_app
 from marshmallow import Schema, ValidationError, fields, missing
 
 from directory.services.characters import without_invisible
@@ -121,8 +122,8 @@ class Link(Checked):
         document(self, format="iri", minLength=8, maxLength=URL_MAX, pattern=LINK_PATTERN)
 
     def check(self, value: str) -> str:
-        """The URL."""
-        return check_url(value)
+        """The URL; an address of a private network only where the operator allows them."""
+        return check_url(value, internal=current_app.config["ALLOW_INTERNAL_URLS"])
 
 
 class Matching(Checked):

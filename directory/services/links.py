@@ -1,143 +1,222 @@
-"""The rules for links: which URLs are taken, and when two of them are the same."""
+"""The rules for links: which addresses are accepted, and when two of them are the same."""
 
 import hashlib
 import re
 import unicodedata
-from ipaddress import IPv4Address, IPv6Address
-from typing import NamedTuple
-
-import idna
-
-from directory.services.text import clean_text
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 URL_MAX = 2048
 _HOST_MAX = 253
 _PORT_MAX = 65_535
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # ASCII, or ignoring case would let U+017F stand for the s of https.
-_URL = re.compile(
-    r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?:#.*)?",
-    re.IGNORECASE | re.ASCII | re.DOTALL,
-)
+_URL = re.compile(r"https?://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?:.*)", re.IGNORECASE | re.ASCII | re.DOTALL)
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?P<port>:.*)?", re.DOTALL)
 _PORT = re.compile(":[0-9]{1,5}")
-# Hyphens may stand anywhere, as browsers have it (WHATWG URL, CheckHyphens=false): "volans-.github.io" is a real host.
-# The DNS's own bounds stay, for no name beyond them leads anywhere.
+# A hyphen may be anywhere, as in browsers (WHATWG URL, CheckHyphens=false): "volans-.github.io" is a real host. The
+# bounds of the DNS hold: no longer name can be resolved.
 _LABEL = re.compile("[a-z0-9_-]{1,63}")
-# Browsers read a host whose last label is one of these as an IPv4 address, in any base.
-_NUMBER = re.compile("[0-9]+|0x[0-9a-f]*")
 _UNSAFE = frozenset('\\<>"')
-_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
+_NO_HOST = "Must name a valid host."
+
+# Names that only a network of its own resolves: RFC 6761, RFC 6762, RFC 8375, ICANN's .internal, and common habits.
+_INTERNAL = ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa")
+_INTERNAL_REASON = "Must be an address on the public internet, not one of a private network."
+
+# Parameters that say where a visitor came from and not what is shown. Beside them every name that begins with `utm_`.
+_TRACKING = frozenset(
+    {
+        "_ga", "_gl", "_hsenc", "_hsmi", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igsh", "igshid", "li_fat_id",
+        "mc_cid", "mc_eid", "mkt_tok", "msclkid", "ref", "ref_src", "ref_url", "ttclid", "twclid", "vero_id", "wbraid",
+        "yclid",
+    }
+)  # fmt: skip
+# Hosts of repositories: names of owners and repositories are in any case, and `.git` may follow. On GitLab groups are
+# nested, and `-` ends them.
+_FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_KEPT = frozenset(b":/?#[]@!$&'()*+,;=%") | frozenset(range(0x20)) | {0x7F}  # they mean another thing when escaped
 
 
-class _Parts(NamedTuple):
-    """A URL taken apart; `port` is None where it is absent, `query` has its question mark."""
+def check_url(value: str, *, internal: bool = False) -> str:
+    """Return the absolute http or https URL as it is stored: trimmed, and otherwise as typed.
 
-    scheme: str
-    host: str
-    port: int | None
-    path: str
-    query: str
-
-
-def check_url(value: str) -> str:
-    """The absolute http or https URL as it is stored: NFC, trimmed; ValueError says why it is refused."""
-    url = clean_text(value, minimum=1, maximum=URL_MAX)
+    With `internal` addresses of private networks are accepted too. ValueError gives the reason of a refusal.
+    """
+    if any(unicodedata.category(char) == "Cc" for char in value):
+        raise ValueError("Must not hold line breaks or control characters.")
+    url = value.strip()
+    if not url:
+        raise ValueError("Must not be blank.")
+    if len(url) > URL_MAX:
+        raise ValueError(f"Must have 1 to {URL_MAX} characters.")
     if not _UNSAFE.isdisjoint(url):
         raise ValueError('Must not hold \\, <, > or ".')
-    if any(unicodedata.category(char) in _UNSEEN_CATEGORIES for char in url):
+    if any(unicodedata.category(char) in _UNSEEN_CATEGORIES or _is_noncharacter(char) for char in url):
         raise ValueError("Must not hold white space or invisible characters.")
-    _canonical_host(_split(url).host)
+    host = _checked_host(url)
+    if not internal and _is_internal(host):
+        raise ValueError(_INTERNAL_REASON)
     return url
 
 
 def url_key(url: str) -> str:
-    """The identity of a URL, as 64 hexadecimal digits: equal for two URLs that count as the same.
+    """Return the identity of a URL, as 64 hexadecimal digits: equal for two URLs that count as the same.
 
-    They do where they differ only in the scheme, the case of the host, a leading `www.`, the default port, a
-    trailing slash or the fragment. ValueError for what is no URL.
+    They do where they differ only in the scheme, the case of the host, a leading `www.`, the default port, a trailing
+    slash, the fragment, what RFC 3986 section 6.2.2 makes equal (escapes, dot segments), Unicode's form of a letter,
+    the order of the query, parameters that track visitors, and on hosts of repositories the case of names and `.git`.
+    ValueError for text that is not a URL.
     """
-    parts = _split(url)
-    try:
-        host = _canonical_host(parts.host)
-    except ValueError:
-        # A name that another version of the IDNA tables took; it still equals itself in any case.
-        host = parts.host.lower()
-    host = host.removeprefix("www.")
-    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    identity = f"{host}{port}{parts.path.removesuffix('/')}{parts.query}"
     # A hash, for the unique index: PostgreSQL refuses index rows past 2.7 kB, which a URL of 2,048 characters
     # can be in UTF-8.
-    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_identity(url).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _split(url: str) -> _Parts:
-    """The parts of a URL, of which the host is not yet looked at."""
+def key_apart(url: str, project_id: int) -> str:
+    """Return the key of a project whose owner has another project with the same URL, from before both were equal."""
+    return hashlib.sha256(f"{_identity(url)}#{project_id}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def ascii_host(url: str) -> str | None:
+    """Return the host in Punycode where letters of other scripts hide it, to be shown beside the URL; else None.
+
+    A name in Cyrillic can look as one in Latin does. ASCII shows the difference.
+    """
+    parsed = _parsed(url)
+    typed = urlsplit(url).netloc
+    return parsed.hostname if parsed is not None and not typed.isascii() and "xn--" in parsed.hostname else None
+
+
+def _is_noncharacter(char: str) -> bool:
+    return ord(char) & 0xFFFE == 0xFFFE or "\ufdd0" <= char <= "\ufdef"
+
+
+def _checked_host(url: str) -> str:
+    """Return the host of a URL as browsers send it. Raises ValueError."""
+    typed, parsed = _typed_host(url), _parsed(url)
+    if parsed is None or "%" in typed:
+        raise ValueError(_NO_HOST)
+    host: str = parsed.hostname
+    if _is_ipv4(host):
+        if unicodedata.normalize("NFKC", typed) != host:  # browsers also read 0x7f.1 and 2130706433 as addresses
+            raise ValueError("Must name a valid host: four decimal numbers make an IPv4 address.")
+    elif not host.startswith("[") and (len(host) > _HOST_MAX or not all(map(_LABEL.fullmatch, host.split(".")))):
+        raise ValueError(_NO_HOST)
+    return host
+
+
+def _typed_host(url: str) -> str:
+    """Return the host as typed, of a URL without a user and with a port that exists. Raises ValueError."""
     match = _URL.fullmatch(url)
     if not match:
         raise ValueError("Must be an absolute URL that begins with http:// or https://.")
     if "@" in match["authority"]:
         raise ValueError("Must not hold a user name or password.")
     authority = _AUTHORITY.fullmatch(match["authority"])
-    if not authority:
-        raise ValueError("Must name a valid host.")
-    port = _port(authority["port"])
-    return _Parts(match["scheme"].lower(), authority["host"], port, match["path"], match["query"] or "")
-
-
-def _port(text: str | None) -> int | None:
-    """The number of `:port`, or None where there is none."""
-    if text is None:
-        return None
-    if not _PORT.fullmatch(text) or not 1 <= int(text[1:]) <= _PORT_MAX:
+    if not authority or not authority["host"]:
+        raise ValueError(_NO_HOST)
+    port = authority["port"]
+    if port is not None and not (_PORT.fullmatch(port) and 1 <= int(port[1:]) <= _PORT_MAX):
         raise ValueError(f"Must have a port of 1 to {_PORT_MAX}, or none.")
-    return int(text[1:])
+    return authority["host"]
 
 
-def _canonical_host(host: str) -> str:
-    """The host as one spelling: names in lower-case ASCII (Punycode), IPv6 addresses as their 16 bytes."""
-    if host.startswith("["):
-        return _ipv6(host[1:-1])
+def _is_ipv4(host: str) -> bool:
     try:
-        name = host.lower() if host.isascii() else _to_ascii(host)
-    except UnicodeError:
-        raise ValueError("Must name a valid host.") from None
-    labels = name.split(".")
-    if len(name) > _HOST_MAX or not all(map(_LABEL.fullmatch, labels)):
-        raise ValueError("Must name a valid host.")
-    if _NUMBER.fullmatch(labels[-1]):
-        _require_ipv4(name)
-    return name
-
-
-def _to_ascii(host: str) -> str:
-    """A name with other than ASCII letters as browsers send it; UnicodeError where they would not."""
-    if len(host) > _HOST_MAX:
-        raise UnicodeError("too long to be a host, and to encode")
-    # Not `idna.encode`, which refuses what browsers and registries take (emoji, underscores), and not the
-    # codec of the standard library, which makes "straße" and "strasse" one host.
-    labels = idna.uts46_remap(host, std3_rules=False, transitional=False).split(".")
-    return ".".join(map(_punycode, labels))
-
-
-def _punycode(label: str) -> str:
-    return label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
-
-
-def _ipv6(text: str) -> str:
-    try:
-        address = IPv6Address(text)
+        IPv4Address(host)
     except ValueError:
-        raise ValueError("Must name a valid IPv6 address between the brackets.") from None
-    if address.scope_id:
-        raise ValueError("Must not name a zone of an IPv6 address.")
-    # Not `str(address)`: how that writes mapped IPv4 addresses changes with the version of Python.
-    return f"[{address.packed.hex()}]"
+        return False
+    return True
 
 
-def _require_ipv4(name: str) -> None:
+def _is_internal(host: str) -> bool:
     try:
-        IPv4Address(name)
+        return not _is_public(ip_address(host.strip("[]")))
     except ValueError:
-        raise ValueError("Must name a valid host: four decimal numbers make an IPv4 address.") from None
+        return "." not in host or host.endswith(tuple(f".{name}" for name in _INTERNAL))
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an address, and the IPv4 address that it may carry, is reachable on the internet."""
+    if isinstance(address, IPv6Address):
+        carried = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()), _translated(address))
+        if any(each is not None and not _is_public(each) for each in carried):
+            return False
+        if address.ipv4_mapped is not None or _translated(address) is not None:
+            return True
+    return address.is_global and not address.is_multicast
+
+
+def _translated(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address behind an address of NAT64 (RFC 6052), 64:ff9b::/96."""
+    return IPv4Address(address.packed[12:]) if address.packed[:12] == b"\x00\x64\xff\x9b" + bytes(8) else None
+
+
+def _parsed(url: str) -> Any:
+    """The URL as browsers parse it (WHATWG URL); None where they would not."""
+    try:
+        return _parser()(url)
+    except (ValueError, UnicodeError):
+        return None
+
+
+@cache
+def _parser() -> Any:
+    from ada_url import URL  # 50 ms, which a start need not wait for
+
+    return URL
+
+
+def _identity(url: str) -> str:
+    """The text that is equal for two URLs that count as the same. Raises ValueError."""
+    if not _URL.fullmatch(url):
+        raise ValueError("Must be an absolute URL that begins with http:// or https://.")
+    parsed = _parsed(url)
+    if parsed is None:  # a host that another version of the parser took; it still equals itself in any case
+        parts = urlsplit(url)
+        return f"{parts.netloc.lower().removeprefix('www.')}{_path('', parts.path)}{_query(parts)}"
+    host = parsed.hostname.removeprefix("www.")
+    port = f":{parsed.port}" if parsed.port else ""
+    return f"{host}{port}{_path(host, parsed.pathname)}{_query(urlsplit(parsed.search))}"
+
+
+def _path(host: str, path: str) -> str:
+    path = _unescaped(path).removesuffix("/")
+    if host not in _FORGES:
+        return path
+    names, separator, rest = path.partition("/-/") if host == "gitlab.com" else (path, "", "")
+    segments = names.split("/")
+    end = len(segments) if host == "gitlab.com" else 3
+    repository = [segment.lower() for segment in segments[:end]]
+    repository[-1] = repository[-1].removesuffix(".git")
+    return "/".join([*repository, *segments[end:]]) + separator + rest
+
+
+def _query(parts: SplitResult) -> str:
+    pairs = [_unescaped(pair.replace("+", "%20")) for pair in parts.query.split("&") if pair]
+    names = [pair.partition("=")[0] for pair in pairs]
+    kept = sorted((name, n) for n, name in enumerate(names) if not _tracks(name.lower()))
+    return "?" + "&".join(pairs[n] for _, n in kept) if kept else ""
+
+
+def _tracks(name: str) -> bool:
+    return name in _TRACKING or name.startswith("utm_")
+
+
+def _unescaped(text: str) -> str:
+    """The text with escapes of characters that mean the same unescaped replaced by them, in NFC."""
+
+    def decode(escape: re.Match[bytes]) -> bytes:
+        byte = int(escape[1], 16)
+        return escape[0].upper() if byte in _KEPT else bytes([byte])
+
+    try:
+        decoded = _ESCAPE.sub(decode, text.encode("utf-8", "surrogatepass")).decode()
+    except UnicodeDecodeError:  # escapes that are not UTF-8
+        decoded = re.sub("%[0-9A-Fa-f]{2}", lambda escape: escape[0].upper(), text)
+    return unicodedata.normalize("NFC", decoded)

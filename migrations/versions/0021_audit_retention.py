@@ -1,11 +1,14 @@
 """Old audit entries may be deleted, and no others: the log stays append-only for what is within its retention.
 
 The trigger allows the deletion of an entry that is older than a row of `audit_retention`, which exists only within the
-transaction that deletes. On PostgreSQL only a function is replaced, so that nothing waits.
+transaction that deletes. On PostgreSQL a table is added and a function replaced, for which
+nothing waits.
 """
 
 import sqlalchemy as sa
 from alembic import op
+
+from directory.db.schema_changes import in_short_transaction
 
 revision = "0021"
 down_revision = "0020"
@@ -28,10 +31,20 @@ UNLESS_OLD = "WHEN NOT EXISTS (SELECT 1 FROM audit_retention WHERE OLD.at < befo
 
 
 def upgrade() -> None:
+    if op.get_bind().dialect.name == "postgresql":
+        with op.get_context().autocommit_block():
+            in_short_transaction(op.get_bind(), change)
+    else:
+        change()
+
+
+def change() -> None:
+    """Make the table and let the trigger ask it. It may be done again."""
     op.create_table(
         "audit_retention",
         sa.Column("before", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("before", name=op.f("pk_audit_retention")),
+        if_not_exists=True,
     )
     replace_trigger(ALLOW_OLD, UNLESS_OLD)
 

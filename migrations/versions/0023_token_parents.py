@@ -12,7 +12,7 @@ from alembic import op
 from directory.db.schema_changes import in_short_transaction
 
 revision = "0023"
-down_revision = "0021"
+down_revision = "0022"
 branch_labels = None
 depends_on = None
 

@@ -193,7 +193,7 @@ def test_what_is_imported_is_neither_submitted_nor_decided(app: Flask, world: Wo
         for status in ("live", "pending", "rejected")
     ]
     with app.app_context():
-        assert transaction(lambda: import_export.take(rows, owner=owner)) == [True] * 3
+        assert transaction(lambda: import_export.take(rows, owner=owner)) == ([True] * 3, set())
     figures = dashboard(admin)
     today = {**figures["series"][-1]}
     assert (today["imported"], today["submissions"], today["approvals"], today["rejections"]) == (3, 0, 0, 0)

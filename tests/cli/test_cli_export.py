@@ -64,7 +64,7 @@ def test_an_export_is_imported_again_without_a_change(run: Any, world: World, tm
     world.project(status="rejected")
     file = tmp_path / f"projects.{form}"
     assert run("export", "--output", file).output == ""
-    assert run("import", file, "--owner", "boss").output == "imported 3, unchanged 0, refused 0\n"
+    assert run("import", file, "--owner", "boss").stdout == "imported 3, unchanged 0, refused 0\n"
     exported = run("export")
     rows = [(row["status"], row["rejection_reason"]) for row in lines(exported)]
     assert rows == [("live", None), ("pending", None), ("rejected", "Not yet.")] * 2
@@ -176,7 +176,7 @@ def table(run: Any, world: World) -> Any:
         (b"A,B,https://example.org/,tools,a a,,\n", "tags: The same tag stands there twice."),
         (b",B,https://example.org/,tools,,,\n", "title: Must not be blank."),
         (b"A,B,https://example.org/,tools,,git,\n", "repository_url: Must be an absolute URL that begins"),
-        (b'"A"x,B,https://example.org/,tools,,,\n', "The row is no CSV: "),
+        (b'"A"x,B,https://example.org/,tools,,,\n', "The row is not CSV: "),
     ],
 )
 def test_a_bad_row_of_a_table_is_named_by_the_line_it_begins_in(table: Any, cells: bytes, says: str) -> None:
@@ -196,7 +196,7 @@ def test_a_bad_row_of_a_table_is_named_by_the_line_it_begins_in(table: Any, cell
         (b"title,tagline,url,category,url\n", "Repeated column: 'url'."),
         (b"title,tagline\n", "Missing column: 'url', 'category'."),
         (b"", "Missing column: 'title', 'tagline', 'url', 'category'."),
-        (b'"title"x,tagline\n', "The header is no CSV: ',' expected after '\"'."),
+        (b'"title"x,tagline\n', "The header is not CSV: ',' expected after '\"'."),
     ],
 )
 def test_a_table_with_a_bad_header_is_refused_as_a_whole(table: Any, header: bytes, says: str) -> None:

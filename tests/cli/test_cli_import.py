@@ -1,17 +1,18 @@
 """flask import: many submissions out of a file, each held to what the API asks for."""
 
+import codecs
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
-from directory.cli import rows
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Category, Delivery, Project, User
+from directory.models import AuditEntry, Category, Delivery, Project, ProjectTag, User, now
 from directory.services import submissions
 from directory.services.data import import_export
 from tests.conftest import ENVIRONMENT
@@ -187,7 +188,7 @@ def test_another_owner_may_have_the_same_projects(run: Any, world: World) -> Non
         (jsonl(project(tags=["a", "B"])), "tags/1: Use 1 to 32 of a-z and 0-9 in words joined by single hyphens."),
         (b'{"title": "a", "title": "b"}\n', 'The row names "title" twice in one object.'),
         (b'{"title": \n', "The row is not well-formed JSON at column 10."),
-        (b"[1]\n", "The row is no object."),
+        (b"[1]\n", "The row is not an object."),
         (b'"\xff"\n', "The row is not UTF-8 at byte 1."),
         (b'{"title": "\\ud800"}\n', "title: Must not hold half of a surrogate pair."),
     ],
@@ -274,10 +275,128 @@ def test_the_format_follows_from_the_name_unless_it_is_given(app: Flask, run: An
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(run: Any) -> None:
-    assert run(rows.BOM + jsonl(project(1))).exit_code == 0
-    table = rows.BOM + b"title,tagline,url,category\nA,B,https://example.org/a,tools\n"
+    assert run(codecs.BOM_UTF8 + jsonl(project(1))).exit_code == 0
+    table = codecs.BOM_UTF8 + b"title,tagline,url,category\nA,B,https://example.org/a,tools\n"
     assert run(table, "--format", "csv").exit_code == 0
 
 
 def test_an_empty_file_imports_nothing(run: Any) -> None:
     assert run(b"").output == "imported 0, unchanged 0, refused 0\n"
+
+
+TABLE = "Title,tagline, URL ,Category\nGrüße,B,https://example.org/a,tools\n\n,,,\nC,D,https://example.org/c,tools\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("declared", ["", "sep={}\n", '"sep={}"\r\n'])
+def test_a_table_of_a_spreadsheet_is_read_however_it_was_saved(
+    app: Flask, run: Any, encoding: str, delimiter: str, declared: str
+) -> None:
+    text = declared.format(delimiter) + TABLE.replace(",", delimiter)
+    mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
+    assert run(mark + text.encode(encoding), "--format", "csv").stdout == "imported 2, unchanged 0, refused 0\n"
+    assert [one.title for one in stored(app)] == ["Grüße", "C"]
+
+
+def test_rows_of_utf_16_are_named_by_their_lines_and_a_broken_end_by_its_line(run: Any) -> None:
+    rows = "title,tagline,url,category\nA,B,ftp://example.org/a,tools\n"
+    assert "line 2: url: " in run(rows.encode("utf-16"), "--format", "csv").stderr
+    broken = (rows + "C,D,https://example.org/c,tools\n").encode("utf-16") + b"\x00\xd8"
+    assert "The file begins as UTF-16, and goes on as something else." in run(broken, "--format", "csv").stderr
+
+
+def test_a_hundred_bad_rows_have_a_line_each_and_one_that_sums_up(run: Any) -> None:
+    result = run([project(n, url="no address") for n in range(100)])
+    assert result.stdout == "imported 0, unchanged 0, refused 100\n"
+    assert len(result.stderr.splitlines()) == 100
+
+
+def test_each_of_two_owners_gets_a_project_of_one_address(app: Flask, run: Any, world: World) -> None:
+    ida, ole = world.user("ida"), world.user("ole")
+    given = [project(1, owner="ida"), project(1, owner="ole"), project(1), project(1, owner="nobody-there")]
+    result = run(given)
+    assert result.stdout == "imported 3, unchanged 1, refused 0\n"
+    assert [one.owner_id for one in stored(app)][:2] == [ida.id, ole.id]
+    assert run(given).stdout == "imported 0, unchanged 4, refused 0\n"
+
+
+def test_what_an_import_does_not_keep_is_said_with_the_way_to_keep_it(run: Any) -> None:
+    row = project(1, owner="nobody-there", upvotes=3, created_at="2020-01-01T00:00:00Z")
+    assert run([row, project(2, upvotes=0)]).stderr.splitlines()[-3:] == [
+        "Not kept: votes of 1 row. flask copy and flask backup keep them.",
+        "Not kept: dates of 1 row. --keep-dates keeps them.",
+        "Not kept: owners of 1 row. --create-users adds those that are missing, without a password.",
+    ]
+    assert "owners" not in run([project(3, owner="nobody-there")], "--owner", "boss").stderr
+
+
+def test_dates_are_kept_where_that_is_asked_for_and_the_log_says_when_it_was(app: Flask, run: Any) -> None:
+    dates = {"created_at": "2020-01-01T00:00:00Z", "published_at": "2020-02-01T00:00:00+01:00", "status": "live"}
+    before = now()
+    assert run([project(1, **dates)], "--keep-dates").stderr.count("\n") == 0
+    [one] = stored(app)
+    assert [one.created_at.year, one.published_at.month, one.listed_at] == [2020, 1, one.published_at]
+    with app.app_context():
+        assert db.session.scalars(select(AuditEntry.at)).one() >= before
+
+
+@pytest.mark.parametrize(
+    ("dates", "fault"),
+    [
+        ({"created_at": "yesterday"}, "created_at: Not a time in RFC 3339"),
+        ({"created_at": "2999-01-01T00:00:00Z"}, "created_at: Must not be in the future."),
+        (
+            {"created_at": "2020-01-02T00:00:00Z", "published_at": "2020-01-01T00:00:00Z"},
+            "published_at: Must not be before created_at.",
+        ),
+    ],
+)
+def test_a_date_that_makes_no_sense_is_refused_only_where_it_would_be_kept(
+    run: Any, dates: dict[str, str], fault: str
+) -> None:
+    result = run([project(1, **dates)], "--keep-dates")
+    assert (result.exit_code, result.stdout) == (1, "imported 0, unchanged 0, refused 1\n")
+    assert fault in result.stderr
+    assert run([project(1, **dates)]).exit_code == 0
+
+
+def test_missing_owners_are_added_without_a_password_and_reserved_names_are_not(app: Flask, run: Any) -> None:
+    given = [project(1, owner="new-owner"), project(2, owner="new-owner"), project(3, owner="root")]
+    assert "owners of 1 row" in run(given, "--create-users").stderr
+    with app.app_context():
+        [user] = db.session.scalars(select(User).where(User.username == "new-owner"))
+        assert (user.password_hash, user.notify, user.email) == ("", False, "new-owner@imported.invalid")
+        owners = select(User.username).join(Project, Project.owner_id == User.id)
+        names = db.session.scalars(owners.order_by(Project.id))
+        assert list(names) == ["new-owner", "new-owner", "boss"]
+    for password in ("", "new-owner", "correct horse battery"):
+        login = {"login": "new-owner", "password": password}
+        assert app.test_client().post("/api/auth/login", json=login).status_code in (401, 422)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_an_export_into_an_empty_directory_is_exported_again_as_it_was(
+    app: Flask, world: World, run: Any, form: str, tmp_path: Path
+) -> None:
+    ida = world.user("ida")
+    for status in ("live", "pending", "rejected"):
+        world.project(
+            ida, status, tags=["a", "b"], description="Text\nin lines", repository_url="https://example.org/r"
+        )
+    runner = app.test_cli_runner(catch_exceptions=False)
+    before = runner.invoke(args=["export", "--format", form]).stdout
+    with app.app_context():
+        for model in (ProjectTag, Project):
+            transaction(lambda model=model: db.session.execute(delete(model)))
+    result = run(before.encode(), "--format", form, "--keep-dates", "--create-users")
+    assert (result.stdout, result.stderr) == ("imported 3, unchanged 0, refused 0\n", "")
+    after = runner.invoke(args=["export", "--format", form]).stdout
+    assert without_ids(after, form) == without_ids(before, form)
+
+
+def without_ids(text: str, form: str) -> list[dict[str, Any]]:
+    """The rows of an export without their ids."""
+    lines = text.splitlines(keepends=True)
+    rows = list(csv.DictReader(lines)) if form == "csv" else [json.loads(line) for line in lines]
+    return [{name: value for name, value in row.items() if name != "id"} for row in rows]

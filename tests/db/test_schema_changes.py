@@ -61,7 +61,8 @@ def furnished(world: World) -> tuple[int, int, int]:
 def expect_all_right(app: Flask) -> None:
     with app.app_context():
         found = recount.look(lambda number: number > 0).faults
-        assert [fault for fault in found if fault.kind != "search"] == []  # copies by SQL have no entry
+        # Copies by SQL have no entry, and a key that is not of their address.
+        assert [fault for fault in found if fault.kind not in {"search", "url_key"}] == []
         assert recount.look_at_categories() + recount_users.look() + recount_tags.look() == []
         unseen = "SELECT count(*) FROM users u JOIN tokens t ON t.user_id = u.id WHERE u.last_seen_at < t.last_used_at"
         assert db.session.scalar(text(unseen)) == 0
@@ -89,7 +90,7 @@ def test_others_read_and_write_between_all_steps_and_are_counted(
             other.exec_driver_sql(COPY.format(COPIED, f"n{number}", f"WHERE id = {model}"))
             other.exec_driver_sql('UPDATE projects SET tags = \'["c", "b"]\' WHERE tags = \'["a"]\'')
             other.exec_driver_sql(f"DELETE FROM projects WHERE url_key = 'n{number - 3}'")
-            other.exec_driver_sql("UPDATE users SET email = email || 'x'")
+            other.exec_driver_sql("UPDATE users SET email = substr(email, 2) || substr(email, 1, 1)")
             other.exec_driver_sql("INSERT INTO audit_entries (action, at) VALUES ('project.edited', now())")
             other.exec_driver_sql("UPDATE project_search SET document = document")
             other.exec_driver_sql("RESET lock_timeout")

@@ -174,7 +174,7 @@ def test_the_last_of_the_first_workers_prints_what_people_need_and_none_after_it
     tidied: list[Any] = []
     first, second, last, later = welcomes(conf, server, range(1, 5))
     assert (first, second, later) == ("", "", "")
-    assert last.startswith("the passwords\n\nOurs is ready:\n  Site http://[::1]:8000/\n")
+    assert last.startswith("the passwords\n\nOurs is ready:\n  Site    http://[::1]:8000/\n")
     assert last.endswith("Press Ctrl-C to stop.\n")
     conf.post_worker_init.__globals__["housekeeping"] = SimpleNamespace(start=tidied.append)
     conf.post_worker_init(SimpleNamespace(age=3, welcome=last, wsgi=app))

@@ -91,7 +91,7 @@ def test_the_server_and_the_commands_read_the_same_env_file(checkout: Path, sett
     (checkout / ".env").write_text("".join(f"{name}='{value}'\n" for name, value in said.items()))
     with Terminal(SERVE, environment(), checkout) as terminal:
         terminal.wait_for("Press Ctrl-C")
-        assert f"Ours is ready:\n  Site http://127.0.0.1:{port}/\n" in terminal.shown
+        assert f"Ours is ready:\n  Site    http://127.0.0.1:{port}/\n" in terminal.shown
     created = run(
         [*FLASK, "users", "create-admin", "--username", "ada", "--email", "ada@x.example", "--password", "blue paper"],
         checkout,

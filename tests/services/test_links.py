@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directory.services.links import URL_MAX, check_url, url_key
+from directory.services import links
+from directory.services.links import URL_MAX, ascii_host, key_apart, url_key
+
+
+def check_url(value):
+    """The rule without its bound to the public internet, which has tests of its own below."""
+    return links.check_url(value, internal=True)
+
 
 TAKEN = [
     "https://example.com", "http://example.com/", "HTTPS://Example.COM/Path",
@@ -37,10 +44,10 @@ def test_an_absolute_web_address_is_taken_as_it_is(url):
     [
         ("  https://example.com/ ", "https://example.com/"),
         ("\u3000https://example.com/\u00a0", "https://example.com/"),
-        ("https://example.com/cafe\u0301", "https://example.com/caf\u00e9"),
+        ("https://example.com/cafe\u0301", "https://example.com/cafe\u0301"),
     ],
 )
-def test_it_is_stored_trimmed_and_composed(sent, stored):
+def test_it_is_stored_trimmed_and_otherwise_as_typed(sent, stored):
     assert check_url(sent) == stored
 
 
@@ -143,6 +150,28 @@ SAME = [
     ("https://example.com/a#b", "https://example.com/a"),
     ("https://example.com/a#", "https://example.com/a"),
     ("https://example.com/a?q#/b?c", "https://example.com/a?q"),
+    ("https://example.com/a", "https://example.com/a?"), ("https://example.com/a?&&", "https://example.com/a"),
+    # RFC 3986 section 6.2.2: escapes and dot segments.
+    ("https://example.com/%7Eu", "https://example.com/~u"), ("https://example.com/a%2fb", "https://example.com/a%2Fb"),
+    ("https://example.com/a/./b", "https://example.com/a/b"), ("https://example.com/a/c/../b", "https://example.com/a/b"),
+    ("https://example.com/a/%2e/b", "https://example.com/a/b"), ("https://example.com/%41", "https://example.com/A"),
+    ("https://example.com/{x}|y", "https://example.com/%7Bx%7D%7cy"),
+    ("https://example.com/\u00e9", "https://example.com/%C3%A9"), ("https://example.com/%ff", "https://example.com/%FF"),
+    ("https://example.com/?q=%7e", "https://example.com/?q=~"), ("https://example.com/?a+b", "https://example.com/?a%20b"),
+    # Unicode's two forms of a letter.
+    ("https://example.com/caf\u00e9", "https://example.com/cafe\u0301"),
+    ("https://example.com/cafe%CC%81", "https://example.com/caf%C3%A9"),
+    # Parameters that track visitors, and the order of the others.
+    ("https://example.com/a?utm_source=x&utm_medium=y", "https://example.com/a"),
+    ("https://example.com/a?fbclid=1&q=2&gclid=3&ref=hn", "https://example.com/a?q=2"),
+    ("https://example.com/a?UTM_Source=x", "https://example.com/a"),
+    ("https://example.com/?b=2&a=1", "https://example.com/?a=1&b=2"),
+    # Repositories.
+    ("https://github.com/Pallets/Flask", "https://github.com/pallets/flask"),
+    ("https://github.com/pallets/flask.git", "http://www.GitHub.com/pallets/flask/"),
+    ("https://gitlab.com/Group/Sub/Project.git", "https://gitlab.com/group/sub/project"),
+    ("https://codeberg.org/A/B.git", "https://codeberg.org/a/b"),
+    ("https://github.com/A/B/blob/main/README", "https://github.com/a/b/blob/main/README"),
     ("HTTP://WWW.EXAMPLE.COM:80/#top", "https://example.com"),
     ("https://b\u00fccher.example", "https://xn--bcher-kva.example"),
     ("https://B\u00dcCHER.example", "https://www.XN--BCHER-KVA.example"),
@@ -160,8 +189,12 @@ DIFFERENT = [
     ("https://example.com/a?q=1", "https://example.com/a?q=2"),
     ("https://example.com/a?q=1", "https://example.com/a?Q=1"),
     ("https://example.com/a?q=/", "https://example.com/a?q="),
-    ("https://example.com/a", "https://example.com/a?"), ("https://example.com/a", "https://example.com"),
-    ("https://example.com/%7Ea", "https://example.com/~a"),
+    ("https://example.com/a", "https://example.com"), ("https://example.com/a%2Fb", "https://example.com/a/b"),
+    ("https://example.com/a%3Fb", "https://example.com/a?b"), ("https://example.com/%25", "https://example.com/%"),
+    ("https://example.com/?a=1&a=2", "https://example.com/?a=2&a=1"), ("https://example.com/?utm=1", "https://example.com/"),
+    ("https://example.com/?a%26b", "https://example.com/?a&b"), ("https://example.com/a.git", "https://example.com/a"),
+    ("https://github.com/a/b/blob/main/A", "https://github.com/a/b/blob/main/a"),
+    ("https://gitlab.com/a/b/-/blob/A", "https://gitlab.com/a/b/-/blob/a"), ("https://github.com/a", "https://github.com/b"),
     ("https://example.com", "https://sub.example.com"),
     ("https://www.www.example.com", "https://example.com"), ("https://example.com", "https://example.org"),
     ("https://example.com:8443", "https://example.com"), ("https://example.com:80", "https://example.com"),
@@ -204,8 +237,8 @@ def test_what_is_no_address_has_no_key():
 
 words = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12).map(lambda word: f"a{word}")
 hosts = st.lists(words, min_size=1, max_size=4).map(".".join)
-paths = st.lists(st.text("abcXYZ0.~%é日/", max_size=8)).map(lambda steps: "".join(f"/{step}x" for step in steps))
-queries = st.one_of(st.just(""), st.text("abc=&/?%é", max_size=10).map(lambda query: f"?{query}"))
+paths = st.lists(st.text("abcXYZ0.~é日/", max_size=8)).map(lambda steps: "".join(f"/{step}x" for step in steps))
+queries = st.one_of(st.just(""), st.text("abc=/?é", min_size=1, max_size=10).map(lambda query: f"?{query}"))
 
 
 @settings(deadline=None)
@@ -236,3 +269,48 @@ def test_whatever_is_sent_is_refused_or_stored_for_good(value):
         return
     assert check_url(stored) == stored
     assert len(url_key(stored)) == 64
+
+
+INTERNAL = [
+    "http://localhost:3000", "http://LOCALHOST/", "http://app.localhost", "http://intranet/", "http://printer.local",
+    "http://nas.lan", "http://router.home.arpa", "http://db.internal", "http://git.corp", "http://127.0.0.1/",
+    "http://127.1.2.3", "http://0.0.0.0", "http://10.0.0.1", "http://172.16.5.4", "http://192.168.0.1/",
+    "http://169.254.169.254/latest/meta-data", "http://100.64.0.1", "http://198.18.0.1", "http://224.0.0.1",
+    "http://255.255.255.255", "http://[::1]/", "http://[::]", "http://[fe80::1]", "http://[fd00::1]", "http://[ff02::1]",
+    "http://[::ffff:127.0.0.1]", "http://[::ffff:10.0.0.1]", "http://[64:ff9b::10.0.0.1]", "http://[2002:7f00:1::]",
+    "http://\uff11\uff12\uff17.0.0.1", "http://\uff4cocalhost", "http://192.0.2.1", "http://[2001:db8::1]",
+]  # fmt: skip
+PUBLIC = [
+    "http://93.184.216.34", "http://8.8.8.8:53/", "http://[2606:4700::1111]", "http://[::ffff:8.8.8.8]",
+    "http://[64:ff9b::8.8.8.8]", "https://localhost.example.com", "https://local.dev", "https://internal.example",
+    "https://homelab.example",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", INTERNAL, ids=ascii)
+def test_an_address_of_a_private_network_is_refused_unless_it_is_allowed(url):
+    with pytest.raises(ValueError, match=r"^Must be an address on the public internet"):
+        links.check_url(url)
+    assert links.check_url(url, internal=True) == url
+
+
+@pytest.mark.parametrize("url", PUBLIC)
+def test_an_address_of_the_internet_is_accepted(url):
+    assert links.check_url(url) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://www.\u0430\u0440\u0440\u04cf\u0435.com/store", "www.xn--80ak6aa92e.com"),
+        ("https://b\u00fccher.example/", "xn--bcher-kva.example"), ("https://apple.com/\u0430", None),
+        ("https://xn--bcher-kva.example", None), ("https://example.com", None), ("not a url", None),
+    ],
+)  # fmt: skip
+def test_a_host_in_other_letters_is_also_shown_in_ascii(url, shown):
+    assert ascii_host(url) == shown
+
+
+def test_a_key_apart_differs_by_project_and_from_the_key_of_the_address():
+    url = "https://example.com/a"
+    assert len({url_key(url), key_apart(url, 1), key_apart(url, 2)}) == 3

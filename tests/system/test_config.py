@@ -65,6 +65,7 @@ def test_everything_has_a_default_that_works(instance):
         "TRUSTED_PROXIES": 0,
         "REGISTRATION_OPEN": True,
         "PREPARE_DATABASE": False,
+        "ALLOW_INTERNAL_URLS": False,
         "READ_ONLY": False,
         "RESPONSE_CACHE": True,
         "REVIEW_ON_EDIT": "material",

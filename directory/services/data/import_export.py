@@ -1,19 +1,23 @@
 """Many projects at once, out of the directory and into it: the rules of `flask export` and `flask import`."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import select
 
-from directory.errors import Invalid
+from directory.db.errors import refusing
+from directory.errors import Duplicate, Invalid
 from directory.extensions import db
 from directory.models import AccountStatus, Category, Project, Role, Status, User, now
 from directory.services import categories
 from directory.services.accounts.identity import Caller
+from directory.services.accounts.reserved import is_reserved
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
 from directory.services.links import url_key
+from directory.services.text import USERNAME
 
 # What a submission says, in the order of an export, and what an export tells besides.
 WRITABLE = ("title", "tagline", "description", "url", "category", "repository_url", "logo_url", "tags")
@@ -32,6 +36,9 @@ READ_ONLY = (
 READ_AT_ONCE = 500
 # A transaction holds its categories (SQLite: the database) against other writers, which wait for 1.4 seconds at most.
 TAKEN_AT_ONCE = 200
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+NOWHERE = "imported.invalid"  # RFC 2606: no mail ever gets there
 
 _SOURCES = {"category": Category.slug.label("category"), "owner": User.username.label("owner")}
 
@@ -64,43 +71,75 @@ def default_owner() -> Caller | None:
 
 
 def take(
-    rows: Sequence[dict[str, Any]], *, owner: Caller, status: str | None = None, create_categories: bool = False
-) -> list[Outcome]:
-    """Submit validated rows for `owner`: for each True, or the refusal.
+    rows: Sequence[dict[str, Any]],
+    *,
+    owner: Caller,
+    status: str | None = None,
+    create_categories: bool = False,
+    create_users: bool = False,
+) -> tuple[list[Outcome], set[str]]:
+    """Submit validated rows: for each True, or the refusal; beside them the names of owners that have no account.
 
-    All get `status`; without it each has its own, else it is pending. The log says of each that `owner` imported it,
-    and in which state. A row whose URL the owner has submitted already is False: a second run adds nothing. No webhook
-    is sent.
-    Raises Duplicate where another transaction took such a URL in between; then the rows are to be taken again.
+    A row that names an `owner` becomes that user's, if there is such a user or `create_users` adds one; any other row
+    becomes `owner`'s. All get `status`; without it each has its own, else it is pending. A row keeps the dates that it
+    has. The log says of each that its owner imported it, now, and in which state. A row whose URL its owner has
+    submitted already is False: a second run adds nothing. No webhook is sent.
+    Raises Duplicate where another transaction took such a URL or name in between; then the rows are to be taken again.
     """
-    keys = [url_key(row["url"]) for row in rows]
-    seen = _held(owner, keys)
-    wanted = {row["category"] for row, key in zip(rows, keys, strict=True) if key not in seen}
+    names = {row["owner"] for row in rows if row.get("owner")}
+    users = _users(names, create=create_users)
+    identities = [(users.get(row.get("owner") or "", owner.id), url_key(row["url"])) for row in rows]
+    seen = _held(identities)
+    wanted = {row["category"] for row, identity in zip(rows, identities, strict=True) if identity not in seen}
     category_ids = _lock_categories(wanted, create=create_categories)
     drafts: list[Draft] = []
     outcomes: list[Outcome] = []
-    for row, key in zip(rows, keys, strict=True):
-        if key in seen:
+    for row, identity in zip(rows, identities, strict=True):
+        if identity in seen:
             outcomes.append(False)
         elif row["category"] not in category_ids:
             outcomes.append(Invalid.field("category", f"There is no category {row['category']!r}."))
+        elif (row.get("published_at") or now()) < (row.get("created_at") or EARLIEST):
+            outcomes.append(Invalid.field("published_at", "Must not be before created_at."))
         else:
-            drafts.append(_draft(row, owner, category_ids, status))
+            drafts.append(_draft(row, identity[0], category_ids, status))
             outcomes.append(True)
-            seen.add(key)
+            seen.add(identity)
     wholesale.write(drafts, decided_by=None, imported=True)
-    return outcomes
+    return outcomes, names - users.keys()
 
 
-def _held(owner: Caller, keys: list[str]) -> set[str]:
-    query = select(Project.url_key).where(Project.owner_id == owner.id, Project.url_key.in_(keys))
-    return set(db.session.scalars(query))
+def _users(names: set[str], *, create: bool) -> dict[str, int]:
+    """The ids of the accounts of these names; with `create` those that are missing are added. Raises Duplicate."""
+    query = select(User.username, User.id).where(User.username.in_(names), User.deleted_at.is_(None))
+    ids = dict(db.session.execute(query).all()) if names else {}
+    for name in sorted(names - ids.keys()) if create else ():
+        if USERNAME.fullmatch(name) and not is_reserved(name):
+            ids[name] = _add_user(name)
+    return ids
 
 
-def _draft(row: dict[str, Any], owner: Caller, category_ids: dict[str, int], status: str | None) -> Draft:
+def _add_user(name: str) -> int:
+    """Add an account that nobody can sign in to until an operator gives it a password. Raises Duplicate."""
+    user = User(username=name, email=f"{name}@{NOWHERE}", password_hash="", notify=False)
+    db.session.add(user)
+    with refusing(uq_users_username=Duplicate(["username"], "This username is taken.")):
+        db.session.flush()
+    return user.id
+
+
+def _held(identities: list[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Those owners with keys of addresses of which there is a project."""
+    owners, keys = ({identity[place] for identity in identities} for place in (0, 1))
+    query = select(Project.owner_id, Project.url_key).where(Project.owner_id.in_(owners), Project.url_key.in_(keys))
+    return {(owner_id, key) for owner_id, key in db.session.execute(query)}
+
+
+def _draft(row: dict[str, Any], owner_id: int, category_ids: dict[str, int], status: str | None) -> Draft:
     at, stands = now(), Status(status or row.get("status") or Status.PENDING)
+    created_at = row.get("created_at") or at
     return Draft(
-        owner_id=owner.id,
+        owner_id=owner_id,
         category_id=category_ids[row["category"]],
         title=row["title"],
         tagline=row["tagline"],
@@ -110,8 +149,12 @@ def _draft(row: dict[str, Any], owner: Caller, category_ids: dict[str, int], sta
         logo_url=row.get("logo_url"),
         tags=row.get("tags", []),
         status=stands,
-        submitted_at=at,
+        submitted_at=row.get("submitted_at") or created_at,
         decided_at=None if stands is Status.PENDING else at,
+        created_at=created_at,
+        updated_at=row.get("updated_at"),
+        published_at=row.get("published_at"),
+        logged_at=at,
         rejection_reason=row.get("rejection_reason") if stands is Status.REJECTED else None,
     )
 

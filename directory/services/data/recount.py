@@ -1,9 +1,9 @@
 """Compare the copies and counters that triggers maintain with the projects, and repair them.
 
-Counted again are the votes, the rank, the standing, the tags and the search entry of every project, and the counters of
-the categories; `recount_users` does the same for users. A look takes no locks, so what it finds is a suspicion: a vote
-may come between two of its statements. `confirm` looks again under the locks that writers take, and what it finds is a
-fault.
+Counted again are the votes, the rank, the standing, the tags, the key of the address and the search entry of every
+project, and the counters of the categories; `recount_users` does the same for users. A look takes no locks, so what it
+finds is a suspicion: a vote may come between two of its statements. `confirm` looks again under the locks that writers
+take, and what it finds is a fault.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,10 +36,12 @@ from directory.services.catalog import search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
+from directory.services.links import key_apart, url_key
 
 LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
 
+_ADDRESS = (Project.url, Project.url_key)
 _STANDING = ("status", "category_id", "upvotes", "hot")  # what a project has and its standing repeats
 
 _TEXTS = (Project.title, Project.tagline, Project.description, Project.url)
@@ -103,7 +105,7 @@ def look(scope: Scope) -> Look:
     """Compare the projects of a scope with their copies and counters."""
     lift_time_limits()
     stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
-    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, *_TEXTS, stands)
+    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, *_TEXTS, *_ADDRESS, stands)
     found = select(*columns).outerjoin(Standing, Standing.project_id == Project.id)
     projects = list(db.session.execute(found.where(scope(Project.id.expression))))
     votes = _votes(scope)
@@ -223,6 +225,8 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
         yield Fault("hot", project.id, project.hot, rank)
     if not project.stands:
         yield Fault("standing", project.id, project.stands is not None, True)
+    if project.url_key not in (key := url_key(project.url), key_apart(project.url, project.id)):
+        yield Fault("url_key", project.id, project.url_key, key)
     if tagged != set(project.tags):
         yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
     if project.id not in indexed:
@@ -230,6 +234,8 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value[:12]
     return ", ".join(value) or "none" if isinstance(value, list) else f"{value:,}"
 
 
@@ -257,6 +263,16 @@ def _retag(fault: Fault) -> None:
         db.session.execute(insert(ProjectTag), rows)
 
 
+def _rekey(fault: Fault) -> None:
+    """Give a project the key of its address, or a key apart where its owner has another project with that address."""
+    project = db.session.execute(_ADDRESSES.where(Project.id == fault.project_id)).one()
+    same = (Project.owner_id == project.owner_id, Project.url_key == fault.right, Project.id != project.id)
+    is_taken = db.session.scalar(select(Project.id).where(*same)) is not None
+    key = key_apart(project.url, project.id) if is_taken else fault.right
+    changing = update(Project).where(Project.id == project.id).values(url_key=key)
+    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+
+
 def _reindex(fault: Fault) -> None:
     assert fault.project_id is not None  # noqa: S101 (of a category there are other faults)
     if fault.right:
@@ -265,4 +281,7 @@ def _reindex(fault: Fault) -> None:
         search_index.forget(fault.project_id)
 
 
-_REPAIRS = {"upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex}
+_ADDRESSES = select(Project.id, Project.owner_id, Project.url)
+_REPAIRS = {
+    "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
+}  # fmt: skip

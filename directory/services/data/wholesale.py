@@ -61,7 +61,10 @@ Row = tuple[Any, ...]
 
 
 class Draft(NamedTuple):
-    """One project to be, as it is to stand; `decided_at` is None while it is pending, `id` unless it is reserved."""
+    """One project to be, as it is to stand; `decided_at` is None while it is pending, `id` unless it is reserved.
+
+    The other times are derived where they are None. `logged_at` is when the log says that it was imported.
+    """
 
     owner_id: int
     category_id: int
@@ -78,13 +81,17 @@ class Draft(NamedTuple):
     id: int | None = None
     upvotes: int = 0
     rejection_reason: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    published_at: datetime | None = None
+    logged_at: datetime | None = None
 
 
 def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> None:
     """Add the projects, their search entries and the log of their decisions; votes are another call.
 
     What is `imported` has been neither submitted nor decided here: its log is one entry that says so.
-    Either all have ids or none, and then they are of one owner. Raises Duplicate.
+    Either all have ids or none. Raises Duplicate.
     """
     if not drafts:
         return
@@ -105,10 +112,11 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
 
 
 def _numbered(drafts: Sequence[Draft], keys: list[str]) -> list[Draft]:
-    """The drafts of one owner with the ids that the database gave them."""
-    owned = (Project.owner_id == drafts[0].owner_id, Project.url_key.in_(keys))
-    ids = dict(db.session.execute(select(Project.url_key, Project.id).where(*owned)).all())
-    return [draft._replace(id=ids[key]) for draft, key in zip(drafts, keys, strict=True)]
+    """The drafts with the ids that the database gave them."""
+    owned = (Project.owner_id.in_({draft.owner_id for draft in drafts}), Project.url_key.in_(keys))
+    found = db.session.execute(select(Project.owner_id, Project.url_key, Project.id).where(*owned))
+    ids = {(owner_id, key): project_id for owner_id, key, project_id in found}
+    return [draft._replace(id=ids[draft.owner_id, key]) for draft, key in zip(drafts, keys, strict=True)]
 
 
 def write_votes(votes: Iterable[Row]) -> None:
@@ -117,7 +125,8 @@ def write_votes(votes: Iterable[Row]) -> None:
 
 
 def _columns(project: Draft, key: str) -> Row:
-    published = project.decided_at if project.status is Status.LIVE else None
+    created = project.created_at or project.submitted_at
+    published = project.published_at or (project.decided_at if project.status is Status.LIVE else None)
     return (
         project.owner_id,
         project.category_id,
@@ -133,10 +142,10 @@ def _columns(project: Draft, key: str) -> Row:
         project.status.value,
         project.rejection_reason,
         project.upvotes,
-        hot(project.upvotes, published or project.submitted_at),
+        hot(project.upvotes, published or created),
         2 if project.decided_at else 1,
-        project.submitted_at,
-        project.decided_at or project.submitted_at,
+        created,
+        project.updated_at or project.decided_at or project.submitted_at,
         project.submitted_at,
         published,
         project.id,
@@ -144,7 +153,7 @@ def _columns(project: Draft, key: str) -> Row:
 
 
 def _import_entry(project: Draft, key: str) -> Row:
-    at, status, reason = project.submitted_at, project.status.value, project.rejection_reason
+    at, status, reason = project.logged_at or project.submitted_at, project.status.value, project.rejection_reason
     return ("project.imported", at, project.owner_id, project.id, None, status, reason, key, None, project.title)
 
 
