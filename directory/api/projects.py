@@ -24,7 +24,7 @@ from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation, versions_allowed
 from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
-from directory.services.catalog import catalog, owned, similar
+from directory.services.catalog import catalog, owned, similar, suggestions
 from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.voting import Vote
 from directory.services.webhooks.outbox import Endpoint
@@ -76,11 +76,13 @@ def index(query: dict[str, Any]) -> Any:
     Live ones unless `status` says otherwise: of the pending and rejected ones an administrator sees all, a member
     their own, and an anonymous caller none (401). `owner=me` without `status` shows all of one's own, each with its
     place in the queue, and `upvoted=me` the live ones that the caller has voted for. Equal ones stand newest first, so
-    every order is total.
+    every order is total. A search that finds nothing has `suggestions`.
     """
     names = ("status", "category", "tag", "owner", "q", "upvoted")
     filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
     page, headers = listing(filters, order(query), query)
+    if query.get("q") is not None and page["pagination"]["total"] == 0:
+        page["suggestions"] = suggestions.nearest(query["q"])
     if query.get("owner") == "me":
         owned.add_queue_positions(page["items"])
     return page, headers

@@ -17,6 +17,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from directory.db import deadline
 from directory.errors import RateLimited
 from directory.http import authentication, csrf, endpoint, hooks, metrics, rate_limits
+from directory.http.cache_tags import CREDENTIALS
 from directory.http.wsgi import read_body
 from directory.services.accounts import sessions
 from directory.services.voting import CountAlone, Vote
@@ -74,6 +75,7 @@ class Together:
         self._metrics: metrics.Metrics | None = app.extensions.get("metrics")
         self._tracing: Any = app.extensions.get("tracing")
         self._trusts_origins = bool(app.config["CORS_ORIGINS"])
+        self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if self._trusts_origins else [])])
         hops = app.config["TRUSTED_PROXIES"]
         nothing: Any = lambda _environ, _start: ()  # noqa: E731
         self._believe = ProxyFix(nothing, x_for=hops, x_proto=hops, x_host=hops) if hops else nothing
@@ -154,7 +156,7 @@ class Together:
         headers = [
             JSON, ("Content-Length", str(len(body))), *rate_limits.header_lines(asked.standings),
             ("X-Request-ID", identity), ("Cache-Control", hooks.PRIVATE),
-            *([("Vary", "Origin")] if self._trusts_origins else []),
+            ("Vary", self._vary),
             *hooks.security_headers(environ["wsgi.url_scheme"]),
         ]  # fmt: skip
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]

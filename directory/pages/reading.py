@@ -20,7 +20,7 @@ from directory.pages import head
 from directory.pages.crawlers import links_for_programs
 from directory.pages.layout import Answer, address_with, bp, here, page_number, show, tags_of, with_page
 from directory.services import categories
-from directory.services.catalog import catalog, tags
+from directory.services.catalog import catalog, suggestions, tags
 from directory.services.catalog.paging import Slice, Window
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX
 
@@ -166,7 +166,9 @@ def _list(at: Wanted, query: dict[str, str]) -> Answer:
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages), tags=page_tags(shown, {"q": wanted.q, "sort": wanted.sort}),
         wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
-        projects=found.items, pages=pages, sorts=SORTS, refused=refused, typed=query.get("q", "").strip(),
+        projects=found.items, pages=pages, sorts=SORTS,
+        suggested=suggestions.nearest(wanted.q) if wanted.q and not refused and not total else [],
+        refused=refused, typed=query.get("q", "").strip(),
     )  # fmt: skip
     if refused:
         raise SearchRefused(refused, (page, headers))

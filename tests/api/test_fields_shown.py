@@ -22,7 +22,7 @@ PROJECT = {
 }  # fmt: skip
 OWN = PROJECT | {"rejection_reason"}
 OWN_DETAIL = OWN | {"queue_position"}
-QUEUED = OWN | {"earlier"} | below("owner_stats", "live", "pending", "rejected")
+QUEUED = OWN | {"earlier", "warnings"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
 USER = (
@@ -283,7 +283,8 @@ def declared(schema, name=""):
 ELSEWHERE = {
     "GET /api/admin/projects/<id:project_id>/history": below("items[].user", "id", "username"),  # in the log, above
     "GET /api/auth/me/export": {"projects[].history[].reason"},  # test_leaving.py
-    "GET /api/projects": {"items[].queue_position"},  # the list of one's own, above
+    # The list of one's own, above; test_search_scripts.py.
+    "GET /api/projects": {"items[].queue_position", "suggestions"},
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     "GET /api/projects/check": below("same[]", "id", "slug", "title", "tagline", "status", "upvotes"),  # test_check.py
     "POST /api/admin/projects/decisions": {"items[].code"},  # test_decisions.py

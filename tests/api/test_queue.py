@@ -48,7 +48,7 @@ def test_earlier_counts_all_other_submissions_of_the_url_that_exist(world: World
 def test_the_public_list_has_neither(world: World, api: Api, admin: Api) -> None:
     world.project()
     for caller in (api, admin):
-        assert not {"owner_stats", "earlier"} & caller.get("/api/projects").json["items"][0].keys()
+        assert not {"owner_stats", "earlier", "warnings"} & caller.get("/api/projects").json["items"][0].keys()
 
 
 @pytest.mark.parametrize("size", [1, 20])
@@ -67,7 +67,25 @@ def test_a_page_costs_four_statements_whatever_its_size(
 
 
 def test_what_is_deleted_meanwhile_has_no_record(app: Flask, world: World) -> None:
-    gone = {"id": 4711, "owner": {"id": 4711}}
+    gone = {"id": 4711, "owner": {"id": 4711}, "title": "Gone"}
     with app.app_context():
         background.add([gone])
     assert (gone["owner_stats"], gone["earlier"]) == ({"live": 0, "pending": 0, "rejected": 0}, 0)
+
+
+def test_titles_with_letters_that_look_like_others_are_marked(world: World) -> None:
+    for title in ("Gооgle", "Google", "Хор и лес"):  # the first one with letters of Cyrillic
+        world.project(status="pending", title=title)
+    items = world.caller(world.admin()).get("/api/admin/projects?status=pending").json["items"]
+    assert [item["warnings"] for item in items] == [["lookalike_title"], [], []]
+
+
+def test_a_title_is_stored_and_compared_as_it_is_seen(world: World) -> None:
+    owner, google = world.user(), world.project(title="Google")
+    world.category("tools")
+    body = {"title": "Goo\u200bgle\u00ad", "tagline": "S\u2060earch", "tags": ["se\u200barch"], "category": "tools"}
+    made = world.caller(owner).post("/api/projects", {**body, "url": "https://example.org/second"})
+    assert made.status_code == 201, made.json
+    assert [made.json[name] for name in ("title", "tagline", "tags")] == ["Google", "Search", ["search"]]
+    similar = world.caller(owner).get("/api/projects/check", query_string={"title": "Goo\u00adgle"}).json["similar"]
+    assert [project["id"] for project in similar] == [google]

@@ -209,3 +209,11 @@ def test_a_member_without_a_page_is_not_linked(app, world, api):
     assert admin.put(f"/api/admin/users/{owner.id}", {"status": "suspended"}).status_code == 200
     assert "<span>ada</span>" in api.get("/").text
     assert '"/users/ada"' not in api.get("/").text
+
+
+def test_a_search_that_finds_nothing_offers_the_nearest_spellings(api, world):
+    world.project(title="Python Editor")
+    answer = api.get("/?q=pyhton&sort=popular")
+    assert "Did you mean python ?" in " ".join(text_of(answer).split())
+    assert 'href="/?q=python' in answer.text
+    assert "Did you mean" not in text_of(api.get("/?q=python"))

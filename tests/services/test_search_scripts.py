@@ -133,3 +133,46 @@ def test_the_migration_rewrites_the_entries_of_all_projects(
         db.session.rollback()
         assert recount.look(lambda number: number > 0).faults == []
     assert titles(api, "lodz dont") == ["Łódź ภาษาไทย"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("pyhton", ["python"]), ("edtior", ["editor"]), ("pythn", ["python"]), ("pythonn", ["python"]),
+        ("pithon", ["python"]),
+        ("pyhton edtior", ["python editor"]), ("python edtior", ["python editor"]), ("ktichne", ["kitchen"]),
+        ("сяд", ["сад"]), ("πυθων", ["πυθον"]), ("databse", ["database"]), ("pyhton.", ["python"]),
+        ("hidden", []), ("hiden", []), ("qqqqqqqq", []), ("tagged words xx yy", []), ("東京", []),
+        ("!", []),
+        ("프로잭트", []), ("pyhton qqqqqq", []), ("x" * 200, []),
+    ],
+)  # fmt: skip
+def test_a_search_that_finds_nothing_offers_the_nearest_spellings(
+    world: World, api: Api, query: str, expected: list[str]
+) -> None:
+    owner = world.user()
+    for title in ("Python Editor", "Kitchen", "Сад", "Сат", "Πύθον", "프로젝트"):
+        world.project(owner, title=title, tagline="?", tags=["database"])
+    world.project(owner, "pending", title="Hidden", tags=["hidden"])
+    answer = api.get("/api/projects", query_string={"q": query}).json
+    assert (answer["items"], answer["suggestions"]) == ([], expected)
+
+
+def test_suggestions_follow_what_is_live_and_cost_one_statement_where_nothing_is_found(
+    world: World, api: Api, statements: list[str]
+) -> None:
+    project, owner = world.project(title="Python"), world.admin()
+    del statements[:]
+    assert "suggestions" not in api.get("/api/projects?q=python").json
+    assert len(statements) == 2
+    del statements[:]
+    assert api.get("/api/projects?q=東京").json["suggestions"] == []  # nothing is looked up
+    found = len(statements)
+    del statements[:]
+    assert api.get("/api/projects?q=pyhton").json["suggestions"] == ["python"]
+    assert len(statements) == found + 1
+    assert api.get("/api/projects?q=pyhton&page=2").json["suggestions"] == ["python"]
+    assert api.get("/api/projects?q=python&category=other").json["suggestions"] == []
+    taken_down = world.caller(owner).put(f"/api/admin/projects/{project}/unpublish", {"reason": "Gone."})
+    assert taken_down.status_code == 200, taken_down.json
+    assert api.get("/api/projects?q=pyhton").json["suggestions"] == []

@@ -20,6 +20,7 @@ from directory.http.fields import (
 from directory.models import Status
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
+from directory.services.catalog.suggestions import MOST as SUGGESTIONS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 from directory.services.text import USERNAME as USERNAMES
 
@@ -138,6 +139,14 @@ class ProjectPage(Strict):
 
     items = fields.List(fields.Nested(ProjectDetail), required=True)
     pagination = fields.Nested(Pagination, required=True)
+    suggestions = fields.List(
+        fields.String(),
+        metadata={
+            "maxItems": SUGGESTIONS,
+            "description": "Where a search found nothing: queries with the nearest spellings among the words of live "
+            "titles and the tags, nearest first; empty where there are none.",
+        },
+    )
 
 
 class ProjectQuery(PageQuery):

@@ -10,6 +10,7 @@ from directory.api.schemas.projects import SEARCH, STATUSES, Owner, ProjectDetai
 from directory.http.fields import Few, Prose, Search, Slug, Strict, Timestamp, Whole, Word
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import EVENTS
+from directory.services.catalog.background import WARNINGS
 from directory.services.text import CATEGORY_SLUG_MAX
 
 
@@ -41,6 +42,14 @@ class QueueItem(ProjectOutput):
     earlier = fields.Integer(
         required=True,
         metadata={"minimum": 0, "description": "How many other submissions of the same URL exist, in whatever state."},
+    )
+    warnings = fields.List(
+        Word(WARNINGS),
+        required=True,
+        metadata={
+            "description": "What a reviewer should look at. `lookalike_title`: the title has letters that look like "
+            "Latin ones and are of another script, in one word with Latin letters or as all its letters of that script."
+        },
     )
 
 

@@ -1,4 +1,4 @@
-"""What administrators see beside each project of a list: its owner's record, and other submissions of its URL."""
+"""What administrators see beside a project in a list: its owner's record, other submissions of its URL, warnings."""
 
 from functools import cache
 from typing import Any
@@ -9,16 +9,21 @@ from sqlalchemy.orm import aliased
 from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.catalog.paging import AnySelect
+from directory.services.characters import has_lookalikes
+
+LOOKALIKES = "lookalike_title"  # letters of the title look like those of another script
+WARNINGS = (LOOKALIKES,)
 
 
 def add(projects: list[dict[str, Any]]) -> None:
-    """Add `owner_stats` and `earlier` to each of the projects, by one statement for all of either."""
+    """Add `owner_stats`, `earlier` and `warnings` to each project, by one statement for all of either of the first."""
     stats = {row.owner_id: row for row in _rows(_stats(), {project["owner"]["id"] for project in projects})}
     others = {row.id: row.others for row in _rows(_others(), {project["id"] for project in projects})}
     for project in projects:
         row = stats.get(project["owner"]["id"])  # None where the owner's projects are deleted meanwhile
         project["owner_stats"] = {status: getattr(row, status, 0) for status in Status}
         project["earlier"] = others.get(project["id"], 0)
+        project["warnings"] = [LOOKALIKES] if has_lookalikes(project["title"]) else []
 
 
 def _rows(query: AnySelect, ids: set[int]) -> list[Any]:

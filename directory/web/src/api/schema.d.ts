@@ -929,7 +929,7 @@ export interface paths {
          * @description Live ones unless `status` says otherwise: of the pending and rejected ones an administrator sees all, a member
          *     their own, and an anonymous caller none (401). `owner=me` without `status` shows all of one's own, each with its
          *     place in the queue, and `upvoted=me` the live ones that the caller has voted for. Equal ones stand newest first, so
-         *     every order is total.
+         *     every order is total. A search that finds nothing has `suggestions`.
          *
          *     Needs no signing in.
          */
@@ -1592,6 +1592,8 @@ export interface components {
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. */
+            warnings: "lookalike_title"[];
         };
         /** @description Where in the list this page is. Under a cursor `page` is null; a cursor is null at an end of the list. */
         Pagination: {
@@ -2130,6 +2132,8 @@ export interface components {
         ProjectPage: {
             items: components["schemas"]["ProjectDetail"][];
             pagination: components["schemas"]["Pagination"];
+            /** @description Where a search found nothing: queries with the nearest spellings among the words of live titles and the tags, nearest first; empty where there are none. */
+            suggestions?: string[];
         };
         /** @description A submission; for a change every field is optional. */
         ProjectInput: {

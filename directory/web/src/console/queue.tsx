@@ -134,7 +134,7 @@ interface RowProps {
   isReached: boolean;
 }
 
-function Row({ item: { id, title, owner, submitted_at, earlier }, isShown, isReached }: RowProps) {
+function Row({ item: { id, title, owner, submitted_at, earlier, warnings }, isShown, isReached }: RowProps) {
   const tabIndex = isReached ? 0 : -1;
   const isSelected = selected.value.has(id);
   return (
@@ -145,6 +145,7 @@ function Row({ item: { id, title, owner, submitted_at, earlier }, isShown, isRea
       <a href={`/admin/queue/${id}`} tabIndex={tabIndex} aria-current={isShown ? "true" : undefined} ref={(link) => focus(link, id)} onClick={(event) => open(event, id)}>
         <span class="q-title" dir="auto">{title}</span>
         {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
+        {warnings.length > 0 && <span class="tag" title={r.lookalikes}>Aа<span class="unseen"> {r.lookalikes}</span></span>}
         {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
         <span class="q-owner muted small">{owner.username}</span>
         <span class="muted small"><Time at={submitted_at} /></span>

@@ -24,6 +24,7 @@ export const r = {
   selected: (number: number) => `${t.number(number)} selected`,
   clear: "Clear",
   changedBadge: "Changed",
+  lookalikes: "The title has letters that look like those of another alphabet",
   again: (number: number) => `${count(number, "other submission")} of this URL`,
 
   approve: "Approve",

@@ -1,0 +1,115 @@
+""" "Did you mean": for a search that found nothing, the nearest spellings that are words of live titles, or tags.
+
+The index of words can tell soon whether a word is there, and not which words are like it. So the spellings that are one
+edit away, and some of those that are two, are made here and asked for by one statement. Its cost depends on the length
+of the words, and not on the number of projects.
+"""
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import islice
+
+from sqlalchemy import ARRAY, JSON, Text, bindparam, text
+
+from directory.db.statements import Prepared
+from directory.extensions import db
+from directory.models import Status
+from directory.services.catalog.search_words import Unit, ascii_form, query_units
+from directory.services.characters import fold, script
+
+MOST = 3  # suggestions, and words of a query that are looked up
+SHORTEST, LONGEST = 3, 20  # letters of a word that is looked up
+LONGEST_TWICE = 10  # and of one for which two edits are tried
+SPELLINGS = 1_500  # of a query
+_SCANNED = 100  # projects with a word, until one of them is live
+_LATIN = "abcdefghijklmnopqrstuvwxyz"
+
+
+def nearest(query: str) -> list[str]:
+    """Up to MOST queries like this one, nearest first, each word of which is in a live title or a tag."""
+    units = query_units(query)
+    words = [unit.joined for unit in units]
+    if not 1 <= len(units) <= MOST or not all(map(_may_be_misspelled, units)):
+        return []
+    spellings = [list(islice(_spellings(word), SPELLINGS // len(words))) for word in words]
+    known = _known(sorted({ascii_form(each) for some in spellings for each in some}))
+    found = [[each for each in some if ascii_form(each) in known][:MOST] for some in spellings]
+    found = [some[:1] if some[:1] == [word] else some for some, word in zip(found, words, strict=True)]
+    if not all(found) or [some[0] for some in found] == words:
+        return []
+    # Of a query with several misspelled words the nearest of each; where it is one, others of it too.
+    suggested = [" ".join(some[min(n, len(some) - 1)] for some in found) for n in range(MOST)]
+    return list(dict.fromkeys(suggested))
+
+
+def _may_be_misspelled(unit: Unit) -> bool:
+    return not (unit.unspaced or unit.is_symbol) and SHORTEST <= len(unit.joined) <= LONGEST
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """A word, and then what it may be a misspelling of, nearest first."""
+    once = dict.fromkeys([word, *_slips(word), *_letters_changed(word)])
+    yield from once
+    if len(word) <= LONGEST_TWICE:
+        twice = dict.fromkeys(other for slip in dict.fromkeys(_slips(word)) for other in _slips(slip))
+        yield from (each for each in twice if each not in once)
+
+
+def _slips(word: str) -> Iterator[str]:
+    """The word with two neighbours in the other order, with one letter less, and with one doubled."""
+    for at in range(len(word) - 1):
+        yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    for at in range(len(word)):
+        yield word[:at] + word[at + 1 :]
+    for at in range(len(word)):
+        yield word[: at + 1] + word[at:]
+
+
+def _letters_changed(word: str) -> Iterator[str]:
+    """The word with one letter more, and with another letter, of its alphabet."""
+    alphabet = _alphabet(next((char for char in word if not char.isascii()), ""))
+    for at in range(len(word) + 1):
+        yield from (word[:at] + letter + word[at:] for letter in alphabet)
+    for at in range(len(word)):
+        yield from (word[:at] + letter + word[at + 1 :] for letter in alphabet)
+
+
+@lru_cache
+def _alphabet(char: str) -> str:
+    """The folded letters of the script of a letter, out of its block; none for scripts of very many letters."""
+    if not char:
+        return _LATIN
+    block = ord(char) // 128 * 128
+    letters = {fold(chr(number)) for number in range(block, block + 128) if script(chr(number)) == script(char)}
+    return "" if char >= "\u3000" else "".join(sorted(letter for letter in letters if len(letter) == 1))
+
+
+def _known(words: list[str]) -> set[str]:
+    """Those of the words that are in the title of a live project, or its tags."""
+    return {row[0] for row in _statement(db.engine.dialect.name).all({"words": words})}
+
+
+_STATEMENTS = {
+    "postgresql": """
+        SELECT word FROM unnest(:words) AS given(word) WHERE EXISTS (
+            SELECT FROM search_leading('title', CAST(quote_literal(word) AS tsquery), {most}) AS titled(id)
+            JOIN project_search ON project_search.project_id = titled.id WHERE project_search.live
+        ) OR EXISTS (SELECT FROM tag_counts WHERE tag = word AND live_projects > 0)
+    """,
+    # "CROSS" has the words looked up first.
+    "sqlite": """
+        SELECT value FROM json_each(:words) AS given WHERE EXISTS (
+            SELECT 1 FROM (
+                SELECT rowid AS id FROM project_search_brief
+                WHERE project_search_brief MATCH '{{title}} : "' || given.value || '"' LIMIT {most}
+            ) AS titled CROSS JOIN standings ON standings.project_id = titled.id WHERE standings.status = '{live}'
+        ) OR EXISTS (SELECT 1 FROM tag_counts WHERE tag = given.value AND live_projects > 0)
+    """,
+}
+
+
+@cache
+def _statement(dialect: str) -> Prepared:
+    values = bindparam("words", type_=ARRAY(Text) if dialect == "postgresql" else JSON)
+    statement = _STATEMENTS[dialect].format(most=_SCANNED, live=Status.LIVE)  # no text of a caller
+    return Prepared(text(statement).bindparams(values))
