@@ -15,7 +15,7 @@ from directory.services.sign_in import configured
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.lying_provider import LyingProvider
 
-PLANTED = "hunter2"
+PLANTED = "hunter2-on-the-moon"
 GIVEN = {
     "name": "company",
     "label": "Example Inc.",
