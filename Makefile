@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run dev web test check check-worker fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial release audit servers clean
+.PHONY: help run dev web test check fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial release audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -73,9 +73,6 @@ check: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Style, types, imports, k
 	@$(PYTEST) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
-
-check-worker: .venv/.test .venv/.compiled ## Compare our worker with gunicorn's own: what a version of gunicorn in directory/server/__init__.py must pass
-	@DIFFERENTIAL_EXAMPLES=2000 $(PYTEST) tests/server
 
 fuzz: .venv/.test .venv/.compiled ## Try 2,000 of what the tests try 100 of, for hours; with FUZZ_EXAMPLES=600 a role takes 4 minutes
 	@DIFFERENTIAL_EXAMPLES=20000 FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)

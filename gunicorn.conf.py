@@ -15,7 +15,6 @@ from contextlib import suppress
 from ctypes import CDLL
 from threading import Thread
 
-import gunicorn
 from gunicorn.glogging import Logger
 
 from config import load
@@ -29,8 +28,7 @@ from directory.runtime import bootstrap, housekeeping, metrics_dir
 from directory.runtime.announcement import addresses
 from directory.runtime.reload import running
 from directory.runtime.supervisor import Supervisor
-from directory.server import connection_balancing, is_tested
-from directory.server import worker_class as worker_class_for
+from directory.server import WORKERS
 
 # A value that makes no sense ends the start here, with one line. On SIGHUP gunicorn runs this file again.
 settings = running.settings(load, create_app)
@@ -38,7 +36,7 @@ settings = running.settings(load, create_app)
 wsgi_app = "wsgi:app"
 host = settings["HOST"]
 bind = f"[{host}]:{settings['PORT']}" if ":" in host else f"{host}:{settings['PORT']}"
-worker_class = worker_class_for(settings["SERVER_WORKER"])
+worker_class = WORKERS[settings["SERVER_WORKER"]]
 workers = settings["WEB_CONCURRENCY"]
 threads = settings["THREADS"]
 preload_app = True
@@ -92,8 +90,6 @@ DELIVERER = (*bootstrap.FLASK, "webhooks", "work", "--until-eof")
 
 def on_starting(server):
     """Prepare the database. A reload reads this file anew, so what outlives it is an attribute of the server."""
-    if settings["SERVER_WORKER"] == "loop" and not is_tested():
-        server.log.warning("gunicorn %s is not tested with our worker: its own gthread serves", gunicorn.__version__)
     server.welcome = bootstrap.prepare(server.app.wsgi()) if settings["PREPARE_DATABASE"] else ""
     if is_text(settings["LOG_FORMAT"]):
         server.welcome += addresses(settings)
@@ -158,8 +154,7 @@ def worker_exit(server, worker):
 
 
 def child_exit(server, worker):
-    """Forget what a worker that is gone held, and what it had measured of itself."""
-    connection_balancing.forget(worker.age)
+    """Forget what a worker that is gone had measured of itself."""
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 

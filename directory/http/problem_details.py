@@ -1,6 +1,7 @@
 """The one error shape, RFC 9457, and what each code means."""
 
 import logging
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ from directory.errors import (
     UnsupportedMediaType,
     WrongPassword,
 )
+from directory.http import hooks
 from directory.http.client_address import client_address
 from directory.http.problem_kinds import KINDS
 
@@ -47,15 +49,7 @@ def answer(error: DirectoryError) -> Response:
         who = {"address": client_address(), "account_id": g.get("account_id")}
         why = {"reason": error.extra["reason"]} if "reason" in error.extra else {}
         log.info("refused", extra={"code": error.code, **who, **why})
-    body = {
-        "type": f"/api/problems/{error.code}",
-        "title": kind.title,
-        "status": kind.status,
-        "detail": error.detail,
-        "code": error.code,
-        "request_id": g.get("request_id"),
-        **error.extra,
-    }
+    body = {**_body(error.code, kind.status, error.detail, g.get("request_id")), **error.extra}
     response = Response(orjson.dumps(body), status=kind.status, content_type=MEDIA_TYPE)
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="directory"'
@@ -63,6 +57,29 @@ def answer(error: DirectoryError) -> Response:
     if wait is not None:
         response.headers["Retry-After"] = str(wait)
     return response
+
+
+def _body(code: str, status: int, detail: str, identity: str | None) -> dict[str, Any]:
+    return {
+        "type": f"/api/problems/{code}",
+        "title": KINDS[code].title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "request_id": identity,
+    }
+
+
+def without_request(status: int, detail: str) -> tuple[str, list[tuple[str, str]], bytes]:
+    """The response of a server to what is no request that the application could be given, or to its own failure."""
+    identity = hooks.request_id("")
+    log.info("refused", extra={"status": status, "reason": detail, "request_id": identity})
+    body = orjson.dumps(_body("internal" if status >= 500 else "bad_request", status, detail, identity))
+    headers = [
+        ("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(body))), ("X-Request-ID", identity),
+        ("Cache-Control", "no-store"), *hooks.security_headers("http"),
+    ]  # fmt: skip
+    return f"{status} {HTTPStatus(status).phrase.upper()}", headers, body
 
 
 def _http(error: HTTPException) -> Response:

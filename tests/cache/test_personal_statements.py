@@ -16,13 +16,12 @@ from directory.cache.validator import SnapshotValidator
 from directory.http import endpoint
 from directory.http.access import public
 from directory.http.authentication import viewer
-from directory.server.fast_path import FastPath
 from directory.services.accounts import sessions
 from tests.conftest import Database, Statements
 from tests.support.caching import cache_of, validator_of
 from tests.support.factories import Api, World
 from tests.support.members import MEMBERS, Directory, Personal, bearer, by_loop, by_wsgi
-from tests.support.reading import fast_path
+from tests.support.reading import FastPath, fast_path
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.response_cache

@@ -9,8 +9,6 @@ import pytest
 from marshmallow import fields
 from werkzeug.urls import iri_to_uri
 
-from directory.http import hooks
-from directory.server.request_reader import recognise
 from tests.http.test_request_body import chunked
 from tests.support import reading
 from tests.support.factories import Api
@@ -204,10 +202,13 @@ class EventLoop:
 
     def failed(self, caplog):
         """The lookups of the event loop that failed, by its log: each is left to a thread and answers nothing."""
-        return [record.reason for record in caplog.records if record.name == "directory.server.fast_path"]
+        return [record.reason for record in caplog.records if record.name == "directory.server.reads"]
 
     def _recognise(self, path):
-        return recognise(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), 0, hooks.request_id)
+        receiver = reading.Receiver()
+        connection, _ = receiver.connect()
+        connection.data_received(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        return receiver.requests[0] if receiver.requests else None
 
     def complaints(self, path):
         """What is wrong with the answers: made at once, made in a thread or by the application, and given again."""
@@ -225,7 +226,7 @@ class EventLoop:
 @pytest.mark.response_cache
 def test_hostile_query_strings_are_never_a_500_in_the_event_loop(app, targets, caplog):
     loop, wrong = EventLoop(app), []
-    with caplog.at_level(logging.INFO, "directory.server.fast_path"):
+    with caplog.at_level(logging.INFO, "directory.server.reads"):
         for route in routes(app):
             if route.method == "GET":
                 path, _project = targets.path(route.rule)
@@ -239,7 +240,7 @@ def test_hostile_query_strings_are_never_a_500_in_the_event_loop(app, targets, c
 @pytest.mark.response_cache
 def test_an_impossible_id_is_404_in_the_event_loop_too(app, targets, caplog):
     loop, wrong = EventLoop(app), []
-    with caplog.at_level(logging.INFO, "directory.server.fast_path"):
+    with caplog.at_level(logging.INFO, "directory.server.reads"):
         for route in routes(app):
             if route.method == "GET" and "<id:" in route.rule:
                 start, end = route.rule.partition("<")[0], route.rule.partition(">")[2]

@@ -20,7 +20,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("wire")
     database = SqliteDatabase(folder)
     database.reset()
-    environment = {"DATABASE_URL": database.url, "SECRET_KEY": "0f1e2d3c4b5a69788796" * 2, "APP_ENV": "production"}
+    environment = {"DATABASE_URL": database.url, "SECRET_KEY": "x" * 40, "APP_ENV": "production"}
     with serving(environment, folder / "log") as running:
         yield running
 
@@ -157,7 +157,7 @@ def test_headers_for_proxies_are_not_believed_of_a_client(server: Serving, heade
     assert "forged" not in told
 
 
-@pytest.mark.parametrize("line", ["get /api/projects", "GET  /api/projects", "G\x00T /api/projects", "GET /a x"])
+@pytest.mark.parametrize("line", ["get /api/projects", "GET\t/api/projects", "G\x00T /api/projects", "GET /a x"])
 def test_a_line_that_is_no_request_line_is_refused(server: Serving, line: str) -> None:
     assert said(server, f"{line} HTTP/1.1\r\n{HOST}\r\n")[0] == [400]
 

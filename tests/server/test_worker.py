@@ -1,23 +1,20 @@
 """How a server ends: what is in hand is finished, clients that wait are let in, later ones are refused at once."""
 
 import os
-import selectors
 import signal
 import socket
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import gunicorn
 import pytest
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
-from gunicorn.workers.gthread import ThreadWorker
 
-from directory.server import TESTED, is_tested, worker_class
 from directory.server.worker import Worker
 from tests.conftest import ENVIRONMENT, migrate
 from tests.support.serving import Serving, serving
@@ -109,24 +106,21 @@ def test_a_server_that_has_ended_leaves_one_file(server: Serving, tmp_path: Path
         assert connection.execute("SELECT username FROM users").fetchall() == [("walter",)]
 
 
-class Loop:
-    """A worker in this process, with the settings that are given, over an application that echoes."""
+class Running:
+    """A worker in a thread of this process, with the settings that are given, over an application that echoes."""
 
     def __init__(self, **settings: Any) -> None:
         config = Config()
-        for name, value in {"workers": 1, "threads": 2, "secure_scheme_headers": {}, **settings}.items():
+        for name, value in {"workers": 1, "threads": 2, **settings}.items():
             config.set(name, value)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.worker: Any = Worker(1, os.getppid(), [self.listener], None, 30, config, Logger(config))
-        self.worker.wsgi, self.worker.poller = self.answer, selectors.DefaultSelector()
-        self.worker.method_queue.init()
-        self.worker.prepare()
-        self.worker.acceptor.adjust()
-        queue = self.worker.method_queue
-        self.worker.poller.register(queue.fileno(), selectors.EVENT_READ, queue.run_callbacks)
+        self.worker.wsgi, self.worker.handles_signals = self.answer, False
         self.clients: list[socket.socket] = []
         self.fails: BaseException | None = None
+        self.thread = threading.Thread(target=self.worker.run)
+        self.thread.start()
 
     def answer(self, environ: Any, start: Any) -> list[bytes]:
         if self.fails:
@@ -137,124 +131,128 @@ class Loop:
     def ask(self, sent: bytes, client: socket.socket | None = None) -> tuple[socket.socket, bytes]:
         """A client and the answer to what it has sent."""
         if client is None:
-            client = socket.create_connection(("127.0.0.1", self.port))
+            client = socket.create_connection(("127.0.0.1", self.port), timeout=30)
             self.clients.append(client)
-        client.setblocking(False)
         client.sendall(sent)
-        told, give_up = b"", time.monotonic() + 30
-        while b"\r\n\r\n" not in told:
-            assert time.monotonic() < give_up
-            self.worker.iterate(0.01)
-            with suppress(BlockingIOError):
-                told += client.recv(9999)
+        told = b""
+        while b"\r\n\r\nok" not in told and b'"}' not in told:
+            received = client.recv(9999)
+            assert received, told
+            told += received
         return client, told
 
     def close(self) -> None:
         for client in self.clients:
             client.close()
-        self.worker.connections.close_all()
-        self.worker.poller.close()
-        self.worker.method_queue.close()
+        self.worker.alive = False
+        self.thread.join(30)
         self.worker.tmp.close()
         self.listener.close()
 
 
 @pytest.fixture
-def make_loop() -> Iterator[Callable[..., Loop]]:
-    loops: list[Loop] = []
+def make_worker() -> Iterator[Callable[..., Running]]:
+    workers: list[Running] = []
 
-    def make(**settings: Any) -> Loop:
-        loops.append(Loop(**settings))
-        return loops[-1]
+    def make(**settings: Any) -> Running:
+        workers.append(Running(**settings))
+        return workers[-1]
 
     yield make
-    for loop in loops:
-        loop.close()
+    for worker in workers:
+        worker.close()
 
 
-def test_a_connection_stays_open_and_gunicorn_answers_over_it(make_loop: Callable[..., Loop]) -> None:
-    loop = make_loop()
-    client, told = loop.ask(HEALTH)
+def test_a_connection_stays_open_for_further_requests(make_worker: Callable[..., Running]) -> None:
+    running = make_worker()
+    client, told = running.ask(HEALTH)
     assert told.endswith(b"Connection: keep-alive\r\nContent-Length: 2\r\n\r\nok")
-    assert loop.ask(HEALTH[:20] + HEALTH[20:], client)[1].endswith(b"ok")
-    assert loop.worker.nr == 2
-
-
-def test_the_last_request_that_a_worker_serves_ends_its_connection_and_the_worker(
-    make_loop: Callable[..., Loop],
-) -> None:
-    loop = make_loop(max_requests=2)
-    assert b"keep-alive" in loop.ask(HEALTH)[1]
-    assert loop.worker.alive
-    assert b"Connection: close" in loop.ask(HEALTH)[1]
-    assert not loop.worker.alive
-
-
-def test_with_too_many_connections_open_none_stays_open_after_its_answer(make_loop: Callable[..., Loop]) -> None:
-    loop = make_loop(worker_connections=4)
-    assert loop.worker.max_keepalived == 2
-    assert b"keep-alive" in loop.ask(HEALTH)[1]
-    assert b"Connection: close" in loop.ask(HEALTH)[1]
-
-
-def test_what_escapes_the_application_is_a_500_and_the_end_of_the_connection(make_loop: Callable[..., Loop]) -> None:
-    loop = make_loop()
-    loop.fails = ZeroDivisionError()
-    assert loop.ask(HEALTH)[1].startswith(b"HTTP/1.1 500 Internal Server Error\r\nConnection: close")
-
-
-def test_a_request_that_does_not_come_in_time_is_refused_with_408(make_loop: Callable[..., Loop]) -> None:
-    loop = make_loop()
-    client = socket.create_connection(("127.0.0.1", loop.port))
-    loop.clients.append(client)
     client.sendall(HEALTH[:20])
-    while not loop.worker.connections.open or not next(iter(loop.worker.connections.open)).buffer:
-        loop.worker.iterate(0.01)
-    [connection] = loop.worker.connections.open
-    assert 8 < connection.deadline - time.monotonic() <= 10
-    connection.deadline = 0.0
-    loop.worker.iterate(0.01)
-    assert client.recv(9999).startswith(b"HTTP/1.1 408 Request Timeout\r\nConnection: close")
+    assert running.ask(HEALTH[20:], client)[1].endswith(b"ok")
+    assert running.worker.nr == 2
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"certfile": "x", "keyfile": "y"}, {"keepalive": 0}, {"proxy_protocol": "v1"}, {"http2_cleartext": "upgrade"}],
-)
-def test_what_only_gunicorn_can_do_it_does_in_its_own_loop(
-    make_loop: Callable[..., Loop], settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+def test_the_last_request_that_a_worker_serves_ends_the_worker(make_worker: Callable[..., Running]) -> None:
+    running = make_worker(max_requests=2)
+    assert b"keep-alive" in running.ask(HEALTH)[1]
+    assert b"ok" in running.ask(HEALTH)[1]
+    running.thread.join(20)
+    assert not running.thread.is_alive()
+
+
+def test_a_worker_takes_no_more_connections_than_it_may(make_worker: Callable[..., Running]) -> None:
+    running = make_worker(worker_connections=2, keepalive=30)
+    for _ in range(2):
+        running.ask(HEALTH)
+    late = socket.create_connection(("127.0.0.1", running.port), timeout=0.6)
+    running.clients.append(late)
+    late.sendall(HEALTH)
+    with pytest.raises(TimeoutError):
+        late.recv(1)
+    running.clients[0].close()
+    late.settimeout(20)
+    assert late.recv(99).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_worker_that_runs_out_of_files_recovers(make_worker: Callable[..., Running], monkeypatch: Any) -> None:
+    running = make_worker()
+    running.ask(HEALTH)
+    failures = [OSError(24, "too many"), OSError(103, "gone")]
+
+    class Failing:
+        def __init__(self, listener: socket.socket) -> None:
+            self.accept, self.fileno = listener.accept, listener.fileno
+
+    real = running.worker._accept
+
+    def accept(listener: socket.socket) -> bool:
+        if failures:
+            failing: Any = Failing(listener)
+            error = failures.pop(0)
+            failing.accept = lambda: (_ for _ in ()).throw(error)
+            return bool(real(failing))
+        return bool(real(listener))
+
+    monkeypatch.setattr(running.worker, "_accept", accept)
+    running.worker._loop.call_soon_threadsafe(running.worker._set_accepting, False)
+    assert running.ask(HEALTH)[1].endswith(b"ok")
+    assert failures == []
+
+
+def test_what_escapes_the_application_is_a_problem_and_the_end_of_the_connection(
+    make_worker: Callable[..., Running],
 ) -> None:
-    ran: list[int] = []
-    monkeypatch.setattr(ThreadWorker, "run", lambda _self: ran.append(1))
-    loop = make_loop()
-    for name, value in settings.items():
-        loop.worker.cfg.settings[name].value = value
-    loop.worker.run()
-    assert ran == [1]
-
-
-def test_a_worker_that_gets_sigterm_answers_what_has_begun(make_loop: Callable[..., Loop]) -> None:
-    loop = make_loop()
-    client = socket.create_connection(("127.0.0.1", loop.port))
-    loop.clients.append(client)
-    client.sendall(HEALTH)
-    loop.worker.alive = False
-    loop.worker._stop()
-    told = client.recv(9999)
+    running = make_worker()
+    running.fails = ZeroDivisionError()
+    told = running.ask(HEALTH)[1]
+    assert told.startswith(b"HTTP/1.1 500 INTERNAL SERVER ERROR\r\n")
     assert b"Connection: close" in told
+    assert b"application/problem+json" in told
+
+
+@pytest.mark.parametrize("settings", [{"certfile": "x", "keyfile": "y"}, {"proxy_protocol": "v1"}])
+def test_what_this_worker_does_not_have_it_says(settings: dict[str, Any]) -> None:
+    config = Config()
+    for name, value in settings.items():
+        config.settings[name].value = value
+    worker = Worker(1, os.getppid(), [], None, 30, config, Logger(config))
+    with pytest.raises(RuntimeError, match="SERVER_WORKER=gthread"):
+        worker.run()
+    worker.tmp.close()
+
+
+def test_a_worker_that_is_to_end_answers_what_has_come(make_worker: Callable[..., Running]) -> None:
+    running = make_worker()
+    client = socket.create_connection(("127.0.0.1", running.port), timeout=20)
+    running.clients.append(client)
+    client.sendall(HEALTH)
+    running.worker.alive = False
+    told = b"".join(iter(lambda: client.recv(9999), b""))
     assert told.endswith(b"ok")
 
 
-@pytest.mark.parametrize(("wanted", "version", "serves"), [
-    ("loop", TESTED[0], "directory.server.worker.Worker"), ("loop", "99.0", "gthread"),
-    ("gthread", TESTED[0], "gthread"),
-])  # fmt: skip
-def test_only_a_gunicorn_that_was_tested_gets_our_worker(
-    monkeypatch: pytest.MonkeyPatch, wanted: str, version: str, serves: str
-) -> None:
-    monkeypatch.setattr(gunicorn, "__version__", version)
-    assert worker_class(wanted) == serves
-
-
-def test_the_installed_gunicorn_was_tested() -> None:
-    assert is_tested(), "run make check-worker, and add the version to directory/server/__init__.py"
+def test_a_worker_whose_parent_is_gone_ends(make_worker: Callable[..., Running], monkeypatch: Any) -> None:
+    running = make_worker()
+    running.worker.ppid = 0
+    running.thread.join(20)
+    assert not running.thread.is_alive()

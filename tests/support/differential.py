@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 from directory.server.tuning import HEAD_MAX
 
-CHANGING = re.compile(rb"^(Date|X-Request-ID): [^\r]*\r\n|\"request_id\":\"[^\"]*\"", re.MULTILINE)
+# A server need not send 100 Continue where the body has come already (RFC 9110 section 10.1.1), and ours does not.
+CHANGING = re.compile(
+    rb"^HTTP/1\.1 100 Continue\r\n\r\n|^(Date|X-Request-ID): [^\r]*\r\n|\"request_id\":\"[^\"]*\"", re.MULTILINE
+)
+# What either parser refuses: each in words of its own, gunicorn's as a page and ours as a problem.
+REFUSAL = re.compile(
+    rb"HTTP/1\.1 4[0-9]{2} (?:(?!\r\n\r\n).)*\r\n\r\n(?:<html>.*?</html>\n|{[^}]*\"code\":\"bad_request\"[^}]*})",
+    re.DOTALL,
+)
 HEAD = re.compile(rb"^(HTTP/1\.[01] [^\r\n]*\r\n)((?:[A-Za-z-]+: [^\r\n]*\r\n)+)", re.MULTILINE)
 HOST, JSON = b"Host: directory.example\r\n", b"Content-Type: application/json\r\n"
 BODY = b'{"login": "nobody", "password": "a long enough one"}'
@@ -137,7 +145,40 @@ def answers(port: int, request: bytes) -> bytes:
         with suppress(ConnectionError):
             while received := connection.recv(65_536):
                 answer += received
-    return HEAD.sub(_with_sorted_lines, CHANGING.sub(b"", answer))
+    return HEAD.sub(_with_sorted_lines, REFUSAL.sub(b"refused", CHANGING.sub(b"", answer)))
+
+
+# Where the two workers differ on purpose: whether the first answers, that of gunicorn's own worker and ours, are such a
+# pair, and why. Anything else is a fault.
+INTENDED = {
+    "llhttp refuses what gunicorn takes: methods it does not know, bytes that an address, a name or a value may not "
+    "have, whitespace in a line, a second Host":
+        lambda _asked, _theirs, ours: ours[0] == 0,
+    "a request of an older version is answered in version 1.1, as RFC 9110 section 6.2 has it": lambda asked, *_: (
+        b"HTTP/1.0" in asked
+    ),
+    "blank lines before a request are skipped by llhttp, as RFC 9112 section 2.2 has it": lambda asked, *_: (
+        asked.startswith((b"\r\n", b"\n"))
+    ),
+    "llhttp takes several spaces behind the method, as RFC 9112 section 3 allows": lambda asked, *_: (
+        re.match(rb"[A-Z]+ {2,}", asked) is not None
+    ),
+    "ours answers a request for another protocol, and closes": lambda asked, *_: b"upgrade" in asked.lower(),
+    "a body over the limit, or one that breaks off, ends the connection at once": lambda asked, theirs, ours: (
+        theirs[0] == ours[0] and (len(ours) < len(theirs) or b"x" * 60_000 in asked)
+    ),
+}  # fmt: skip
+
+
+def intended(asked: bytes, theirs: bytes, ours: bytes) -> str | None:
+    """Why the answers may differ; None where they may not."""
+    closed = theirs.replace(b"Connection: keep-alive", b"Connection: close", 1)
+    if b"chunked" in asked and closed.startswith(ours):
+        return "a body that breaks off ends the connection, which gunicorn ends as well but does not say"
+    statuses = [
+        [int(each) for each in re.findall(rb"HTTP/1\.[01] ([0-9]{3})", answer)] or [0] for answer in (theirs, ours)
+    ]
+    return next((why for why, holds in INTENDED.items() if holds(asked, *statuses)), None)
 
 
 def _with_sorted_lines(head: re.Match[bytes]) -> bytes:

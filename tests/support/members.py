@@ -6,11 +6,10 @@ from unittest.mock import patch
 from flask import Flask
 
 from directory.cache.personal import PersonalReads
-from directory.server.application import Response
-from directory.server.fast_path import FastPath
+from directory.server.wsgi import Response
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import Api, World
-from tests.support.reading import in_loop, parsed
+from tests.support.reading import FastPath, in_loop, parsed
 
 Answer = tuple[int, list[tuple[str, str]], bytes]
 
@@ -51,7 +50,7 @@ class Personal:
         self._patches = [
             patch("directory.cache.personal.REFUSED_SECONDS", -1.0),
             patch("directory.cache.validator.LOOP_TIMEOUT", 0.9),  # so that the loop answers on a busy machine too
-            patch("directory.server.fast_path.LOOP_QUERY_SECONDS", 60.0),
+            patch("directory.server.reads.LOOP_QUERY_SECONDS", 60.0),
             patch.object(PersonalReads, "_private", self._counted(PersonalReads._private)),
         ]
 

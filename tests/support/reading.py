@@ -1,62 +1,158 @@
-"""What the server makes of a request, without a server."""
+"""What the server makes of what a client sends, without a server: a connection, and the answers of loop and threads."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from flask import Flask
-from gunicorn.config import Config
 
-from directory.http import hooks
-from directory.server.application import Application, ReceivedRequest, Response
-from directory.server.connections import Connection
-from directory.server.fast_path import FastPath
-from directory.server.request_reader import ParsedRequest, recognise
+from directory.cache import cacheable_request
+from directory.http.request_body import BODY_MAX
+from directory.server import wsgi
+from directory.server.dispatch import Dispatcher
+from directory.server.protocol import Connection, Refusal, Request
+from directory.server.reads import Reads
+from directory.server.wsgi import Response
 
 CLIENT, SERVER = ("192.0.2.1", 5), ("localhost", 80)
 
 
-def parsed(path: str, method: str = "GET", **headers: str) -> ParsedRequest:
-    """A request that the server recognises. Underscores in the names of headers stand for hyphens."""
+class Transport:
+    """A transport that takes what is written; `blocks` is whether the client reads nothing of it."""
+
+    def __init__(self) -> None:
+        self.sent, self.unsent, self.blocks = b"", b"", False
+        self.is_read, self.ended, self.closed = True, False, False
+        self.protocol: Any = None
+
+    def get_extra_info(self, name: str) -> Any:
+        return {"peername": CLIENT, "sockname": SERVER}[name]
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        assert high == 0
+
+    def write(self, data: bytes) -> None:
+        if not self.blocks:
+            self.sent += data
+            return
+        self.unsent += data
+        self.protocol.pause_writing()
+
+    def take(self, size: int) -> None:
+        """The client reads so much."""
+        self.sent, self.unsent = self.sent + self.unsent[:size], self.unsent[size:]
+        if not self.unsent:
+            self.blocks = False
+            self.protocol.resume_writing()
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.unsent)
+
+    def pause_reading(self) -> None:
+        assert self.is_read
+        self.is_read = False
+
+    def resume_reading(self) -> None:
+        assert not self.is_read
+        self.is_read = True
+
+    def write_eof(self) -> None:
+        self.ended = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+        self.protocol.connection_lost(None)
+
+    abort = close
+
+
+class Receiver:
+    """The server behind a connection: what it was given stands in `requests` and `refusals`."""
+
+    keepalive, keeps_alive = 5.0, True
+
+    def __init__(self) -> None:
+        self.base = wsgi.BASE
+        self.connections: set[Connection] = set()
+        self.requests: list[Request] = []
+        self.refusals: list[Refusal] = []
+
+    def body_max(self, environ: dict[str, Any]) -> int:
+        return BODY_MAX
+
+    def receive(self, request: Request) -> None:
+        self.requests.append(request)
+
+    def refuse(self, connection: Connection, refusal: Refusal) -> None:
+        self.refusals.append(refusal)
+        connection.respond(b"%d" % refusal.status, b"", b"", keep=False)
+
+    def connect(self) -> tuple[Any, Transport]:
+        """A new connection, and its transport."""
+        connection, transport = Connection(self), Transport()
+        transport.protocol = connection
+        connection.connection_made(transport)
+        return connection, transport
+
+
+def parsed(path: str, method: str = "GET", *, waited: float = 0.0, **headers: str) -> Request:
+    """A request that came so many seconds ago. Underscores in the names of headers stand for hyphens."""
     given = {"Host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
     lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
-    request = recognise(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode(), 0, hooks.request_id)
-    assert request is not None, path
+    receiver = Receiver()
+    connection, _ = receiver.connect()
+    connection.data_received(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode())
+    (request,) = receiver.requests
+    request.began -= waited
     return request
 
 
-def received(request: ParsedRequest, *, waited: float = 0.0) -> ReceivedRequest:
-    """The request as it has come over a connection, so many seconds ago."""
-    sock: Any = None
-    return ReceivedRequest(Connection(sock, CLIENT, SERVER), request, time.perf_counter() - waited)
+class FastPath:
+    """What the event loop of a server answers. `submit` is given what it has threads do beside."""
+
+    def __init__(self, app: Flask, submit: Callable[[Callable[[], object]], object] = lambda work: work()) -> None:
+        loop: Any = None
+        self._dispatcher: Any = Dispatcher(app, loop, threads=0, keepalive=5, count=lambda: None)
+        self.reads = self._dispatcher._rows = Reads(app, submit)
+        self._dispatcher._votes.take = lambda _request: False
+        self._dispatcher._votes.start = lambda: None
+
+    def answer(self, requests: list[Request]) -> list[Response | None]:
+        """The responses to requests of one iteration; None for each that a thread has to answer."""
+        answers: dict[Request, Response | None] = {}
+        self._dispatcher._send = answers.__setitem__
+        self._dispatcher._hand_over = lambda request: answers.__setitem__(request, None)
+        again = [Request(each.connection, {**each.environ}, time.perf_counter(), keep=True) for each in requests]
+        self._dispatcher._waiting = again
+        self._dispatcher._dispatch()
+        return [answers[each] for each in again]
 
 
 def fast_path(app: Flask) -> FastPath:
     """What the loop of a server answers of an application whose validator has its connection."""
     app.extensions["snapshot_validator"].snapshot()
-    return FastPath(app, lambda work: work())
+    return FastPath(app)
 
 
-def in_loop(path: FastPath, request: ParsedRequest) -> Response | None:
+def in_loop(path: FastPath, request: Request) -> Response | None:
     """The loop's response; None where a thread has to answer."""
     return together_in_loop(path, [request])[0]
 
 
-def together_in_loop(path: FastPath, requests: list[ParsedRequest]) -> list[Response | None]:
+def together_in_loop(path: FastPath, requests: list[Request]) -> list[Response | None]:
     """The loop's responses to requests of one iteration; None for each that a thread has to answer."""
-    came = [received(request) for request in requests]
-    taken = {each for each in came if path.take(each)}
-    responses = dict(path.respond())
-    assert responses.keys() == taken
-    return [responses.get(each) for each in came]
+    return path.answer(requests)
 
 
-def is_taken(path: FastPath, request: ParsedRequest) -> bool:
-    """Whether the loop may answer a request, which it then does."""
-    taken = path.take(received(request))
-    assert len([*path.respond()]) == taken
-    return taken
+def is_taken(path: FastPath, request: Request) -> bool:
+    """Whether the loop may answer a request, by the cache."""
+    read = cacheable_request.read_from({**request.environ})
+    return read is not None and path.reads.take(read, request.environ) is not None
 
 
-def by_application(app: Flask, request: ParsedRequest, *, waited: float = 0.0) -> Response:
+def by_application(app: Flask, request: Request) -> Response:
     """The application's response."""
-    return Application(app, Config()).respond(received(request, waited=waited))
+    return wsgi.call(app, Request(request.connection, {**request.environ}, request.began, keep=True))

@@ -9,7 +9,7 @@ from sqlalchemy.engine import make_url
 
 from directory.cache import validator
 from directory.extensions import db
-from directory.server import fast_path as fast_path_module
+from directory.server import reads as fast_path_module
 from tests.conftest import Database, build
 from tests.support.caching import close_validator
 from tests.support.factories import World

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from gunicorn.config import Config
 
-from directory.server.application import Application
-from tests.support.reading import parsed, received
+from directory.server import wsgi
+from tests.support.reading import parsed
 
 
 class Body(list[bytes]):
@@ -28,7 +27,7 @@ def said(status: str, headers: list[tuple[str, str]], body: list[bytes]) -> tupl
         return given
 
     try:
-        return tuple(Application(app, Config()).respond(received(parsed("/api/x"))))  # type: ignore[return-value]
+        return tuple(wsgi.call(app, parsed("/api/x")))  # type: ignore[return-value]
     finally:
         assert given.closed
 

@@ -1,0 +1,395 @@
+"""One connection of a client: it makes whole requests of what the client sends, and sends their responses in order.
+
+httptools reads every request, and refuses whatever could be read in two ways. A slow client costs a buffer: a request
+reaches the rest of the server when it is whole, and the transport holds what the client has not taken yet.
+"""
+
+import asyncio
+import time
+from collections import deque
+from email.utils import formatdate
+from functools import lru_cache
+from io import BytesIO
+from typing import Any, Protocol
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+
+from directory.server.tuning import (
+    BODY_SECONDS,
+    CHUNKS_MAX,
+    DISCARD_MAX,
+    FIELDS_MAX,
+    FIRST_BYTE_SECONDS,
+    HEAD_MAX,
+    HEAD_SECONDS,
+    LINE_MAX,
+    LINGER_SECONDS,
+    SEND_SECONDS,
+)
+
+CONTINUES, CONTINUE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"
+_UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
+
+
+class Refusal(Exception):
+    """A request that cannot be read: the status of the answer, and what to say."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+
+
+class BrokenBody(BytesIO):
+    """A body whose end did not come: to read beyond what came is an error."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Some bytes. Raises ConnectionError at the end."""
+        data = super().read(size)
+        if not data or size is None or size < 0:
+            raise ConnectionError("the body broke off")
+        return data
+
+
+class Request:
+    """A request that is whole: its WSGI environment, and when it came, by time.perf_counter()."""
+
+    __slots__ = ("began", "connection", "environ", "keep")
+
+    def __init__(self, connection: "Connection", environ: dict[str, Any], began: float, *, keep: bool) -> None:
+        self.connection, self.environ, self.began, self.keep = connection, environ, began, keep
+
+
+class Server(Protocol):
+    """What a connection needs of the server."""
+
+    keepalive: float
+    base: dict[str, Any]
+    connections: set["Connection"]
+    keeps_alive: bool
+
+    def body_max(self, environ: dict[str, Any]) -> int:
+        """The bytes that the body of a request may have."""
+
+    def receive(self, request: Request) -> None:
+        """Take a request."""
+
+    def refuse(self, connection: "Connection", refusal: Refusal) -> None:
+        """Answer what is no request."""
+
+
+class Connection(asyncio.Protocol):
+    """The protocol of one connection. It is read from, or busy with a request, or being closed."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._parser: Any = HttpRequestParser(self)
+        self._queue: deque[Request | Refusal] = deque()  # whole, and not given to the server yet
+        self._busy = self._closing = self._ended = self._stalls = self._is_paused = False
+        self._is_over = False  # whether nothing is to be read behind the last request
+        self._base: dict[str, Any] = {}
+        self._unsent = self._discarded = 0
+        self.deadline = 0.0
+        self._reset()
+
+    def _reset(self) -> None:
+        """Wait for the beginning of a request."""
+        self._environ: dict[str, Any] = {}
+        self._begun = self._has_head = self._is_chunked = False
+        self._body: list[bytes] = []
+        self._target = b""
+        self._head_size = self._fields = self._size = self._received = 0
+        self._refusal: Refusal | None = None
+        self._began = 0.0
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to read."""
+        self.transport = transport
+        transport.set_write_buffer_limits(high=0)
+        client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self._base = {**self._server.base, **_addresses(client, server)}
+        self._server.connections.add(self)
+        self.deadline = time.monotonic() + FIRST_BYTE_SECONDS
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Forget it."""
+        self._closing = True
+        self._queue.clear()
+        self._server.connections.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Read what the client has sent."""
+        if self._closing:
+            self._discarded += len(data)
+            if self._discarded >= DISCARD_MAX:
+                self.transport.abort()
+            return
+        if self._is_over:
+            return
+        if self._busy and not self._is_paused:
+            self._is_paused = True
+            self.transport.pause_reading()
+        self._received += len(data)  # of the chunks behind the one in which the request began
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:  # we speak no other protocol, and answer the request in this one
+            self._is_over = True
+        except HttpParserError as error:
+            self._fail(error)
+        if self._begun and not self._is_over:
+            self._check()
+        self._next()
+
+    def eof_received(self) -> bool:
+        """Answer what has come, a request without the end of its body too; then close."""
+        self._ended = True
+        if self._has_head and self._begun and not self._closing and not self._is_over:
+            self._take_broken()
+        self._is_over = True
+        if self._closing or not (self._busy or self._queue or self.transport.get_write_buffer_size()):
+            return False
+        self._next()
+        return True
+
+    def pause_writing(self) -> None:
+        """Give the server no further request until the client has taken its response."""
+        self._stalls = True
+        self._unsent = self.transport.get_write_buffer_size()
+        self.deadline = time.monotonic() + SEND_SECONDS
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._stalls = False
+        if self._closing:
+            self.deadline = time.monotonic() + LINGER_SECONDS
+        elif not self._busy:
+            self._finish()
+
+    # What httptools calls.
+
+    def on_message_begin(self) -> None:
+        """Note that a request begins."""
+        self._reset()
+        self._begun = True
+        self._began = time.perf_counter()
+        self._environ = self._base.copy()
+        if not self._busy and not self._stalls:
+            self.deadline = time.monotonic() + HEAD_SECONDS
+
+    def on_url(self, target: bytes) -> None:
+        """Take the target, or a part of it."""
+        self._target += target
+        self._head_size += len(target)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; one behind a chunked body means nothing here."""
+        if self._has_head:
+            return
+        self._head_size += len(name) + len(value) + 4
+        self._fields += 1
+        if b"_" in name:  # else it could pass for another with a hyphen
+            return
+        key, text = _key(name.lower()), value.decode("latin-1").strip(" \t")
+        environ = self._environ
+        if key in environ:
+            if key == "HTTP_HOST":
+                self._refusal = Refusal(400, "The request has two Host headers.")
+            text = f"{environ[key]},{text}"
+        environ[key] = text
+
+    def on_headers_complete(self) -> None:
+        """Look at the head as a whole."""
+        self._has_head = True
+        environ, version = self._environ, self._parser.get_http_version()
+        method = self._parser.get_method().decode("ascii")
+        coding = environ.get("HTTP_TRANSFER_ENCODING")
+        self._is_chunked = coding is not None
+        if version not in ("1.1", "1.0"):
+            self._refusal = Refusal(400, "The request is of another version of HTTP.")
+        elif coding is not None and (coding.lower() != "chunked" or version == "1.0"):
+            self._refusal = Refusal(400, "The request has a Transfer-Encoding that is not supported.")
+        elif len(method) + len(self._target) + 10 > LINE_MAX:
+            self._refusal = Refusal(414, "The address is too long.")
+        elif environ.get("HTTP_EXPECT", CONTINUES).lower() != CONTINUES:
+            self._refusal = Refusal(417, "The request expects something that is not supported.")
+        elif self._fields > FIELDS_MAX or self._head_size > HEAD_MAX:
+            self._refusal = Refusal(431, "The headers are too large.")
+        environ["REQUEST_METHOD"], environ["SERVER_PROTOCOL"] = method, f"HTTP/{version}"
+        target = self._target.decode("latin-1")
+        environ["RAW_URI"] = target
+        path, environ["QUERY_STRING"] = _split(target)
+        environ["PATH_INFO"] = unquote_to_bytes(path).decode("latin-1") if "%" in path else path
+        if not self._busy and not self._stalls:
+            self.deadline += BODY_SECONDS - HEAD_SECONDS
+
+    def on_body(self, data: bytes) -> None:
+        """Take a part of the body."""
+        self._size += len(data)
+        self._body.append(data)
+
+    def on_message_complete(self) -> None:
+        """Put the whole request behind those that came before it."""
+        self._begun = False
+        if self._is_over:
+            return
+        if self._refusal is not None:
+            self._queue.append(self._refusal)
+            self._is_over = True
+            return
+        keep = self._parser.should_keep_alive() and not self._parser.should_upgrade()
+        too_large = self._size > self._server.body_max(self._environ)
+        self._put(BytesIO(b"".join(self._body)), keep=keep and not too_large)
+
+    # The rest.
+
+    def _put(self, body: BytesIO, *, keep: bool) -> None:
+        self._environ["wsgi.input"] = body
+        self._queue.append(Request(self, self._environ, self._began, keep=keep))
+        self._body = []
+        self._is_over = self._is_over or not keep
+
+    def _take_broken(self) -> None:
+        """Take a request whose body cannot be read to its end; the application decides whether it needs the body."""
+        self._begun = False
+        if self._refusal is not None:
+            self._queue.append(self._refusal)
+            self._is_over = True
+        else:
+            self._put(BrokenBody(b"".join(self._body)), keep=False)
+
+    def _fail(self, error: HttpParserError) -> None:
+        """Refuse what httptools does not take."""
+        if self._is_over:
+            return
+        if self._begun and self._has_head:
+            self._take_broken()
+            return
+        self._begun, self._is_over = False, True
+        self._queue.append(self._refusal or Refusal(400, f"The request could not be understood: {error}."))
+
+    def _check(self) -> None:
+        """Hold a request that is not whole to the limits, and let a client go on that asks whether it may."""
+        environ = self._environ
+        if not self._has_head:
+            if len(self._target) > LINE_MAX:
+                self._refusal = Refusal(414, "The address is too long.")
+            elif self._received > HEAD_MAX or self._head_size > HEAD_MAX or self._fields > FIELDS_MAX:
+                self._refusal = Refusal(431, "The headers are too large.")
+            if self._refusal is not None:
+                self._begun, self._is_over = False, True
+                self._queue.append(self._refusal)
+            return
+        most = self._server.body_max(environ)
+        declared = int(environ.get("CONTENT_LENGTH", "0"))
+        # A body over the limit is refused unread, so the rest of it is not waited for.
+        too_large = max(self._size, declared) > most or self._received > CHUNKS_MAX * most + HEAD_MAX
+        if too_large or self._refusal is not None:
+            self._take_broken()
+        elif environ.get("HTTP_EXPECT") and not (self._size or self._busy or self._queue):
+            self.transport.write(CONTINUE)
+            environ["HTTP_EXPECT"] = ""
+
+    def _next(self) -> None:
+        """Give the server the next request, if it may have one."""
+        if self._busy or self._stalls or self._closing:
+            return
+        if self._queue:
+            self._busy = True
+            item = self._queue.popleft()
+            if isinstance(item, Refusal):
+                self._server.refuse(self, item)
+            else:
+                self._server.receive(item)
+        elif self._ended and not self._begun:
+            self.transport.close()
+
+    def respond(self, status: bytes, headers: bytes, body: bytes, *, keep: bool) -> None:
+        """Send a response, and go on with the next request, or close."""
+        self._busy = False
+        if self._closing or self.transport.is_closing():
+            return
+        keep = keep and self._server.keeps_alive
+        self.transport.write(b"".join((_first_lines(status, int(time.time()), keep), headers, b"\r\n", body)))
+        if not keep:
+            self._close()
+        elif not self._stalls:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Wait for the next request, now that all of the response is sent."""
+        if self._closing:
+            return
+        self.deadline = time.monotonic() + (HEAD_SECONDS if self._begun else self._server.keepalive)
+        if self._is_paused and not self._queue and not self._is_over:
+            self._is_paused = False
+            self.transport.resume_reading()
+        self._next()
+
+    def _close(self) -> None:
+        """Close it when the client has read its response and closes too: a reset would take the response from it."""
+        self._closing = True
+        self._queue.clear()
+        self.deadline = time.monotonic() + (SEND_SECONDS if self._stalls else LINGER_SECONDS)
+        if self._ended:
+            self.transport.close()
+            return
+        self.transport.write_eof()
+        if self._is_paused:
+            self.transport.resume_reading()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for the first byte of a request."""
+        return not (self._busy or self._begun or self._stalls or self._queue or self._closing)
+
+    def expire(self, now: float) -> None:
+        """Give up a client whose deadline has passed; one that takes some of its response has more time."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent:
+            if unsent < self._unsent:
+                self.deadline = now + SEND_SECONDS
+            self._unsent = unsent
+        if now < self.deadline or (self._busy and not self._closing):
+            return
+        if self._begun and not self._closing and not self._stalls:
+            self._begun, self._is_over = False, True
+            self._queue.append(Refusal(408, "The request did not come in time."))
+            self._next()
+        else:
+            self.transport.abort()
+
+
+@lru_cache(maxsize=16)
+def _first_lines(status: bytes, second: int, keep: bool) -> bytes:
+    """The status line and the first headers, in a second since the epoch."""
+    date, connection = formatdate(second, usegmt=True), "keep-alive" if keep else "close"
+    return b"HTTP/1.1 " + status + f"\r\nServer: gunicorn\r\nDate: {date}\r\nConnection: {connection}\r\n".encode()
+
+
+@lru_cache(maxsize=200)
+def _key(name: bytes) -> str:
+    """The name of a header in a WSGI environment."""
+    key = name.decode("latin-1").upper().replace("-", "_")
+    return key if key in _UNPREFIXED else f"HTTP_{key}"
+
+
+def _split(target: str) -> tuple[str, str]:
+    """The path and the query of a target, of a whole address too."""
+    if target.startswith("/") and "#" not in target:
+        path, _, query = target.partition("?")
+        return path, query
+    try:
+        parts = urlsplit(f".{target}" if target.startswith("//") else target)
+    except ValueError:
+        return target, ""
+    return parts.path.removeprefix(".") if target.startswith("//") else parts.path, parts.query
+
+
+def _addresses(client: Any, server: Any) -> dict[str, Any]:
+    """Both ends of a connection in a WSGI environment; those of a socket in the file system have no numbers."""
+    if not isinstance(server, tuple):
+        return {"REMOTE_ADDR": "", "SERVER_NAME": str(server), "SERVER_PORT": ""}
+    remote = {"REMOTE_ADDR": client[0], "REMOTE_PORT": str(client[1])}
+    return {**remote, "SERVER_NAME": server[0], "SERVER_PORT": str(server[1])}
