@@ -131,7 +131,6 @@ SUBMISSION = {
     "project": {"id": 42, "title": "Flask"},
     "user": None,
     "changes": None,
-    "votes": None,
 }
 APPROVAL = {
     **SUBMISSION,
@@ -163,7 +162,7 @@ EXPORT = {
     "complete": True,
     "account": USER,
     "projects": [{**FLASK, "has_upvoted": False, "rejection_reason": None, "history": TIMELINE}],
-    "votes": [{"project_id": 17, "title": "Jinja", "created_at": "2026-11-21T09:12:00.000000Z", "counted": True}],
+    "votes": [{"project_id": 17, "title": "Jinja", "created_at": "2026-11-21T09:12:00.000000Z"}],
     "sessions": [SESSION],
     "tokens": [TOKEN],
     "identities": [
