@@ -7,7 +7,7 @@ from flask.cli import AppGroup
 
 from directory.api.schemas.accounts import RegisterInput
 from directory.cli.console import checked, count, names_database, refusals, table
-from directory.db.transactions import transaction
+from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
 from directory.models import AccountStatus, Role, User
 from directory.services.accounts import accounts
@@ -63,7 +63,10 @@ def demote(username: str) -> None:
 @refusals()
 @names_database
 def suspend(username: str) -> None:
-    """Close an account: its sessions and tokens end at once. The last active administrator stays."""
+    """Close an account: its sessions and tokens end at once, and its votes no longer count.
+
+    The last active administrator stays.
+    """
     administer(username, "status", AccountStatus.SUSPENDED, "suspended")
 
 
@@ -72,7 +75,7 @@ def suspend(username: str) -> None:
 @refusals()
 @names_database
 def activate(username: str) -> None:
-    """Open a suspended account again."""
+    """Open a suspended account again. Its votes count again, but for those that are discounted."""
     administer(username, "status", AccountStatus.ACTIVE, "active")
 
 
@@ -118,8 +121,14 @@ def administer(username: str, attribute: str, value: str, state: str) -> None:
         click.echo(f"{user.username} is {state} already.")
         return
     changes = {"role": None, "status": None, attribute: value}
-    transaction(lambda: accounts.administer(user.id, by=None, **changes))
-    click.echo(f"{user.username} is {state} now.")
+    votes = transaction(lambda: _administer(user.id, **changes))
+    counted = "no longer count" if value == AccountStatus.SUSPENDED else "count again"
+    click.echo(f"{user.username} is {state} now." + (f" {count(votes, 'vote')} {counted}." if votes else ""))
+
+
+def _administer(user_id: int, *, role: str | None, status: str | None) -> int:
+    lift_time_limits()  # a user may have very many votes
+    return accounts.administer(user_id, by=None, role=role, status=status)
 
 
 def named(login: str) -> User:

@@ -15,7 +15,7 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     `project_id` is no foreign key: the entry outlives the project, and `url_key` ties it to a later submission of
     the same URL. `project_title` is the project's title after the change, `changes` what an edit changed: by field an
     object with `from` and `to`. Both are null in entries older than the columns. `waited_seconds` is the time from
-    submission to this decision.
+    submission to this decision. `votes` has of a decision about votes their number and the ids of the voters.
     """
 
     __tablename__ = "audit_entries"
@@ -42,6 +42,7 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     waited_seconds: Mapped[float | None] = mapped_column(Float(53))
     project_title: Mapped[str | None] = mapped_column(String(100))
     changes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
+    votes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
 
 
 class AuditRetention(db.Model):  # type: ignore[name-defined,misc]

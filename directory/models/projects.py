@@ -138,11 +138,14 @@ Index("ix_tag_counts_live_projects_tag", TagCount.live_projects.desc(), TagCount
 
 
 class Upvote(db.Model):  # type: ignore[name-defined,misc]
-    """One vote of a user for a project; the key lets there be no second one."""
+    """One vote of a user for a project; the key lets there be no second one.
+
+    It counts unless the user is suspended or it is discounted (directory.services.counted_votes).
+    """
 
     __tablename__ = "upvotes"
     __table_args__ = (
-        Index(None, "project_id"),  # a project's votes, when it goes or is recounted
+        Index(None, "project_id", "created_at", "user_id"),  # a project's votes, newest first; to count them again
         Index(None, "created_at"),  # votes a day
     )
 
@@ -153,3 +156,19 @@ class Upvote(db.Model):  # type: ignore[name-defined,misc]
         BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
     created_at: Mapped[Instant] = mapped_column(default=now)
+
+
+class VoteDiscount(db.Model):  # type: ignore[name-defined,misc]
+    """An administrator's decision that the votes of a user for a project do not count, also while there is no vote.
+
+    `user_id` is no foreign key: its check would lock the account after the project, and a suspension locks the account
+    before it. Accounts are never removed, and the deletion of one deletes its discounts.
+    """
+
+    __tablename__ = "vote_discounts"
+    __table_args__ = (Index(None, "project_id"),)  # when the project goes
+
+    user_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    project_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )

@@ -54,10 +54,10 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
     affected = _affected(by.id)
     if affected and on_postgresql():
         db.session.execute(_LOCK, {"ids": sorted(affected)})
+    voting.withdraw_all(by.id)
     gone = replace(by, username=_rename(by.id))
     outbox.rename_user(by.id, by.username, gone.username)
     audit.record("user.deleted", by=gone, user_id=by.id, from_state=AccountStatus.ACTIVE)
-    voting.withdraw_all(by.id)
     _delete_unlisted(affected, by=gone, notify=notify)
     sessions.end_everything(by.id)
     mail_links.end_all(by.id)

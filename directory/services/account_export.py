@@ -12,6 +12,7 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.catalog.catalog import Filters
 from directory.services.catalog.paging import Window
+from directory.services.counted_votes import COUNTS
 from directory.services.sign_in import identities
 
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, which is an answer in one piece
@@ -53,8 +54,12 @@ def _projects(by: Caller) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _votes(by: Caller) -> list[Any]:
-    """The caller's votes, newest project first. A project that the caller may not see has no title."""
+    """The caller's votes, newest project first, each with whether it counts.
+
+    A project that the caller may not see has no title.
+    """
     is_seen = or_(Project.status == Status.LIVE, Project.owner_id == by.id)
-    columns = (Upvote.project_id, case((is_seen, Project.title)).label("title"), Upvote.created_at)
+    title = case((is_seen, Project.title)).label("title")
+    columns = (Upvote.project_id, title, Upvote.created_at, COUNTS.label("counted"))
     query = select(*columns).join(Project, Project.id == Upvote.project_id).where(Upvote.user_id == by.id)
     return list(db.session.execute(query.order_by(Upvote.project_id.desc()).limit(VOTES_MAX + 1)))

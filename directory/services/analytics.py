@@ -3,7 +3,21 @@
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ARRAY, JSON, ColumnElement, Date, Float, String, bindparam, cast, column, func, literal, select
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    ColumnElement,
+    Date,
+    Float,
+    String,
+    and_,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal,
+    select,
+)
 
 from directory.db.transactions import in_parallel, on_postgresql
 from directory.extensions import db
@@ -17,6 +31,7 @@ from directory.models import (
     Upvote,
     User,
     UserCount,
+    VoteDiscount,
     now,
 )
 from directory.models.base import UtcDateTime
@@ -41,7 +56,9 @@ def dashboard(days: int) -> dict[str, Any]:
     today = at.date()
     first = today - timedelta(days=days - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=at.tzinfo)
-    series = _series(since, days)
+    before = since - timedelta(days=days)
+    uncounted = _uncounted(before)
+    series = _series(since, days, uncounted)
     with in_parallel():
         totals = _totals()
     return {
@@ -49,7 +66,7 @@ def dashboard(days: int) -> dict[str, Any]:
         "totals": totals,
         "review": _review(since, series),
         "series": series,
-        "previous": _happened(since - timedelta(days=days), since),
+        "previous": _happened(before, since, uncounted),
         "reviewers": _reviewers(since),
         "top_projects": _top_projects(),
         "top_categories": _top_categories(),
@@ -133,11 +150,29 @@ def _reviewers(since: datetime) -> list[dict[str, Any]]:
     return [dict(row._mapping) for row in db.session.execute(query)]
 
 
-def _happened(since: datetime, until: datetime) -> dict[str, int]:
-    """What happened from one instant to another."""
+def _happened(since: datetime, until: datetime, uncounted: dict[date, int]) -> dict[str, int]:
+    """What happened from the beginning of one day to that of another."""
     start, end = literal(since, UtcDateTime()), literal(until, UtcDateTime())
     row = db.session.execute(select(*(count.label(name) for name, count in _counts(start, end).items()))).one()
-    return dict(row._mapping)
+    happened = dict(row._mapping)
+    happened["upvotes"] -= sum(n for day, n in uncounted.items() if since.date() <= day < until.date())
+    return happened
+
+
+def _uncounted(since: datetime) -> dict[date, int]:
+    """How many votes were cast on each day since that do not count.
+
+    They are few, and found by their voters and discounts. So all votes of a day may be counted in an index.
+    """
+    at = Upvote.created_at
+    suspended = select(at).join_from(User, Upvote, Upvote.user_id == User.id)
+    suspended = suspended.where(User.status == AccountStatus.SUSPENDED, at >= since)
+    is_discounted = and_(VoteDiscount.user_id == Upvote.user_id, VoteDiscount.project_id == Upvote.project_id)
+    discounted = select(at).join_from(VoteDiscount, Upvote, is_discounted).join(User, User.id == Upvote.user_id)
+    discounted = discounted.where(User.status == AccountStatus.ACTIVE, at >= since)
+    votes = suspended.union_all(discounted).subquery()
+    day = func.date(votes.c.created_at)
+    return {_date(each): n for each, n in db.session.execute(select(day, func.count()).group_by(day))}
 
 
 def _counts(start: Any, end: Any) -> dict[str, ColumnElement[int]]:
@@ -150,13 +185,15 @@ def _counts(start: Any, end: Any) -> dict[str, ColumnElement[int]]:
     return counts | {"upvotes": during(Upvote.created_at), "signups": during(User.created_at)}
 
 
-def _series(since: datetime, days: int) -> list[dict[str, Any]]:
+def _series(since: datetime, days: int, uncounted: dict[date, int]) -> list[dict[str, Any]]:
     """One object for each day, oldest first; a day without anything is all zeros."""
     day, following = _days()
     counts = _counts(day, following)
     dates = [(since + timedelta(days=n)).date() for n in range(days)]
     rows = db.session.execute(select(func.date(day), *counts.values()), {"days": [each.isoformat() for each in dates]})
     found = {_date(each): dict(zip(counts, counted, strict=True)) for each, *counted in rows}
+    for each in dates:
+        found[each]["upvotes"] -= uncounted.get(each, 0)
     return [{"date": each, **found[each]} for each in dates]
 
 

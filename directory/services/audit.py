@@ -21,6 +21,8 @@ ACTIONS = (
     "project.rejected",
     "project.unpublished",
     "project.deleted",
+    "project.votes_discounted",
+    "project.votes_counted",
     "user.role_changed",
     "user.status_changed",
     "user.signed_out",

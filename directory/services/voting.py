@@ -8,6 +8,9 @@ On PostgreSQL the function `vote` does that in one round trip instead of six, wh
 take; on SQLite, where a statement costs no round trip, it is done from here under the write lock. The votes of several
 callers that come at once are one transaction (docs/adr/0013).
 
+A vote that an administrator has discounted comes and goes without a change of the counter, and with the suspension of
+a user all of the user's votes leave the counters (services/counted_votes.py). On PostgreSQL a trigger does the latter.
+
 A project that another transaction holds locked delays its own votes alone: the others of the batch are counted without
 them, a few callers wait for the lock, and while it is held the next ones are refused at once. On SQLite the lock is
 that of the whole database, so all votes wait for it.
@@ -18,7 +21,7 @@ import time
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import BigInteger, Engine, bindparam, delete, insert, select, text, update
+from sqlalchemy import BigInteger, Engine, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from directory.db.errors import is_undone, state_of
@@ -27,14 +30,15 @@ from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql, transaction, writing
 from directory.errors import DirectoryError, NotFound, NotVotable, Unauthenticated, Unavailable
 from directory.extensions import db
-from directory.models import AccountStatus, Project, Status, Upvote, User, now
+from directory.models import AccountStatus, Project, Status, Upvote, User, VoteDiscount, now
 from directory.models.base import UtcDateTime
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
+from directory.services.counted_votes import DISCOUNTED
 
 log = logging.getLogger(__name__)
-projects, upvotes = Project.__table__, Upvote.__table__
-P, U = projects.c, upvotes.c
+projects, upvotes, discounts = Project.__table__, Upvote.__table__, VoteDiscount.__table__
+P, U, D = projects.c, upvotes.c, discounts.c
 
 # Built once: building a statement costs more than running it.
 _AT = bindparam("at", type_=UtcDateTime())
@@ -49,17 +53,22 @@ _VOTE_SOON = Prepared(text("SELECT * FROM vote_soon(:project, :voter, :wish, :at
 _VOTES = Prepared(text("SELECT * FROM votes(:projects, :voters, :wishes, :at)").bindparams(_AT))
 _VOTES_IF_FREE = Prepared(text("SELECT * FROM votes_if_free(:projects, :voters, :wishes, :at)").bindparams(_AT))
 _VOTER = select(User.status).where(User.id == bindparam("voter")).scalar_subquery().label("voter_status")
-_PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at, _VOTER).where(P.id == bindparam("project"))
+_DISCOUNT = select(D.user_id).where(D.user_id == bindparam("voter"), D.project_id == bindparam("project"))
+_IS_DISCOUNTED = _DISCOUNT.exists().label("is_discounted")
+_PROJECT = select(P.status, P.owner_id, P.upvotes, P.listed_at, _VOTER, _IS_DISCOUNTED)
+_PROJECT = _PROJECT.where(P.id == bindparam("project"))
 _REMOVE = delete(upvotes).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _FIND = select(U.user_id).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _ADD = insert(upvotes)
 _OF_VOTER = U.user_id == bindparam("voter")
-_VOTED_FOR = select(P.id, P.upvotes, P.listed_at).join_from(upvotes, projects, P.id == U.project_id).where(_OF_VOTER)
+_COUNTED = (_OF_VOTER, ~DISCOUNTED)  # the votes of an active user that count
+_COUNTED_FOR = select(P.id, P.upvotes, P.listed_at).join_from(upvotes, projects, P.id == U.project_id).where(*_COUNTED)
 # The rank is that of services.catalog.ranking; one vote less than before makes up for the one that it adds.
 _COUNT_DOWN = text(
     "UPDATE projects p SET upvotes = p.upvotes - 1, "
     "hot = log(p.upvotes::float8) + extract(epoch FROM p.listed_at)::float8 / 604800::float8 "
-    "FROM upvotes v WHERE v.user_id = :voter AND p.id = v.project_id"
+    "FROM upvotes v WHERE v.user_id = :voter AND p.id = v.project_id AND NOT EXISTS ("
+    "SELECT FROM vote_discounts d WHERE d.user_id = v.user_id AND d.project_id = v.project_id)"
 )
 _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bindparam("n"), hot=bindparam("rank"))
 
@@ -129,17 +138,54 @@ def _count(ballots: list[Ballot]) -> list[Outcome | Exception | None]:
 
 
 def withdraw_all(voter_id: int) -> None:
-    """Take back all votes of a user in the current transaction, which has locked the account and then the projects.
+    """Take back all votes of an active user, and forget which were discounted.
 
-    The counters follow by one statement on PostgreSQL; on SQLite one for each project costs no round trip.
+    It is part of the current transaction, which has locked the account and then the projects. The counters follow by
+    one statement on PostgreSQL; on SQLite one for each project costs no round trip.
     """
     voter = {"voter": voter_id}
     if on_postgresql():
         db.session.execute(_COUNT_DOWN, voter)
-    elif voted := db.session.execute(_VOTED_FOR, voter).all():
-        counts = [{"project": p.id, "n": p.upvotes - 1, "rank": hot(p.upvotes - 1, p.listed_at)} for p in voted]
-        db.session.connection().execute(_COUNT, counts)
+    else:
+        _count_each(voter_id, -1)
     db.session.execute(delete(upvotes).where(_OF_VOTER), voter)
+    db.session.execute(delete(discounts).where(D.user_id == voter_id))
+
+
+def lock_projects(voter_id: int, *, owned: bool) -> None:
+    """Lock the projects that a user has voted for, in the order of their ids, and with `owned` the user's own as well.
+
+    The account is locked before, so that no vote is added. SQLite has one lock for all.
+    """
+    if not on_postgresql():
+        return
+    ids: Any = select(U.project_id).where(_OF_VOTER)
+    if owned:
+        ids = ids.union(select(P.id).where(P.owner_id == voter_id))
+    locked = select(P.id).where(P.id.in_(ids)).order_by(P.id).with_for_update(key_share=True).subquery()
+    db.session.execute(select(func.count()).select_from(locked), {"voter": voter_id})
+
+
+def counted_of(voter_id: int) -> int:
+    """How many votes of a user count while the user is active: all that are not discounted."""
+    return db.session.scalar(select(func.count()).select_from(upvotes).where(*_COUNTED), {"voter": voter_id}) or 0
+
+
+def follow_status(voter_id: int, status: str) -> None:
+    """Add the votes of a user whose status has just changed to the counters, or take them out.
+
+    Those discounted are in none. On PostgreSQL a trigger has done so.
+    """
+    if not on_postgresql():
+        _count_each(voter_id, 1 if status == AccountStatus.ACTIVE else -1)
+
+
+def _count_each(voter_id: int, step: int) -> None:
+    """Change the counter of each project with a vote of the user that is not discounted, on SQLite."""
+    voted = db.session.execute(_COUNTED_FOR, {"voter": voter_id}).all()
+    if voted:
+        counts = [{"project": p.id, "n": p.upvotes + step, "rank": hot(p.upvotes + step, p.listed_at)} for p in voted]
+        db.session.connection().execute(_COUNT, counts)
 
 
 def _shown(vote: Vote, outcome: Outcome | None) -> dict[str, Any] | DirectoryError:
@@ -233,7 +279,7 @@ def _on_sqlite(ballot: Ballot) -> Outcome | None:
         return project.status, project.owner_id, False, project.upvotes
     there = db.session.execute(_FIND, key).one_or_none() is not None
     wanted = wish == "cast" or (wish == "toggle" and not there)
-    n = project.upvotes + wanted - there
+    n = project.upvotes if project.is_discounted else project.upvotes + wanted - there
     if wanted and not there:
         db.session.execute(_ADD, {"user_id": voter, "project_id": project_id, "created_at": now()})
     elif there and not wanted:

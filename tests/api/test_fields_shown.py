@@ -21,8 +21,8 @@ PROJECT = {
     "submitted_at", "published_at", "version",
 }  # fmt: skip
 OWN = PROJECT | {"rejection_reason"}
-OWN_DETAIL = OWN | {"queue_position", "description_html"}
-QUEUED = OWN | {"earlier", "warnings", "description_html"} | below("owner_stats", "live", "pending", "rejected")
+OWN_DETAIL = OWN | {"queue_position"}
+QUEUED = OWN | {"earlier", "warnings"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
 USER = (
@@ -34,15 +34,18 @@ TOKEN = {"id", "name", "created_at", "expires_at", "last_used_at"}
 IDENTITY = {"id", "email", "created_at", "last_used_at"}
 VOTE = {"project_id", "upvoted", "upvotes"}
 EXPORT = {"exported_at", "complete"} | below("account", *ACCOUNT) | below("projects[]", *OWN)
-EXPORT |= below("projects[].history[]", "at", "event") | below("votes[]", "project_id", "title", "created_at")
+EXPORT |= below("projects[].history[]", "at", "event") | below(
+    "votes[]", "project_id", "title", "created_at", "counted"
+)
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
 EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY)
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
-AUDIT |= {"project.id", "project.title", "user", "changes"}
-# Of the fixture's own entries one is an edit and one is about a user.
+AUDIT |= {"project.id", "project.title", "user", "changes", "votes"}
+# Of the fixture's own entries one is an edit, one is about a user and one about votes.
 LOG = AUDIT | {"project", "user.id", "user.username", "changes.title.from", "changes.title.to"}
+LOG |= below("votes", "number", "user_ids")
 DELIVERY = {
     "id", "webhook_id", "event", "endpoint", "project_id", "state", "created_at", "next_attempt_at", "delivered_at",
     "payload",
@@ -52,7 +55,10 @@ TESTED |= below("payload", "type", "timestamp", *below("data.project", *endpoint
 TESTED = TESTED - below("payload.data.project", "category", "owner") | below(
     "payload.data.project", "category.slug", "category.name", "owner.id", "owner.username"
 )
-TAKEN_DOWN = below("taken_down", "unpublished", "rejected")
+TAKEN_DOWN = below("taken_down", "unpublished", "rejected", "votes")
+VOTES = below("items[]", "at", "counted", "votes", "for_owner")
+VOTES |= below("items[].user", "id", "username", "status", "created_at", "email_verified")
+VOTES |= below("summary", "counted", "discounted", "suspended", "new_accounts", "unverified", "single_owner")
 ENDPOINT = {"name", "host", "format", "events"} | below("deliveries", "pending", "delivered", "dead")
 HAPPENED = {"submissions", "imported", "approvals", "rejections", "upvotes", "signups"}
 DASHBOARD = {"generated_at"} | below("totals.projects", "live", "pending", "rejected", "total")
@@ -135,7 +141,7 @@ def test_the_list_of_ones_own_shows_all_of_each_and_nothing_of_others(world, cal
     for status in ("live", "pending", "rejected"):
         world.project(owner, status)
     found = {name: shown(caller, "GET", "/api/projects?owner=me") for name, caller in callers.items()}
-    own = items(OWN_DETAIL - {"description_html"}, PAGES)
+    own = items(OWN_DETAIL, PAGES)
     assert found == everywhere("unauthenticated", {"items"} | PAGES, own, {"items"} | PAGES)
 
 
@@ -159,7 +165,6 @@ def test_a_timeline_shows_the_same_to_owner_and_administrators_and_nothing_to_ot
 # To the caller who gets most: the owner where there is one, else an administrator.
 ANSWERS = {
     "GET /api/projects": items(OWN, PAGES),
-    "POST /api/markdown": {"html"},
     "GET /api/projects/<id:project_id>": OWN_DETAIL,
     "POST /api/projects": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>": OWN_DETAIL,
@@ -173,6 +178,8 @@ ANSWERS = {
     "PUT /api/admin/projects/<id:project_id>/unpublish": OWN_DETAIL,
     "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *OWN_DETAIL)}),
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
+    "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
+    "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
     "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *LOG - {"actor"}),
@@ -234,7 +241,9 @@ def ask(app, world):
     """Sends each route a request that it takes, as an administrator who owns what it names."""
     admin = world.admin()
     caller, targets = world.caller(admin), Targets(world, admin)
-    caller.put(f"/api/projects/{world.project(admin, votes=1)}", {"title": "Changed"})  # by a person, for the log
+    voted = world.project(admin, votes=1)
+    caller.put(f"/api/projects/{voted}", {"title": "Changed"})  # by a person, for the log
+    caller.post(f"/api/admin/projects/{voted}/votes/decisions", {"decision": "discount", "match": ["unverified"]})
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
@@ -249,6 +258,8 @@ def ask(app, world):
         if route.rule.endswith("/redeliver"):
             return caller.post(route.rule.replace("<id:delivery_id>", str(delivery))).json
         path, project_id = targets.path(route.rule, "pending" if route.name in WAITING else "live")
+        if route.name == "GET /api/admin/projects/<id:project_id>/votes":
+            path = route.rule.replace("<id:project_id>", str(voted))
         if route.name == "GET /api/admin/users/<id:user_id>":
             path = f"/api/admin/users/{admin.id}"  # of whom the log tells
         if "<" not in route.rule and route.name in WAITING:
@@ -282,13 +293,14 @@ def declared(schema, name=""):
 
 # Members that a route declares and the answer here lacks, each with the test that expects it.
 ELSEWHERE = {
-    "GET /api/admin/projects/<id:project_id>/history": below("items[].user", "id", "username"),  # in the log, above
     "GET /api/auth/me/export": {"projects[].history[].reason"},  # test_leaving.py
     # The list of one's own, above; test_search_scripts.py.
-    "GET /api/projects": {"items[].queue_position", "items[].description_html", "suggestions"},
+    "GET /api/projects": {"items[].queue_position", "suggestions"},
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     "GET /api/projects/check": below("same[]", "id", "slug", "title", "tagline", "status", "upvotes"),  # test_check.py
     "POST /api/admin/projects/decisions": {"items[].code"},  # test_decisions.py
+    "GET /api/admin/projects/<id:project_id>/history": below("items[].votes", "number", "user_ids")
+    | below("items[].user", "id", "username"),  # of other entries, in the log
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": below(
         "attempts[]", "at", "status", "error", "milliseconds", "response"
     ),  # a delivery that has been tried, above

@@ -33,6 +33,7 @@ WITH_USERS = "one row, or a bounded number, for each user"
 PURGED = "housekeeping deletes what has expired"
 RULES = {
     "projects": "grows: what the directory is for", "users": "grows: accounts stay", "upvotes": "grows: votes",
+    "vote_discounts": "grows: one for a voter and a project",
     "audit_entries": "grows, unless AUDIT_RETENTION is set", "audit_retention": "empty but within a transaction",
     "categories": "administrators make them", "tag_counts": "one row for each tag",
     "user_counts": "one row for each state",

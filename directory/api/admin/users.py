@@ -46,13 +46,16 @@ def change_user(user_id: int, body: dict[str, Any]) -> Any:
     With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
     none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
     is suspended already it takes down what is left. The role and the status of a deleted account stay.
+
+    The votes of a suspended user do not count, and count again once the user is active, but for those discounted.
     """
-    reason = body.get("reason")
-    accounts.administer(user_id, role=body.get("role"), status=body.get("status"), by=caller(), reason=reason)
-    if not body.get("unpublish"):
+    reason, unpublish = body.get("reason"), bool(body.get("unpublish"))
+    changes = {"role": body.get("role"), "status": body.get("status")}
+    votes = accounts.administer(user_id, **changes, by=caller(), reason=reason, lock_owned=unpublish)
+    if not unpublish:
         return people.one(user_id)
     taken_down = takedown.take_down(user_id, by=caller(), notify=subscribers(), reason=reason)
-    return {**people.one(user_id), "taken_down": taken_down}
+    return {**people.one(user_id), "taken_down": {**taken_down, "votes": votes}}
 
 
 @bp.delete("/users/<id:user_id>/sessions")

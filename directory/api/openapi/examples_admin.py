@@ -46,12 +46,28 @@ MALLORY = {
     "status": "suspended",
     "stats": {
         "projects": {"live": 0, "pending": 0, "rejected": 15, "total": 15},
-        "upvotes_given": 0,
+        "upvotes_given": 4,
         "upvotes_received": 3,
         "last_submission_at": "2026-11-23T10:58:00.000000Z",
     },
-    "taken_down": {"unpublished": 12, "rejected": 15},
+    "taken_down": {"unpublished": 12, "rejected": 15, "votes": 4},
 }
+VOTE = {
+    "user": {
+        "id": 21,
+        "username": "eve-2",
+        "status": "active",
+        "created_at": "2026-11-23T10:51:00.000000Z",
+        "email_verified": False,
+    },
+    "at": "2026-11-23T10:52:00.000000Z",
+    "counted": True,
+    "votes": 2,
+    "for_owner": 2,
+}
+SUMMARY = {
+    "counted": 128, "discounted": 0, "suspended": 1, "new_accounts": 7, "unverified": 9, "single_owner": 6,
+}  # fmt: skip
 DELIVERY = {
     "id": 91,
     "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
@@ -120,12 +136,15 @@ DASHBOARD = {
 # By the operation's id.
 BODIES: dict[str, Any] = {
     "adminChangeUser": {"status": "suspended", "unpublish": True, "reason": REASON},
+    "adminDecideVotes": {"decision": "discount", "match": ["single_owner"], "reason": "Six accounts of one hour."},
 }
 ANSWERS: dict[str, Any] = {
     "adminDashboard": DASHBOARD,
     "adminUsers": {"items": [SEEN], "pagination": PAGINATION},
     "adminUser": {**SEEN, "audit": [SIGNED_OUT]},
     "adminChangeUser": MALLORY,
+    "adminVotes": {"items": [VOTE], "pagination": CURSORS, "summary": SUMMARY},
+    "adminDecideVotes": {"changed": 6, "upvotes": 122},
     "adminDeliveries": {"items": [DELIVERY], "pagination": CURSORS},
     "adminRedeliver": REDELIVERY,
     "adminEndpoints": {"items": [ENDPOINT]},

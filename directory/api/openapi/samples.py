@@ -131,6 +131,7 @@ SUBMISSION = {
     "project": {"id": 42, "title": "Flask"},
     "user": None,
     "changes": None,
+    "votes": None,
 }
 APPROVAL = {
     **SUBMISSION,
@@ -162,7 +163,7 @@ EXPORT = {
     "complete": True,
     "account": USER,
     "projects": [{**FLASK, "has_upvoted": False, "rejection_reason": None, "history": TIMELINE}],
-    "votes": [{"project_id": 17, "title": "Jinja", "created_at": "2026-11-21T09:12:00.000000Z"}],
+    "votes": [{"project_id": 17, "title": "Jinja", "created_at": "2026-11-21T09:12:00.000000Z", "counted": True}],
     "sessions": [SESSION],
     "tokens": [TOKEN],
     "identities": [

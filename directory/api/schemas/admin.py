@@ -27,6 +27,13 @@ class Change(Strict):
     to = fields.Raw(required=True, metadata=TEXTS)
 
 
+class JudgedVotes(Strict):
+    """The votes that a decision discounted or counted again."""
+
+    number = fields.Integer(required=True)
+    user_ids = fields.List(fields.Integer(), required=True)
+
+
 class AuditOutput(Strict):
     """One change.
 
@@ -52,6 +59,12 @@ class AuditOutput(Strict):
         required=True,
         allow_none=True,
         metadata={"description": "Of an edit, what it changed, by field; else null."},
+    )
+    votes = fields.Nested(
+        JudgedVotes,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Of a decision about votes, how many it changed and whose; else null."},
     )
 
 

@@ -32,6 +32,9 @@ class ExportedVote(Strict):
     project_id = fields.Integer(required=True)
     title = fields.String(required=True, allow_none=True)
     created_at = Timestamp(required=True)
+    counted = fields.Boolean(
+        required=True, metadata={"description": "Whether it counts: an administrator may have discounted it."}
+    )
 
 
 class ExportedIdentity(Strict):

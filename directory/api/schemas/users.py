@@ -83,6 +83,9 @@ class TakenDown(Strict):
 
     unpublished = fields.Integer(required=True)
     rejected = fields.Integer(required=True)
+    votes = fields.Integer(
+        required=True, metadata={"description": "How many votes of the user no longer count by this suspension."}
+    )
 
 
 class UserChanged(UserDetail):

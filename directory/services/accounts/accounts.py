@@ -19,7 +19,7 @@ from directory.errors import (
 )
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Role, User
-from directory.services import audit
+from directory.services import audit, voting
 from directory.services.accounts import mail_links, reserved, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
@@ -191,14 +191,23 @@ def username_refusals(username: str | None, user: User) -> list[dict[str, str]]:
 
 
 def administer(
-    user_id: int, *, role: str | None, status: str | None, by: Caller | None, reason: str | None = None
-) -> None:
+    user_id: int,
+    *,
+    role: str | None,
+    status: str | None,
+    by: Caller | None,
+    reason: str | None = None,
+    lock_owned: bool = False,
+) -> int:
     """Change another's (or one's own) role or status; there is an active administrator at all times.
 
     It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
     among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
-    `by` is None on the operator's command line. The reason of a new status goes into the log.
-    Raises NotFound, AdminRequired, AccountDeleted, LastAdmin.
+    `by` is None on the operator's command line. The reason of a new status goes into the log. With `lock_owned` the
+    user's own projects are locked together with those that the user has voted for, to be changed afterwards.
+
+    With a new status all votes of the user that are not discounted begin to count, or no longer do; it returns how
+    many. Raises NotFound, AdminRequired, AccountDeleted, LastAdmin.
     """
     admins, target = lock_admins_and(user_id)
     if by is not None and by.id not in admins:
@@ -213,12 +222,28 @@ def administer(
         raise LastAdmin
     values = {"role": role, "status": status}
     _record_changes(target, values, by=by, reason=reason)
-    if status == AccountStatus.SUSPENDED:
-        wait_for_requests_of(user_id)
-    changing = update(User).where(User.id == user_id).values(values)
-    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    votes = _change(target, values, lock_owned=lock_owned)
     if status == AccountStatus.SUSPENDED:
         sessions.end_everything(user_id)
+    return votes
+
+
+def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
+    """Give an account its new role and status, and have its votes count or not; how many do from now on or no longer.
+
+    The projects are locked once no request of the user is under way, and before any counter.
+    """
+    user_id, status, votes = target.id, values["status"], 0
+    if status == AccountStatus.SUSPENDED:
+        wait_for_requests_of(user_id)
+    if status != target.status:
+        voting.lock_projects(user_id, owned=lock_owned)
+        votes = voting.counted_of(user_id)
+    changing = update(User).where(User.id == user_id).values(values)
+    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    if status != target.status:
+        voting.follow_status(user_id, status)
+    return votes
 
 
 def _record_changes(target: Any, values: dict[str, str], *, by: Caller | None, reason: str | None) -> None:

@@ -1,9 +1,9 @@
 """Compare the copies and counters that triggers maintain with the projects, and repair them.
 
-Counted again are the votes, the rank, the standing, the tags, the key of the address and the search entry of every
-project, and the counters of the categories; `recount_users` does the same for users. A look takes no locks, so what it
-finds is a suspicion: a vote may come between two of its statements. `confirm` looks again under the locks that writers
-take, and what it finds is a fault.
+Counted again are the votes that count, the rank, the standing, the tags, the key of the address and the search entry of
+every project, and the counters of the categories; `recount_users` does the same for users. A look takes no locks, so
+what it finds is a suspicion: a vote may come between two of its statements. `confirm` looks again under the locks that
+writers take, and what it finds is a fault.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,6 +36,7 @@ from directory.services.catalog import search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
+from directory.services.counted_votes import COUNTS
 from directory.services.links import key_apart, url_key
 
 LOOKED_AT_ONCE = 2_000
@@ -166,7 +167,7 @@ def _between(low: int, high: int) -> Scope:
 
 
 def _votes(scope: Scope) -> dict[int, int]:
-    query = select(Upvote.project_id, func.count()).where(scope(Upvote.project_id.expression))
+    query = select(Upvote.project_id, func.count()).where(scope(Upvote.project_id.expression), COUNTS)
     return dict(db.session.execute(query.group_by(Upvote.project_id)).all())
 
 

@@ -218,6 +218,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/projects/{project_id}/votes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who voted for a project, newest first, with the signs by which a vote is doubtful
+         * @description Needs an administrator.
+         */
+        get: operations["adminVotes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/projects/{project_id}/votes/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discount votes for a project, or count them again
+         * @description Users without a vote are skipped, and what holds already stays as it is, so a retry is harmless. A voter who takes a
+         *     discounted vote back and votes again stays discounted for this project until `count`. The votes stay: `has_upvoted`
+         *     tells voters what they did.
+         *
+         *     Needs an administrator.
+         */
+        post: operations["adminDecideVotes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/users": {
         parameters: {
             query?: never;
@@ -255,6 +299,8 @@ export interface paths {
          * @description With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
          *     none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
          *     is suspended already it takes down what is left. The role and the status of a deleted account stay.
+         *
+         *     The votes of a suspended user do not count, and count again once the user is active, but for those discounted.
          *
          *     Needs an administrator.
          */
@@ -857,28 +903,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/markdown": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Render a description as HTML
-         * @description CommonMark with GFM's links, tables, strikethrough and task lists; HTML in it is text. Nothing is stored.
-         *
-         *     Needs no signing in.
-         */
-        post: operations["markdownRender"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -976,7 +1000,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag
+         * Follow the 50 newest live projects as an Atom feed
          * @description Needs no signing in.
          */
         get: operations["systemAtom"];
@@ -1507,11 +1531,16 @@ export interface components {
             from: string | string[] | null;
             to: string | string[] | null;
         };
+        /** @description The votes that a decision discounted or counted again. */
+        JudgedVotes: {
+            number: number;
+            user_ids: number[];
+        };
         /** @description One change. `actor` is null where the operator's command line acted, `project` and `user` where the entry is about none. */
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -1527,6 +1556,8 @@ export interface components {
             changes: {
                 [key: string]: components["schemas"]["Change"];
             } | null;
+            /** @description Of a decision about votes, how many it changed and whose; else null. */
+            votes: components["schemas"]["JudgedVotes"] | null;
         };
         /** @description Where a list that pages by cursor goes on and back. */
         CursorPagination: {
@@ -1611,8 +1642,6 @@ export interface components {
             /** @description Grows with every edit and decision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
-            /** @description The description as the pages show it, for the owner and administrators. */
-            readonly description_html?: string;
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
@@ -1696,8 +1725,6 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly queue_position?: number | null;
-            /** @description The description as the pages show it, for the owner and administrators. */
-            readonly description_html?: string;
         };
         /** @description What became of one project of many. */
         Decision: {
@@ -1717,6 +1744,69 @@ export interface components {
         ReasonInput: {
             /** @example The link is dead. */
             reason?: string | null;
+        };
+        /** @description Who voted. */
+        Voter: {
+            id: number;
+            username: string;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            /** Format: date-time */
+            created_at: string;
+            email_verified: boolean;
+        };
+        /** @description A vote for the project. */
+        ReceivedVote: {
+            user: components["schemas"]["Voter"];
+            /** Format: date-time */
+            at: string;
+            /** @description Whether it counts: the voter is active, and it is not discounted. */
+            counted: boolean;
+            /** @description How many votes the user has cast in all. */
+            votes: number;
+            /** @description How many of them are for projects of this project's owner. */
+            for_owner: number;
+        };
+        /** @description How many votes for the project there are. The first three make up all of them; the others overlap. */
+        VoteSummary: {
+            /** @description That count. */
+            counted: number;
+            /** @description That are discounted, of suspended users too. */
+            discounted: number;
+            /** @description Of suspended users, but for those discounted. */
+            suspended: number;
+            /** @description Cast when the voter's account was younger than 24 hours. */
+            new_accounts: number;
+            /** @description Of users without a verified e-mail address. */
+            unverified: number;
+            /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
+            single_owner: number;
+        };
+        /** @description Votes for a project, newest first, and a summary of all of them. */
+        VotePage: {
+            items: components["schemas"]["ReceivedVote"][];
+            pagination: components["schemas"]["CursorPagination"];
+            summary: components["schemas"]["VoteSummary"];
+        };
+        /** @description Which votes for a project no longer count, or count again: those of `user_ids`, or those that `match` a rule. */
+        VoteDecisionsInput: {
+            /** @enum {string} */
+            decision: "discount" | "count";
+            user_ids?: number[];
+            /** @description Votes to which any of the rules applies. */
+            match?: ("new_accounts" | "unverified" | "single_owner")[];
+            /**
+             * @description For the audit log.
+             * @example The link is dead.
+             */
+            reason?: string | null;
+        } & (unknown | unknown);
+        /** @description What a decision about votes has changed. */
+        VotesDecided: {
+            /** @description How many votes were discounted, or discounts lifted. */
+            changed: number;
+            /** @description How many votes count now. */
+            upvotes: number;
         };
         /** @description What a user has submitted, given and received. */
         Stats: {
@@ -1807,6 +1897,8 @@ export interface components {
         TakenDown: {
             unpublished: number;
             rejected: number;
+            /** @description How many votes of the user no longer count by this suspension. */
+            votes: number;
         };
         /** @description An account after its change. `taken_down` is there where the change took projects down. */
         UserChanged: {
@@ -2041,6 +2133,8 @@ export interface components {
             title: string | null;
             /** Format: date-time */
             created_at: string;
+            /** @description Whether it counts: an administrator may have discounted it. */
+            counted: boolean;
         };
         /** @description A signed-in browser. */
         Session: {
@@ -2153,14 +2247,6 @@ export interface components {
         /** @description All categories. */
         CategoryList: {
             items: components["schemas"]["Category"][];
-        };
-        /** @description A description. */
-        MarkdownInput: {
-            text: string;
-        };
-        /** @description The HTML of a description: elements for text, lists, tables and links, and no other. */
-        Markdown: {
-            html: string;
         };
         /** @description A page of projects. */
         ProjectPage: {
@@ -3213,7 +3299,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
                 project_id?: number;
                 user_id?: number;
                 actor_id?: number;
@@ -3261,7 +3347,8 @@ export interface operations {
                      *               "from": "A web framework",
                      *               "to": "A lightweight web framework"
                      *             }
-                     *           }
+                     *           },
+                     *           "votes": null
                      *         },
                      *         {
                      *           "id": 301,
@@ -3281,7 +3368,8 @@ export interface operations {
                      *             "title": "Flask"
                      *           },
                      *           "user": null,
-                     *           "changes": null
+                     *           "changes": null,
+                     *           "votes": null
                      *         },
                      *         {
                      *           "id": 300,
@@ -3301,7 +3389,8 @@ export interface operations {
                      *             "title": "Flask"
                      *           },
                      *           "user": null,
-                     *           "changes": null
+                     *           "changes": null,
+                     *           "votes": null
                      *         }
                      *       ],
                      *       "pagination": {
@@ -3850,7 +3939,8 @@ export interface operations {
                      *               "from": "A web framework",
                      *               "to": "A lightweight web framework"
                      *             }
-                     *           }
+                     *           },
+                     *           "votes": null
                      *         },
                      *         {
                      *           "id": 301,
@@ -3870,7 +3960,8 @@ export interface operations {
                      *             "title": "Flask"
                      *           },
                      *           "user": null,
-                     *           "changes": null
+                     *           "changes": null,
+                     *           "votes": null
                      *         },
                      *         {
                      *           "id": 300,
@@ -3890,7 +3981,8 @@ export interface operations {
                      *             "title": "Flask"
                      *           },
                      *           "user": null,
-                     *           "changes": null
+                     *           "changes": null,
+                     *           "votes": null
                      *         }
                      *       ],
                      *       "pagination": {
@@ -4092,6 +4184,136 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    adminVotes: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
+                cursor?: string;
+                /** @description Only votes that count, or only the others. */
+                counted?: "true" | "false";
+            };
+            header?: never;
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Votes for a project, newest first, and a summary of all of them. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "user": {
+                     *             "id": 21,
+                     *             "username": "eve-2",
+                     *             "status": "active",
+                     *             "created_at": "2026-11-23T10:51:00.000000Z",
+                     *             "email_verified": false
+                     *           },
+                     *           "at": "2026-11-23T10:52:00.000000Z",
+                     *           "counted": true,
+                     *           "votes": 2,
+                     *           "for_owner": 2
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "next_cursor": null,
+                     *         "prev_cursor": null
+                     *       },
+                     *       "summary": {
+                     *         "counted": 128,
+                     *         "discounted": 0,
+                     *         "suspended": 1,
+                     *         "new_accounts": 7,
+                     *         "unverified": 9,
+                     *         "single_owner": 6
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["VotePage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequired"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminDecideVotes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "decision": "discount",
+                 *       "match": [
+                 *         "single_owner"
+                 *       ],
+                 *       "reason": "Six accounts of one hour."
+                 *     }
+                 */
+                "application/json": components["schemas"]["VoteDecisionsInput"];
+            };
+        };
+        responses: {
+            /** @description What a decision about votes has changed. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": 6,
+                     *       "upvotes": 122
+                     *     }
+                     */
+                    "application/json": components["schemas"]["VotesDecided"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     adminUsers: {
         parameters: {
             query?: {
@@ -4242,7 +4464,8 @@ export interface operations {
                      *             "id": 7,
                      *             "username": "ada"
                      *           },
-                     *           "changes": null
+                     *           "changes": null,
+                     *           "votes": null
                      *         }
                      *       ]
                      *     }
@@ -4314,13 +4537,14 @@ export interface operations {
                      *           "rejected": 15,
                      *           "total": 15
                      *         },
-                     *         "upvotes_given": 0,
+                     *         "upvotes_given": 4,
                      *         "upvotes_received": 3,
                      *         "last_submission_at": "2026-11-23T10:58:00.000000Z"
                      *       },
                      *       "taken_down": {
                      *         "unpublished": 12,
-                     *         "rejected": 15
+                     *         "rejected": 15,
+                     *         "votes": 4
                      *       }
                      *     }
                      */
@@ -5248,7 +5472,8 @@ export interface operations {
                      *         {
                      *           "project_id": 17,
                      *           "title": "Jinja",
-                     *           "created_at": "2026-11-21T09:12:00.000000Z"
+                     *           "created_at": "2026-11-21T09:12:00.000000Z",
+                     *           "counted": true
                      *         }
                      *       ],
                      *       "sessions": [
@@ -5948,54 +6173,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    markdownRender: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "text": "Reads **CSV**: https://example.org/csv."
-                 *     }
-                 */
-                "application/json": components["schemas"]["MarkdownInput"];
-            };
-        };
-        responses: {
-            /** @description The HTML of a description: elements for text, lists, tables and links, and no other. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "html": "<p>Reads <strong>CSV</strong>: <a href=\"https://example.org/csv\" rel=\"nofollow ugc noopener\">https://example.org/csv</a>.</p>\n"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Markdown"];
-                };
-            };
-            400: components["responses"]["MalformedJson"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationFailed"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["UnavailableOrReadOnly"];
-        };
-    };
     systemDescribe: {
         parameters: {
             query?: never;
@@ -6368,10 +6545,7 @@ export interface operations {
     };
     systemAtom: {
         parameters: {
-            query?: {
-                category?: string;
-                tag?: string;
-            };
+            query?: never;
             header?: {
                 /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
                 "If-None-Match"?: string;
@@ -6381,7 +6555,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag. */
+            /** @description Follow the 50 newest live projects as an Atom feed. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];

@@ -1,0 +1,35 @@
+"""The administrators' routes for the votes of a project."""
+
+from typing import Any
+
+from directory.api.admin.blueprint import bp
+from directory.api.schemas.votes import VoteDecisionsInput, VotePage, VotesDecided, VotesQuery
+from directory.http import pagination
+from directory.http.access import admin_required
+from directory.http.authentication import caller
+from directory.http.endpoint import operation
+from directory.services import vote_review
+
+
+@bp.get("/projects/<id:project_id>/votes")
+@admin_required
+@operation(query=VotesQuery(), answer=VotePage(), tier="read")
+def votes(project_id: int, query: dict[str, Any]) -> Any:
+    """List who voted for a project, newest first, with the signs by which a vote is doubtful."""
+    window = pagination.window(query)
+    counted = {"true": True, "false": False}.get(query.get("counted", ""))
+    found = vote_review.page(project_id, window, counted=counted)
+    return {**pagination.by_cursor(found, window), "summary": vote_review.summary(project_id)}
+
+
+@bp.post("/projects/<id:project_id>/votes/decisions")
+@admin_required
+@operation(body=VoteDecisionsInput(), body_required=True, answer=VotesDecided())
+def decide_votes(project_id: int, body: dict[str, Any]) -> Any:
+    """Discount votes for a project, or count them again.
+
+    Users without a vote are skipped, and what holds already stays as it is, so a retry is harmless. A voter who takes a
+    discounted vote back and votes again stays discounted for this project until `count`. The votes stay: `has_upvoted`
+    tells voters what they did.
+    """
+    return vote_review.decide(project_id, by=caller(), **body)

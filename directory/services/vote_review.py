@@ -1,0 +1,161 @@
+"""Who voted for a project, by what signs a vote is doubtful, and administrators' decisions which votes count.
+
+A decision locks the project, as a vote does, and then counts its votes again: a voter who toggles the vote, another
+administrator and a suspension are either before it or after it. A discount stays while the vote is withdrawn.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, case, cast, delete, exists, false, func, insert, or_, select, text, update
+from sqlalchemy.orm import aliased
+
+from directory.db.transactions import on_postgresql
+from directory.errors import NotFound
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AccountStatus, Project, Upvote, User, VoteDiscount
+from directory.models.base import UtcDateTime
+from directory.services import audit
+from directory.services.accounts.identity import Caller, require_active
+from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
+from directory.services.catalog.ranking import hot
+from directory.services.counted_votes import COUNTS, DISCOUNTED
+
+ACTIONS = {"discount": "project.votes_discounted", "count": "project.votes_counted"}
+RULES = ("new_accounts", "unverified", "single_owner")
+NEWEST = Sort("newest", (Upvote.created_at, Upvote.user_id), descending=True)
+
+_Other, _Liked = aliased(Upvote), aliased(Project)
+
+
+def page(project_id: int, window: Window, *, counted: bool | None = None) -> Slice:
+    """The votes for a project, newest first, each with its voter; `counted` narrows them. Raises NotFound."""
+    owner_id = _owner(project_id)
+    others = select(func.count()).select_from(_Other).where(_Other.user_id == Upvote.user_id)
+    columns = (
+        User.id,
+        User.username,
+        User.status,
+        User.created_at,
+        User.email_verified_at,
+        Upvote.created_at.label("at"),
+        COUNTS.label("counted"),
+        others.scalar_subquery().label("votes"),
+        others.join(_Liked, _Liked.id == _Other.project_id)
+        .where(_Liked.owner_id == owner_id)
+        .scalar_subquery()
+        .label("for_owner"),
+    )
+    query = select(*columns).join_from(Upvote, User, User.id == Upvote.user_id).where(Upvote.project_id == project_id)
+    if counted is not None:
+        query = query.where(COUNTS if counted else ~COUNTS)
+    found = fetch(query, NEWEST, window)
+    found.items = [_view(row) for row in found.items]
+    return found
+
+
+def summary(project_id: int) -> dict[str, int]:
+    """How many votes for a project there are of each kind, in one statement.
+
+    A vote is of one of the kinds `counted`, `discounted` and `suspended`, and may be of any of the others besides.
+    """
+    suspended = and_(User.status != AccountStatus.ACTIVE, ~DISCOUNTED)
+    kinds = {"counted": COUNTS, "discounted": DISCOUNTED, "suspended": suspended, **_rules()}
+    of_vote = (case((condition, 1), else_=0).label(name) for name, condition in kinds.items())
+    votes = _votes_of(project_id, *of_vote).subquery()
+    sums = (func.coalesce(func.sum(votes.c[name]), 0).label(name) for name in kinds)
+    return {name: int(n) for name, n in db.session.execute(select(*sums)).one()._mapping.items()}
+
+
+def decide(
+    project_id: int,
+    decision: str,
+    *,
+    by: Caller,
+    user_ids: Sequence[int] | None = None,
+    match: Sequence[str] = (),
+    reason: str | None = None,
+) -> dict[str, int]:
+    """Discount the votes of these users for a project, or those that any of the rules matches, or count them again.
+
+    Users without a vote are skipped, but a discount is also lifted while its vote is withdrawn. What holds already
+    stays as it is. It returns how many have changed, and how many votes count now. Raises Unauthenticated, NotFound.
+    """
+    require_active(by)
+    locking = select(Project.id, Project.url_key, Project.title, Project.upvotes, Project.listed_at)
+    locking = locking.where(Project.id == project_id).with_for_update(key_share=True)
+    project = db.session.execute(locking).one_or_none()
+    if project is None:
+        raise NotFound
+    change = _discount if decision == "discount" else _lift
+    changed = change(project_id, user_ids, match)
+    if not changed:
+        return {"changed": 0, "upvotes": project.upvotes}
+    counting = select(func.count()).select_from(Upvote).where(Upvote.project_id == project_id, COUNTS)
+    upvotes = db.session.scalar(counting) or 0
+    values = {"upvotes": upvotes, "hot": hot(upvotes, project.listed_at)}
+    db.session.execute(update(Project).where(Project.id == project_id).values(values), execution_options=UNSYNCHRONISED)
+    votes = {"number": len(changed), "user_ids": changed}
+    audit.record_project(ACTIONS[decision], project, by=by, reason=reason, votes=votes)
+    return {"changed": len(changed), "upvotes": upvotes}
+
+
+def _discount(project_id: int, user_ids: Sequence[int] | None, match: Sequence[str]) -> list[int]:
+    """Discount votes that are not, and return the ids of their voters."""
+    chosen = _votes_of(project_id, Upvote.user_id, Upvote.project_id).where(~DISCOUNTED)
+    chosen = chosen.where(_matches(match) if user_ids is None else Upvote.user_id.in_(user_ids))
+    adding = insert(VoteDiscount).from_select(["user_id", "project_id"], chosen).returning(VoteDiscount.user_id)
+    return sorted(db.session.scalars(adding))
+
+
+def _lift(project_id: int, user_ids: Sequence[int] | None, match: Sequence[str]) -> list[int]:
+    """Lift discounts, and return the ids of the users."""
+    matching = _votes_of(project_id, Upvote.user_id).where(_matches(match))
+    of_users = VoteDiscount.user_id.in_(matching if user_ids is None else user_ids)
+    lifting = delete(VoteDiscount).where(VoteDiscount.project_id == project_id, of_users)
+    lifted = lifting.returning(VoteDiscount.user_id)
+    return sorted(db.session.scalars(lifted, execution_options=UNSYNCHRONISED))
+
+
+def _owner(project_id: int) -> int:
+    """The owner of a project. Raises NotFound."""
+    owner_id = db.session.scalar(select(Project.owner_id).where(Project.id == project_id))
+    if owner_id is None:
+        raise NotFound
+    return owner_id
+
+
+def _votes_of(project_id: int, *columns: Any) -> Any:
+    """Columns of the votes for a project, of their voters and of the project."""
+    joined = select(*columns).join_from(Upvote, User, User.id == Upvote.user_id)
+    return joined.join(Project, Project.id == Upvote.project_id).where(Upvote.project_id == project_id)
+
+
+def _matches(match: Sequence[str]) -> ColumnElement[bool]:
+    rules = _rules()
+    return or_(false(), *(rules[name] for name in match))
+
+
+def _rules() -> dict[str, ColumnElement[bool]]:
+    """The signs of a doubtful vote: conditions of a row of `_votes_of`."""
+    others = exists().where(_Other.user_id == Upvote.user_id, _Other.project_id != Upvote.project_id)
+    of_others = others.where(_Liked.id == _Other.project_id, _Liked.owner_id != Project.owner_id)
+    return {
+        "new_accounts": _day_after(User.created_at) > Upvote.created_at,
+        "unverified": User.email_verified_at.is_(None),
+        "single_owner": and_(others, ~of_others),
+    }
+
+
+def _day_after(instant: Any) -> ColumnElement[Any]:
+    """24 hours later. SQLite's own sum would have no microseconds: the date goes on, the time of the day stays."""
+    if on_postgresql():
+        return cast(instant + text("interval '24 hours'"), UtcDateTime())
+    return func.date(instant, "+1 day").concat(func.substr(instant, 11))
+
+
+def _view(row: Any) -> dict[str, Any]:
+    vote = as_dict(row)
+    user = {name: vote.pop(name) for name in ("id", "username", "status", "created_at")}
+    user["email_verified"] = vote.pop("email_verified_at") is not None
+    return {"user": user, **vote}
