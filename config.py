@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from settings import extras, mail, providers, values, webhooks
+from settings.secrets import is_guessable
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent
@@ -85,6 +86,9 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     _one_process_on_memory(settings)
     _mail_has_its_name_and_links(settings)
     _providers_know_the_way_back(settings)
+    if app_env == "production":
+        _production_has_secrets(settings, env)
+        _production_names_its_database(env)
     return settings
 
 
@@ -245,6 +249,29 @@ def _default_file() -> Path:
     except OSError as error:
         raise ValueError(f"is not set, and {INSTANCE} cannot be made: {error.strerror}") from None
     return INSTANCE / "directory.db"
+
+
+def _production_has_secrets(settings: dict[str, Any], env: Mapping[str, str]) -> None:
+    """Refuse secrets that anybody would guess. The line names the setting and not the secret."""
+    webhook = "WEBHOOK_ENDPOINTS" if env.get("WEBHOOK_ENDPOINTS", "").strip() else "WEBHOOK_SECRET"
+    named = [("SECRET_KEY", settings["SECRET_KEY"])]
+    named += [("SECRET_KEY_FALLBACKS", key) for key in settings["SECRET_KEY_FALLBACKS"]]
+    named += [(webhook, secret) for endpoint in settings["WEBHOOK_ENDPOINTS"] for secret in endpoint["secrets"]]
+    for provider in settings["PROVIDERS"]:
+        name = "GITHUB_CLIENT_SECRET" if "api" in provider else "OIDC_PROVIDERS"
+        named.append((name, provider["client_secret"]))
+    for name, secret in named:
+        if is_guessable(secret):
+            raise ConfigError(name, "is a placeholder or one character repeated: use random characters in production")
+
+
+def _production_names_its_database(env: Mapping[str, str]) -> None:
+    """A server without DATABASE_URL would begin with an empty file, and look as if all data were lost."""
+    if not env.get("DATABASE_URL", "").strip():
+        why = (
+            "set it when APP_ENV=production, as sqlite:////path/to/file or postgresql+psycopg://user:password@host/name"
+        )
+        raise ConfigError("DATABASE_URL", why)
 
 
 def _one_process_on_memory(settings: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from directory.api import (
     auth,
     categories,
     leaving,
+    markdown,
     projects,
     providers,
     recovery,
@@ -57,7 +58,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, categories, tags, users, session, auth, recovery, providers, leaving, admin, system,
+        projects, categories, tags, users, session, auth, recovery, providers, leaving, markdown, admin, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     pages.init_app(app)

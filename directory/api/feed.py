@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from directory.services import feed
@@ -15,17 +16,20 @@ NOTHING_YET = "1970-01-01T00:00:00Z"  # a feed must say when it changed; one wit
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def document(site: Site) -> bytes:
+def document(site: Site, category: str | None = None, tag: str | None = None) -> bytes:
     """The feed, in UTF-8; its links to itself and to the site are absolute where the site's address is known."""
-    projects = feed.newest()
+    projects = feed.newest(category, tag)
+    narrowed = urlencode({name: value for name, value in (("category", category), ("tag", tag)) if value})
+    suffix = f"?{narrowed}" if narrowed else ""
+    of = ", ".join(value for value in (category, tag) if value)
     changes = [timestamp(project["updated_at"]) for project in projects]
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
-    _add(root, "id", feed.name().urn)
-    _add(root, "title", site.name)
+    _add(root, "id", feed.name(suffix).urn)
+    _add(root, "title", f"{site.name}: {of}" if of else site.name)
     _add(root, "updated", max(changes, default=NOTHING_YET))
-    SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": site.address(PATH)})
+    SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": site.address(f"{PATH}{suffix}")})
     if site.url:
-        SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": site.address("/")})
+        SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": site.address(f"/{suffix}")})
     for project in projects:
         _entry(SubElement(root, "entry"), project)
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)

@@ -6,6 +6,7 @@ import click
 from flask import Blueprint, Response, current_app
 
 from directory.api import docs, feed, openapi
+from directory.api.schemas.site import FeedQuery
 from directory.api.schemas.system import Health, Readiness
 from directory.errors import NotFound, Unavailable
 from directory.http import metrics, readiness
@@ -103,9 +104,10 @@ def problem(code: str) -> Response:
 
 @bp.get("/api/projects.atom")
 @public
-@operation(tier="read", etag=True, media_types=("application/atom+xml",))
-def atom() -> Response:
-    """Follow the 50 newest live projects as an Atom feed."""
-    response = Response(feed.document(current_app.extensions["site"]), content_type=feed.MEDIA_TYPE)
+@operation(query=FeedQuery(), tier="read", etag=True, media_types=("application/atom+xml",))
+def atom(query: dict[str, str]) -> Response:
+    """Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag."""
+    document = feed.document(current_app.extensions["site"], query.get("category"), query.get("tag"))
+    response = Response(document, content_type=feed.MEDIA_TYPE)
     tag(response)
     return response

@@ -16,7 +16,7 @@ from directory.services.webhooks.outbox import timestamp
 bp = Blueprint("crawlers", __name__)
 
 LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects": "/api/projects", "feed": feed.PATH}
-SITEMAP = "/sitemap.xml"
+SITEMAP, LISTS = "/sitemap.xml", "lists"
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
 
 
@@ -58,7 +58,9 @@ def favicon() -> Response:
 def sitemap_index() -> Response:
     """List the parts of the sitemap; 404 where the site's address is not known, or has no pages."""
     site = _require_mapped()
-    entries = [f"<sitemap><loc>{escape(site.address(f'/sitemap-{n}.xml'))}</loc></sitemap>" for n in sitemap.parts()]
+    parts: list[int | str] = [*sitemap.parts()]
+    parts += [LISTS] if parts else []
+    entries = [f"<sitemap><loc>{escape(site.address(f'/sitemap-{part}.xml'))}</loc></sitemap>" for part in parts]
     return _xml("sitemapindex", entries)
 
 
@@ -78,6 +80,17 @@ def sitemap_part(number: int) -> Response:
         for project_id, slug, updated_at in projects
     ]
     return _xml("urlset", entries)
+
+
+@bp.get(f"/sitemap-{LISTS}.xml")
+@public
+@operation(tier="read", page=True)
+def sitemap_lists() -> Response:
+    """List the first page, and the pages of the categories and tags that have a live project."""
+    site, (slugs, tags) = _require_mapped(), sitemap.lists()
+    # Slugs and tags are of a-z, 0-9 and hyphens.
+    paths = ["/", *(f"/categories/{slug}" for slug in slugs), *(f"/tags/{tag}" for tag in tags)]
+    return _xml("urlset", [f"<url><loc>{escape(site.address(path))}</loc></url>" for path in paths])
 
 
 def _mapped() -> Site | None:

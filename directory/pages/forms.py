@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Any
 
 from flask import Response, g
-from flask_limiter import RateLimitExceeded
 
 from directory.errors import DirectoryError
 from directory.http.endpoint import Operation
@@ -53,7 +52,7 @@ def shows(form: Callable[..., Answer]) -> Callable[[View], View]:
         def run(**path: Any) -> Any:
             try:
                 return view(**path)
-            except (DirectoryError, RateLimitExceeded) as error:
+            except DirectoryError as error:
                 response = refusal(error)
                 shown = with_page(response, form(_refused(response.get_json(force=True)), **path))
                 shown.headers.update(NO_STORE)

@@ -14,9 +14,10 @@ from directory.services.webhooks.outbox import timestamp
 SIZE = 50
 
 
-def newest() -> list[dict[str, Any]]:
-    """The newest live projects as anybody sees them, newest first."""
-    return catalog.page(catalog.Filters(status=Status.LIVE), "newest", Window(SIZE), viewer=None).items
+def newest(category: str | None = None, tag: str | None = None) -> list[dict[str, Any]]:
+    """The newest live projects as anybody sees them, newest first; of a category, of a tag, or of both."""
+    filters = catalog.Filters(status=Status.LIVE, category=category, tag=tag)
+    return catalog.page(filters, "newest", Window(SIZE), viewer=None).items
 
 
 def name_of(project: dict[str, Any]) -> UUID:
@@ -24,7 +25,10 @@ def name_of(project: dict[str, Any]) -> UUID:
     return uuid5(NAMESPACE_OID, f"project {project['id']} {timestamp(project['created_at'])}")
 
 
-def name() -> UUID:
-    """The name of this directory's feed for ever: by its first account, for accounts are never deleted."""
+def name(narrowed: str = "") -> UUID:
+    """The name of this directory's feed for ever: by its first account, for accounts are never deleted.
+
+    A feed of a category or a tag has a name of its own.
+    """
     founded = db.session.scalar(select(User.created_at).order_by(User.id).limit(1))
-    return uuid5(NAMESPACE_OID, f"directory {timestamp(founded) if founded else 'of nobody'}")
+    return uuid5(NAMESPACE_OID, f"directory {timestamp(founded) if founded else 'of nobody'}{narrowed}")

@@ -13,10 +13,13 @@ from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, Standing
 from directory.models.base import HIGHEST_ID
+from directory.services import categories
+from directory.services.catalog import tags
 from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
 
 SIZE = 10_000
+TAGS = 40_000  # a sitemap has at most 50,000 addresses
 
 P, S = Project.__table__.c, Standing.__table__.c
 
@@ -33,6 +36,12 @@ def part(number: int) -> list[Any]:
         return []
     given = {"first": first, "last": min(first + SIZE - 1, HIGHEST_ID)}
     return _projects(db.engine.dialect.name).all(given)
+
+
+def lists() -> tuple[list[str], list[str]]:
+    """The slugs of the categories, and the tags, that have a live project; of the tags the most used."""
+    named = [category.slug for category in categories.listed() if category.live_projects]
+    return named, [each["tag"] for each in tags.listed(None, TAGS)]
 
 
 # By an index of the states SQLite would sort all live projects, here and in the next.

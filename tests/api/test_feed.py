@@ -157,3 +157,29 @@ def test_its_links_are_absolute_where_the_address_of_the_site_is_known(make_app)
 
 def test_it_is_called_what_the_site_is_called_by_default(read):
     assert read().findtext(f"{ATOM}title") == "Project Directory"
+
+
+def test_a_category_and_a_tag_have_feeds_of_their_own(make_app, world):
+    world.project(title="One", category="web", tags=["csv"])
+    world.project(title="Two", category="web")
+    world.project(title="Three", tags=["csv"])
+    world.project(title="Waiting", category="web", tags=["csv"], status="pending")
+    api = Api(make_app(SITE_URL="https://projects.example"))
+    expected = {
+        "": ["Three", "Two", "One"],
+        "?category=web": ["Two", "One"],
+        "?tag=csv": ["Three", "One"],
+        "?category=web&tag=csv": ["One"],
+        "?category=nothing": [],
+    }
+    names = set()
+    for query, shown in expected.items():
+        root = ElementTree.fromstring(api.get(f"/api/projects.atom{query}").data)
+        assert [entry.findtext(f"{ATOM}title") for entry in root.iter(f"{ATOM}entry")] == shown
+        links = {link.attrib["rel"]: link.attrib["href"] for link in root.findall(f"{ATOM}link")}
+        assert links["self"] == f"https://projects.example/api/projects.atom{query}"
+        assert links["alternate"] == f"https://projects.example/{query}"
+        names.add(root.findtext(f"{ATOM}id"))
+    assert len(names) == len(expected)
+    assert api.get("/api/projects.atom?category=a%20b").status_code == 422
+    assert api.get("/api/projects.atom?status=pending").status_code == 422

@@ -21,8 +21,8 @@ PROJECT = {
     "submitted_at", "published_at", "version",
 }  # fmt: skip
 OWN = PROJECT | {"rejection_reason"}
-OWN_DETAIL = OWN | {"queue_position"}
-QUEUED = OWN | {"earlier", "warnings"} | below("owner_stats", "live", "pending", "rejected")
+OWN_DETAIL = OWN | {"queue_position", "description_html"}
+QUEUED = OWN | {"earlier", "warnings", "description_html"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
 USER = (
@@ -141,7 +141,7 @@ def test_the_list_of_ones_own_shows_all_of_each_and_nothing_of_others(world, cal
     for status in ("live", "pending", "rejected"):
         world.project(owner, status)
     found = {name: shown(caller, "GET", "/api/projects?owner=me") for name, caller in callers.items()}
-    own = items(OWN_DETAIL, PAGES)
+    own = items(OWN_DETAIL - {"description_html"}, PAGES)
     assert found == everywhere("unauthenticated", {"items"} | PAGES, own, {"items"} | PAGES)
 
 
@@ -165,6 +165,7 @@ def test_a_timeline_shows_the_same_to_owner_and_administrators_and_nothing_to_ot
 # To the caller who gets most: the owner where there is one, else an administrator.
 ANSWERS = {
     "GET /api/projects": items(OWN, PAGES),
+    "POST /api/markdown": {"html"},
     "GET /api/projects/<id:project_id>": OWN_DETAIL,
     "POST /api/projects": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>": OWN_DETAIL,
@@ -295,7 +296,7 @@ def declared(schema, name=""):
 ELSEWHERE = {
     "GET /api/auth/me/export": {"projects[].history[].reason"},  # test_leaving.py
     # The list of one's own, above; test_search_scripts.py.
-    "GET /api/projects": {"items[].queue_position", "suggestions"},
+    "GET /api/projects": {"items[].queue_position", "items[].description_html", "suggestions"},
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     "GET /api/projects/check": below("same[]", "id", "slug", "title", "tagline", "status", "upvotes"),  # test_check.py
     "POST /api/admin/projects/decisions": {"items[].code"},  # test_decisions.py

@@ -22,6 +22,7 @@ WRITABLE = {
     "PUT /api/projects/<id:project_id>": PROJECT,
     "POST /api/auth/register": {"username", "email", "password"},
     "POST /api/auth/login": {"login", "password"},
+    "POST /api/markdown": {"text"},
     "PUT /api/auth/me": {"username", "email", "password", "current_password", "revoke_tokens", "notify"},
     "POST /api/auth/password/forgot": {"login"},
     "POST /api/auth/password/reset": {"token", "password", "revoke_tokens"},

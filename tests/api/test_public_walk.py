@@ -29,7 +29,8 @@ WITHOUT_ROWS = {
     "/api/docs/<version>/<name>", "/api/openapi.json", "/api/problems", "/api/problems/<code>", "/api/session",
     "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback", "/assets/<name>", "/favicon.svg",
     "/healthz", "/metrics", "/mine", "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/readyz", "/reset",
-    "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml", "/submit", "/users/<username>", "/verify", "/sign-in",
+    "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml",
+    "/sitemap-lists.xml", "/submit", "/users/<username>", "/verify", "/sign-in",
     "/sign-up", "/forgot", "/mail-off", "/api/auth/notifications/<token>", "/categories/<slug>", "/tags/<tag>",
 }  # fmt: skip
 

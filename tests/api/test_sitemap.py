@@ -11,6 +11,7 @@ from tests.conftest import Statements
 from tests.support.factories import Api, World
 
 SITE = "https://projects.example"
+LISTS = f"{SITE}/sitemap-lists.xml"
 NAMESPACE = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 
@@ -28,9 +29,10 @@ def locations(answer: Any, root: str) -> list[str]:
 
 
 def mapped(site: Api) -> list[list[str]]:
-    """The addresses in each part of the sitemap."""
+    """The addresses in each part of the sitemap that lists projects."""
     parts = locations(site.get("/sitemap.xml"), "sitemapindex")
     assert all(part.startswith(f"{SITE}/sitemap-") for part in parts)
+    parts = [part for part in parts if part != LISTS]
     return [locations(site.get(part.removeprefix(SITE)), "urlset") for part in parts]
 
 
@@ -56,10 +58,23 @@ def test_parts_hold_every_live_project_once_and_empty_ones_are_left_out(
     live = [number for number, status in projects.items() if status == "live"]
     found = [[int(address.split("/")[4]) for address in part] for part in mapped(site)]
     assert found == [live[:3], live[3:5], live[5:]]
-    assert locations(site.get("/sitemap.xml"), "sitemapindex") == [f"{SITE}/sitemap-{n}.xml" for n in (1, 2, 4)]
+    found = locations(site.get("/sitemap.xml"), "sitemapindex")
+    assert found == [f"{SITE}/sitemap-{n}.xml" for n in (1, 2, 4, "lists")]
     for nothing in ("3", "5", "0", "x", "9223372036854775807", "3074457345618258603", "99999999999999999999"):
         assert site.get(f"/sitemap-{nothing}.xml").status_code == 404
     sitemap._parts.cache_clear()
+
+
+def test_categories_and_tags_with_a_live_project_are_listed(world: World, site: Api) -> None:
+    world.category("empty")
+    assert locations(site.get("/sitemap-lists.xml"), "urlset") == [f"{SITE}/"]
+    world.project(category="web", tags=["csv", "charts"])
+    world.project(category="web", tags=["csv"])
+    world.project(status="pending", category="secret", tags=["hidden"])
+    found = locations(site.get("/sitemap-lists.xml"), "urlset")
+    assert found == [f"{SITE}{path}" for path in ("/", "/categories/web", "/tags/csv", "/tags/charts")]
+    assert LISTS in locations(site.get("/sitemap.xml"), "sitemapindex")
+    assert all(site.get(address.removeprefix(SITE)).status_code == 200 for address in found)
 
 
 def test_an_empty_directory_has_a_sitemap_without_parts(site: Api) -> None:

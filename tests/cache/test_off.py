@@ -42,7 +42,7 @@ def test_the_dashboard_is_computed_for_each_request(uncached: Flask, world: Worl
 def test_the_server_works_without_the_cache(tmp_path: Any) -> None:
     database = SqliteDatabase(tmp_path)
     database.reset()
-    environment = {"DATABASE_URL": database.url, "SECRET_KEY": "x" * 40, "APP_ENV": "production"}
+    environment = {"DATABASE_URL": database.url, "SECRET_KEY": "0f1e2d3c4b5a69788796" * 2, "APP_ENV": "production"}
     with serving({**environment, "RESPONSE_CACHE": "false"}, tmp_path / "log") as server:
         for _ in range(2):
             assert server.request("GET", "/api/projects") == 200

@@ -20,7 +20,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("wire")
     database = SqliteDatabase(folder)
     database.reset()
-    environment = {"DATABASE_URL": database.url, "SECRET_KEY": "x" * 40, "APP_ENV": "production"}
+    environment = {"DATABASE_URL": database.url, "SECRET_KEY": "0f1e2d3c4b5a69788796" * 2, "APP_ENV": "production"}
     with serving(environment, folder / "log") as running:
         yield running
 

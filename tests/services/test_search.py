@@ -109,3 +109,9 @@ def test_indexing_nothing_does_nothing(context: Any) -> None:
     empty = SimpleNamespace(title="!", tagline="!", tags=[], description="", url="https://[::1]/")
     assert search_index.columns(empty) == {"title": "", "brief": "", "description": ""}
     assert search_index.vector(empty) == {"document": ""}
+
+
+@pytest.mark.parametrize("url", ["https://[", "https://xn--a/", "https://localhost/"])
+def test_an_address_without_a_domain_that_can_be_read_adds_no_word(url: str) -> None:
+    project = SimpleNamespace(title="!", tagline="!", tags=[], description="", url=url)
+    assert search_index.columns(project)["brief"] == ""

@@ -12,6 +12,8 @@ from directory.services.catalog.search_words import MAX_WORDS, is_beginning, sin
         ("C++, C# and F#", ["c++", "c#", "and", "f#"]),
         ("C++11 Ｃ＋＋", ["c++", "11", "c++"]),
         ("lv2-c++-tools", ["lv2", "c++", "tools", "lv2c++tools"]),
+        (".NET für", [".net", "fur"]),
+        ("é .NET 管", ["e", ".net", "xe7aea1"]),
         (".NET (.net) .Net's", [".net", ".net", ".net", "s"]),
         ("a.netrc .network", ["a", "netrc", "anetrc", "network"]),
         ("Node.js e-mail", ["node", "js", "nodejs", "e", "mail", "email"]),

@@ -69,6 +69,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
         "POST /api/auth/register": person,
+        "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org"},
         "DELETE /api/auth/me": {"current_password": "another password"},

@@ -33,7 +33,7 @@ class Site:
             migrate(url)
             self.environment = {
                 "APP_ENV": "production",
-                "SECRET_KEY": "k" * 40,
+                "SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e",
                 "DATABASE_URL": url,
                 "REDIS_URL": redis.url,
                 "TRUSTED_PROXIES": "1",

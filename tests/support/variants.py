@@ -14,7 +14,12 @@ import pytest
 
 import config
 
-ENVIRONMENT = {"APP_ENV": "testing", "SECRET_KEY": "x" * 40, "LOG_LEVEL": "WARNING", "RATELIMIT_ENABLED": "false"}
+ENVIRONMENT = {
+    "APP_ENV": "testing",
+    "SECRET_KEY": "0f1e2d3c4b5a69788796" * 2,
+    "LOG_LEVEL": "WARNING",
+    "RATELIMIT_ENABLED": "false",
+}
 # Settings that a whole run of the suite may take from the environment.
 OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
 

@@ -53,7 +53,12 @@ def replaced(script: str, *there_and_here: tuple[str, str]) -> str:
 
 def run(script: str, cwd: Path, **environment: str) -> str:
     """What the commands say. All of them must succeed."""
-    settings = {**os.environ, "SECRET_KEY": "k" * 40, "APP_ENV": "testing", **environment}
+    settings = {
+        **os.environ,
+        "SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e",
+        "APP_ENV": "testing",
+        **environment,
+    }
     command = ["bash", "-euo", "pipefail", "-c", script]
     ran = subprocess.run(command, cwd=cwd, env=settings, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr

@@ -1,5 +1,6 @@
 """Each setting: its default, good values, and nonsense, which stops the start with one line that names it."""
 
+import json
 import os
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 import config
 from config import ConfigError
 
-KEY = "k" * 40
+KEY = "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e"
 RATELIMITS = (
     "RATELIMIT_VOTING",
     "RATELIMIT_SUBMISSION",
@@ -29,7 +30,7 @@ def instance(tmp_path, monkeypatch):
 
 
 def load(**environ):
-    return config.load({"SECRET_KEY": KEY, **environ})
+    return config.load({"SECRET_KEY": KEY, "DATABASE_URL": "sqlite:////srv/x.db", **environ})
 
 
 def refusal(**environ):
@@ -339,7 +340,7 @@ def test_no_color_takes_the_colours_from_the_logs():
 
 
 def test_fallback_keys_are_separated_by_commas_and_as_long_as_the_key_in_production():
-    other = "o" * 40
+    other = KEY[::-1]
     assert load(SECRET_KEY_FALLBACKS=f" {KEY} , {other},")["SECRET_KEY_FALLBACKS"] == [KEY, other]
     assert load(SECRET_KEY_FALLBACKS="short")["SECRET_KEY_FALLBACKS"] == ["short"]
     line = refusal(APP_ENV="production", SECRET_KEY_FALLBACKS=f"{other},short")
@@ -394,3 +395,41 @@ def test_a_secret_and_its_file_exclude_each_other(tmp_path):
 def test_what_a_secret_file_contains_is_checked_as_the_setting_is(tmp_path):
     (tmp_path / "secret").write_text("ftp://hunter2@x")
     assert refusal(REDIS_URL_FILE=str(tmp_path / "secret")).startswith("REDIS_URL: ")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "a" * 40, "changeme" * 5, "CHANGE-ME_" * 4, "change me " * 4, "secret" * 6, "0" * 32, "1234567890" * 4,
+        "your-secret-key" * 3, "password" * 4, "password1234567890123456789012345678",
+        "- - - - - - - - - - - - - - - - -",
+    ],
+)  # fmt: skip
+def test_a_placeholder_or_one_character_repeated_stops_a_start_in_production(secret):
+    why = "is a placeholder or one character repeated: use random characters in production"
+    assert refusal(APP_ENV="production", SECRET_KEY=secret) == f"SECRET_KEY: {why}"
+    assert load(SECRET_KEY=secret)["SECRET_KEY"] == secret.strip()
+    if "," not in secret:
+        assert refusal(APP_ENV="production", SECRET_KEY_FALLBACKS=secret) == f"SECRET_KEY_FALLBACKS: {why}"
+
+
+@pytest.mark.parametrize("secret", ["abc", "changeme", "whsec_" + "c2VjcmV0", "AAAA" * 8, "whsec_" + "Y2hhbmdlbWU="])
+def test_so_does_such_a_secret_of_a_webhook_and_of_a_provider(secret):
+    hook = {"WEBHOOK_URL": "https://h.example/x", "WEBHOOK_FORMAT": "standard", "APP_ENV": "production"}
+    assert refusal(**hook, WEBHOOK_SECRET=secret).startswith("WEBHOOK_SECRET: ")
+    listed = json.dumps([{"url": "https://h.example/x", "secret": [secret], "format": "discord"}])
+    assert refusal(APP_ENV="production", WEBHOOK_ENDPOINTS=listed).startswith("WEBHOOK_ENDPOINTS: is a placeholder")
+    provider = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": "changeme", "SITE_URL": "https://x.example"}
+    assert refusal(APP_ENV="production", **provider).startswith("GITHUB_CLIENT_SECRET: is a placeholder")
+
+
+@pytest.mark.parametrize("secret", [KEY, "correct horse battery staple, nine", "Zm9yIGEgdGVzdCBvZiB3ZWJob29rcyBvbmx5"])
+def test_a_secret_that_nobody_guesses_is_taken_in_production(secret):
+    assert load(APP_ENV="production", SECRET_KEY=secret)["SECRET_KEY"] == secret
+
+
+@pytest.mark.parametrize("given", [{}, {"DATABASE_URL": ""}, {"DATABASE_URL": "  "}])
+def test_production_names_its_database(given):
+    with pytest.raises(ConfigError) as caught:
+        config.load({"SECRET_KEY": KEY, "APP_ENV": "production", **given})
+    assert str(caught.value.code).startswith("DATABASE_URL: set it when APP_ENV=production")

@@ -12,7 +12,14 @@ PLANTED = "hunter2"
 
 
 def load(**environ: str) -> dict[str, Any]:
-    return config.load({"SECRET_KEY": "k" * 40, "SITE_URL": "https://directory.example.org", **environ})
+    return config.load(
+        {
+            "SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e",
+            "DATABASE_URL": "sqlite:////srv/x.db",
+            "SITE_URL": "https://directory.example.org",
+            **environ,
+        }
+    )
 
 
 def refusal(**environ: str) -> str:

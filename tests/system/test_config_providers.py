@@ -15,7 +15,7 @@ from directory.services.sign_in import configured
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.lying_provider import LyingProvider
 
-PLANTED = "hunter2"
+PLANTED = "hunter2-on-the-moon"
 GIVEN = {
     "name": "company",
     "label": "Example Inc.",
@@ -27,7 +27,9 @@ SITE = "https://directory.example.org"
 
 
 def load(**environ: str) -> list[Any]:
-    found: list[Any] = config.load({"SECRET_KEY": "k" * 40, **environ})["PROVIDERS"]
+    found: list[Any] = config.load(
+        {"SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e", "DATABASE_URL": "sqlite:////srv/x.db", **environ}
+    )["PROVIDERS"]
     return found
 
 

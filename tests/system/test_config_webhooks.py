@@ -13,7 +13,7 @@ SECRET = base64.b64encode(b"s" * 24).decode()
 
 
 def load(**environ):
-    return config.load({"SECRET_KEY": "k" * 40, **environ})
+    return config.load({"SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e", **environ})
 
 
 def refusal(**environ):

@@ -78,7 +78,7 @@ def test_the_units_start_what_is_there(tmp_path: Path) -> None:
 def test_the_example_of_the_environment_is_good_but_for_its_secret(app: Flask) -> None:
     with pytest.raises(SystemExit, match=r"^SECRET_KEY: "):
         config.load(environment())
-    settings = config.load({**environment(), "SECRET_KEY": "k" * 32})
+    settings = config.load({**environment(), "SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e"})
     assert (settings["APP_ENV"], settings["TRUSTED_PROXIES"], settings["WEBHOOK_WORKER"]) == ("production", 1, False)
     table = (ROOT / "README.md").read_text().partition("## Settings")[2].partition("\n## ")[0]
     assert {name for name in environment() if f"| `{name}` |" not in table} == set()
@@ -113,7 +113,7 @@ def test_the_page_moves_the_data_as_it_says(filled: PostgresqlDatabase, tmp_path
     migrate(old)
     with over(old) as app:
         World(app).project(votes=3)
-    settings = {**environment(), "SECRET_KEY": "k" * 40, "DATABASE_URL": filled.url}
+    settings = {**environment(), "SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e", "DATABASE_URL": filled.url}
     (tmp_path / "environment").write_text("".join(f"{name}='{value}'\n" for name, value in settings.items()))
     ran = subprocess.run(["bash", "-euc", _here(tmp_path)], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr

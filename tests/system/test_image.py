@@ -23,7 +23,7 @@ from tests.support.images import Buildah, ImageContainer, NotPermitted, main_pro
 from tests.support.processes import free_port
 from tests.support.waiting import until
 
-SECRET = {"SECRET_KEY": "k" * 40}
+SECRET = {"SECRET_KEY": "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e"}
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploy.md").read_text()
 GRACE = ("--username", "grace", "--email", "grace@example.org", "--password", "nine blue paper boats")
 

@@ -70,6 +70,7 @@ BODIES: dict[str, Any] = {
     "recoveryReset": {"token": MAILED_TOKEN, "password": PASSWORD},
     "recoveryVerify": {"token": MAILED_TOKEN},
     "providersJoin": {"provider": "company"},
+    "markdownRender": {"text": "Reads **CSV**: https://example.org/csv."},
     "projectsCreate": FLASK_INPUT,
     "projectsUpdate": {"tagline": FLASK_INPUT["tagline"], "tags": ["python", "web"]},
 }
@@ -104,6 +105,10 @@ ANSWERS: dict[str, Any] = {
     "providersListIdentities": {"has_password": True, "items": [IDENTITY]},
     "providersJoin": {"location": "https://login.example/authorize?client_id=directory&state=example"},
     "categoriesIndex": {"items": [CATEGORY]},
+    "markdownRender": {
+        "html": "<p>Reads <strong>CSV</strong>: "
+        '<a href="https://example.org/csv" rel="nofollow ugc noopener">https://example.org/csv</a>.</p>\n'
+    },
     "tagsIndex": {"items": [{"tag": "python", "live_projects": 5}, {"tag": "web", "live_projects": 3}]},
     "usersShow": {
         "username": "ada",

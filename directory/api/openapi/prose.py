@@ -33,6 +33,7 @@ another prefix than `/api`.
 TAGS = {
     "projects": "Reading, submitting, changing and voting.",
     "categories": "What projects are sorted into.",
+    "markdown": "Descriptions as the pages show them.",
     "tags": "What projects are labelled with.",
     "users": "Members as everybody sees them.",
     "session": "Who calls, and what the site is and allows.",

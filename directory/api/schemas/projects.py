@@ -132,6 +132,10 @@ class ProjectDetail(ProjectOutput):
     """
 
     queue_position = fields.Integer(allow_none=True, dump_only=True, metadata={"minimum": 1})
+    description_html = fields.String(
+        dump_only=True,
+        metadata={"description": "The description as the pages show it, for the owner and administrators."},
+    )
 
 
 class ProjectPage(Strict):

@@ -38,6 +38,10 @@ class OwnerStats(Strict):
 class QueueItem(ProjectOutput):
     """A project as administrators see it in a list, with what its owner has submitted."""
 
+    description_html = fields.String(
+        dump_only=True,
+        metadata={"description": "The description as the pages show it, for the owner and administrators."},
+    )
     owner_stats = fields.Nested(OwnerStats, required=True)
     earlier = fields.Integer(
         required=True,

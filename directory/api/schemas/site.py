@@ -6,8 +6,8 @@ from typing import Any
 from marshmallow import fields, missing
 
 from directory.api.schemas.accounts import UserOutput
-from directory.http.fields import Matching, Strict, Timestamp, Whole
-from directory.services.text import TAG_MAX
+from directory.http.fields import Matching, Prose, Slug, Strict, Timestamp, Whole
+from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 
 class SiteOutput(Strict):
@@ -64,6 +64,25 @@ class Beginning(Matching):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         return super()._deserialize(value, attr, data, **kwargs) or missing
+
+
+class MarkdownInput(Strict):
+    """A description."""
+
+    text = Prose(0, 10_000, required=True)
+
+
+class MarkdownOutput(Strict):
+    """The HTML of a description: elements for text, lists, tables and links, and no other."""
+
+    html = fields.String(required=True)
+
+
+class FeedQuery(Strict):
+    """What the feed is narrowed to; an unknown category or tag has no entries."""
+
+    category = Slug(CATEGORY_SLUG_MAX)
+    tag = Slug(TAG_MAX)
 
 
 class TagQuery(Strict):

@@ -8,6 +8,7 @@ from sqlalchemy.orm import aliased
 
 from directory.extensions import db
 from directory.models import Project, Status
+from directory.services import markdown
 from directory.services.catalog.paging import AnySelect
 from directory.services.characters import has_lookalikes
 
@@ -16,7 +17,7 @@ WARNINGS = (LOOKALIKES,)
 
 
 def add(projects: list[dict[str, Any]]) -> None:
-    """Add `owner_stats`, `earlier` and `warnings` to each project, by one statement for all of either of the first."""
+    """Add `owner_stats`, `earlier`, `warnings` and `description_html` to each project, by two statements in all."""
     stats = {row.owner_id: row for row in _rows(_stats(), {project["owner"]["id"] for project in projects})}
     others = {row.id: row.others for row in _rows(_others(), {project["id"] for project in projects})}
     for project in projects:
@@ -24,6 +25,7 @@ def add(projects: list[dict[str, Any]]) -> None:
         project["owner_stats"] = {status: getattr(row, status, 0) for status in Status}
         project["earlier"] = others.get(project["id"], 0)
         project["warnings"] = [LOOKALIKES] if has_lookalikes(project["title"]) else []
+        project["description_html"] = markdown.html(project["description"])
 
 
 def _rows(query: AnySelect, ids: set[int]) -> list[Any]:

@@ -14,6 +14,7 @@ from directory.db.statements import Row
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
+from directory.services import markdown
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Proof
 from directory.services.catalog import (
@@ -206,6 +207,7 @@ def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
     project = _view(row, viewer)
     if "rejection_reason" in project:
         project["queue_position"] = row[QUEUE_POSITION]
+        project["description_html"] = markdown.html(project["description"])
     return project
 
 
@@ -214,8 +216,8 @@ def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
-    username, is_active = project.pop("owner_username"), project.pop("owner_status") == AccountStatus.ACTIVE
-    project["owner"] = {"id": owner_id, "username": username, "has_page": is_active}
+    project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
+    project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
     if viewer is None or not (viewer.is_admin or viewer.id == owner_id):
         del project["rejection_reason"]
     return project

@@ -903,6 +903,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/markdown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Render a description as HTML
+         * @description CommonMark with GFM's links, tables, strikethrough and task lists; HTML in it is text. Nothing is stored.
+         *
+         *     Needs no signing in.
+         */
+        post: operations["markdownRender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -1000,7 +1022,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow the 50 newest live projects as an Atom feed
+         * Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag
          * @description Needs no signing in.
          */
         get: operations["systemAtom"];
@@ -1642,6 +1664,8 @@ export interface components {
             /** @description Grows with every edit and decision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
+            /** @description The description as the pages show it, for the owner and administrators. */
+            readonly description_html?: string;
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
@@ -1725,6 +1749,8 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly queue_position?: number | null;
+            /** @description The description as the pages show it, for the owner and administrators. */
+            readonly description_html?: string;
         };
         /** @description What became of one project of many. */
         Decision: {
@@ -2247,6 +2273,14 @@ export interface components {
         /** @description All categories. */
         CategoryList: {
             items: components["schemas"]["Category"][];
+        };
+        /** @description A description. */
+        MarkdownInput: {
+            text: string;
+        };
+        /** @description The HTML of a description: elements for text, lists, tables and links, and no other. */
+        Markdown: {
+            html: string;
         };
         /** @description A page of projects. */
         ProjectPage: {
@@ -6173,6 +6207,54 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    markdownRender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Reads **CSV**: https://example.org/csv."
+                 *     }
+                 */
+                "application/json": components["schemas"]["MarkdownInput"];
+            };
+        };
+        responses: {
+            /** @description The HTML of a description: elements for text, lists, tables and links, and no other. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "html": "<p>Reads <strong>CSV</strong>: <a href=\"https://example.org/csv\" rel=\"nofollow ugc noopener\">https://example.org/csv</a>.</p>\n"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Markdown"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     systemDescribe: {
         parameters: {
             query?: never;
@@ -6545,7 +6627,10 @@ export interface operations {
     };
     systemAtom: {
         parameters: {
-            query?: never;
+            query?: {
+                category?: string;
+                tag?: string;
+            };
             header?: {
                 /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
                 "If-None-Match"?: string;
@@ -6555,7 +6640,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Follow the 50 newest live projects as an Atom feed. */
+            /** @description Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];

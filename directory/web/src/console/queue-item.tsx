@@ -27,7 +27,7 @@ export function ItemPane() {
 }
 
 function Submission({ item: shown }: { item: Item }) {
-  const { title, tagline, description, status } = shown;
+  const { title, tagline, description_html, status } = shown;
   return (
     <article class="q-item" aria-labelledby="q-title">
       <header>
@@ -46,7 +46,7 @@ function Submission({ item: shown }: { item: Item }) {
       <History />
       <section>
         <h3>{r.description}</h3>
-        {description ? <Markdown text={description} /> : <p class="muted">{t.noDescription}</p>}
+        {description_html ? <Markdown html={description_html} /> : <p class="muted">{t.noDescription}</p>}
       </section>
     </article>
   );

@@ -1,11 +1,13 @@
 // Submitting a project, and changing one.
 import { signal } from "@preact/signals";
+import { api, ask } from "../api/client.ts";
 import { Field, focusWrong, TextField } from "../parts/field.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { VoteButton } from "../parts/vote.tsx";
 import { type Draft, EMPTY } from "../state/draft.ts";
+import { Resource } from "../state/resource.ts";
 import { categories, loadCategories } from "../state/categories.ts";
 import type { Page } from "../state/router.ts";
 import { readOnly, user } from "../state/session.ts";
@@ -16,6 +18,7 @@ import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 
 const previewing = signal(false);
+const preview = new Resource<string>();
 
 export const submit: Page = {
   enter: (_match, query) => {
@@ -156,14 +159,28 @@ function Description() {
         <>
           <div class="tabs small">
             <button type="button" aria-pressed={!previewing.value} onClick={() => (previewing.value = false)}>{f.write}</button>
-            <button type="button" aria-pressed={previewing.value} onClick={() => (previewing.value = true)}>{f.preview}</button>
+            <button type="button" aria-pressed={previewing.value} onClick={() => showPreview(text)}>{f.preview}</button>
           </div>
-          {previewing.value ? <div class="box"><Markdown text={text || t.noDescription} /></div>
+          {previewing.value ? <div class="box"><Rendered text={text} /></div>
             : <textarea {...attributes} name="description" rows={10} value={text} onInput={(event) => write("description", event.currentTarget.value)} />}
         </>
       )}
     </Field>
   );
+}
+
+/** Have the service render the description as its page will show it. */
+function showPreview(text: string): void {
+  previewing.value = true;
+  void preview.load(text, async (signal) => (await ask(api.POST("/api/markdown", { body: { text }, signal }))).html);
+}
+
+function Rendered({ text }: { text: string }) {
+  const html = preview.data.value;
+  const problem = preview.problem.value;
+  if (problem) return <Failed problem={problem} again={() => showPreview(text)} />;
+  if (!text) return <p class="muted">{t.noDescription}</p>;
+  return html === undefined ? <p class="muted">{t.loading}</p> : <Markdown html={html} />;
 }
 
 /** "Is it here already?": projects of the same address, and those with a similar title. */

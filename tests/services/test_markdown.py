@@ -1,0 +1,104 @@
+"""Descriptions as HTML: CommonMark, GFM's links, and nothing of anybody's HTML."""
+
+import re
+
+import pytest
+
+from directory.services import markdown
+
+REL = 'rel="nofollow ugc noopener"'
+
+
+def link(address: str, text: str | None = None) -> str:
+    return f'<a href="{address}" {REL}>{text or address}</a>'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # GFM, extended autolinks
+        (
+            "See https://x.org/x. Then https://x.org/y,",
+            f"See {link('https://x.org/x')}. Then {link('https://x.org/y')},",
+        ),
+        ("(https://example.com/z)", f"({link('https://example.com/z')})"),
+        ("<https://example.com>", link("https://example.com")),
+        ("**https://example.com**", f"<strong>{link('https://example.com')}</strong>"),
+        ("https://example.com/a_(b)", link("https://example.com/a_(b)")),
+        ("(see https://example.com/a_(b))", f"(see {link('https://example.com/a_(b)')})"),
+        ("https://example.com/?a=1&hl;", f"{link('https://example.com/?a=1')}&amp;hl;"),
+        ("https://example.com; and", f"{link('https://example.com')}; and"),
+        ("www.commonmark.org/help.", f"{link('http://www.commonmark.org/help', 'www.commonmark.org/help')}."),
+        ("www.x.org/q?a=(b))) c", f"{link('http://www.x.org/q?a=(b)', 'www.x.org/q?a=(b)')})) c"),
+        ("www.x.org/a&hl;", f"{link('http://www.x.org/a', 'www.x.org/a')}&amp;hl;"),
+        ("www. www.a node.js readme.md", "www. www.a node.js readme.md"),
+        ("a@b.org ftp://x.org //x.org", "a@b.org ftp://x.org //x.org"),
+        ("`https://example.com`", "<code>https://example.com</code>"),
+        # CommonMark
+        ("[wiki](https://example.org/wiki/Foo_(bar))", link("https://example.org/wiki/Foo_(bar)", "wiki")),
+        ("*a **b** c*", "<em>a <strong>b</strong> c</em>"),
+        ("[a][r]\n\n[r]: https://example.org", link("https://example.org", "a")),
+        ("&amp; &lt; &copy;", "&amp; &lt; ©"),
+        ("a\\\nb", "a<br>\nb"),
+        ("~~no~~", "<s>no</s>"),
+        # images are links, and within a link their text
+        ("![alt](https://x.org/a.png)", link("https://x.org/a.png", "alt")),
+        ("![](https://x.org/a.png)", link("https://x.org/a.png")),
+        ("[![alt](https://i.org/a.png)](https://l.org)", link("https://l.org", "alt")),
+        # nothing that is not the address of another site
+        ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),
+        ("[x](/admin) [y](//evil.org) [z](#top)", "[x](/admin) [y](//evil.org) [z](#top)"),
+        ("[m](mailto:a@b.org)", "[m](mailto:a@b.org)"),
+        ("[x](data:text/html,y) [v](vbscript:x)", "[x](data:text/html,y) [v](vbscript:x)"),
+        ("<b onclick=x>hi</b>", "&lt;b onclick=x&gt;hi&lt;/b&gt;"),
+        ("a <script>alert(1)</script>", "a &lt;script&gt;alert(1)&lt;/script&gt;"),
+        # other scripts: the link goes to the name's ASCII form, and shows what was typed
+        ("https://аррӏе.com/", link("https://xn--80ak6aa92e.com/", "https://аррӏе.com/")),
+        ("https://xn--80ak6aa92e.com", link("https://xn--80ak6aa92e.com")),
+    ],
+)
+def test_a_line_becomes_this(text, expected):
+    assert markdown.html(text) == f"<p>{expected}</p>\n"
+
+
+def test_blocks_become_these():
+    text = "# One\n### Three\n\n- [x] done\n- [ ] to do\n- [ ]not\n\n3. three\n\n> quoted\n\n"
+    text += "```js\na<b\n```\n\n|a|b|\n|-|:-:|\n|1|2|\n\n---"
+    html = re.sub(r"\n", "", markdown.html(text))
+    assert html == (
+        "<h2>One</h2><h2>Three</h2><ul><li>☑ done</li><li>☐ to do</li><li>[ ]not</li></ul>"
+        '<ol start="3"><li>three</li></ol><blockquote><p>quoted</p></blockquote><pre><code>a&lt;b</code></pre>'
+        "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table><hr>"
+    )
+
+
+HOSTILE = {
+    "brackets": "[" * 10_000,
+    "images": "![[" * 3_300,
+    "emphasis": "*a _b " * 1_600,
+    "quotes": ">" * 10_000,
+    "cells": "a|" * 2_000 + "\n" + "-|" * 2_000 + "\n" + "a|\n" * 600,
+    "entities": "www.a.b/" + "&a;" * 3_300,
+    "schemes": "https://" * 1_250,
+    "www": "www.a." * 1_660,
+    "parentheses": "https://a.b/" + ")" * 9_900,
+    "links": "[a](" * 2_500,
+    "ticks": "".join("`" * n + "a" for n in range(140)),
+    "references": "".join(f"[a{n}]: https://x.org\n" for n in range(400)) + "[a1]" * 400,
+    "lists": "\n".join("  " * n + "- a" for n in range(90)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_makes_much_html(name):
+    """The size of what is made bounds the work: the slowest of these took a quarter of a second."""
+    html = markdown.html(HOSTILE[name][:10_000])
+    assert len(html) < 150_000
+    elements = set(re.findall("</?([a-z0-9]+)", html))
+    assert elements <= markdown.ELEMENTS
+
+
+def test_a_text_is_rendered_once():
+    text = "once " * 7
+    first = markdown.html(text)
+    assert markdown.html(text) is first
