@@ -64,16 +64,17 @@ def shows(form: Callable[..., Answer]) -> Callable[[View], View]:
 
 
 def _refused(problem: dict[str, Any]) -> Form:
-    typed = {name: value for name, value in g.get("typed", {}).items() if name not in SECRET}
+    typed: dict[str, str] = g.get("typed", {})  # nothing where the body could not be read
     errors: dict[str, str] = {}
     rest: list[str] = []
     for each in problem.get("errors", []):
         name = each.get("pointer", "").removeprefix("#/")
         if name and name != "token":
-            errors[name] = each["detail"] if g.typed.get(name) else BLANK
+            errors[name] = each["detail"] if typed.get(name) else BLANK
         else:
             rest.append(each["detail"])
-    return Form(typed, errors, " ".join(rest) or ("" if errors else problem["detail"]), problem["title"])
+    values = {name: value for name, value in typed.items() if name not in SECRET}
+    return Form(values, errors, " ".join(rest) or ("" if errors else problem["detail"]), problem["title"])
 
 
 def see_other(location: str, signed: Response | None = None) -> Response:

@@ -15,7 +15,7 @@ from directory.http.authentication import known, viewer
 from directory.http.cache_tags import CacheTags
 from directory.pages.build import Build
 from directory.pages.head import Head, path_of, source_of
-from directory.services import markdown
+from directory.services import links, markdown
 from directory.services.site import Site
 
 bp = Blueprint("pages", __name__)
@@ -176,4 +176,6 @@ def _markdown(text: str) -> Markup:
 
 
 def _host(url: str) -> str:
-    return urlsplit(url).netloc
+    """The host of an address as it is typed; beside it, where that differs, the one that a browser goes to."""
+    typed, real = urlsplit(url).netloc, links.ascii_host(url)
+    return f"{typed} ({real})" if real else typed

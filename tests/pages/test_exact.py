@@ -1,0 +1,153 @@
+"""Pages from the response cache are as exact as those without it, and cost the API's lists and one read more."""
+
+import random
+import re
+
+import pytest
+from sqlalchemy import update
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Project
+from tests.support.factories import Api
+
+PUBLIC = [
+    "/", "/?sort=upvotes", "/?sort=popular", "/?q=lamp", "/?q=lamp&sort=upvotes", "/categories/tools", "/tags/blue",
+    "/tags/blue?sort=upvotes", "/users/ada", "/?page=2", "/sign-in", "/sign-up", "/submit", "/mine",
+]  # fmt: skip
+
+
+@pytest.fixture
+def filled(world):
+    """A directory with lamps of ada and of others, and the addresses of its pages."""
+    ada = world.user("ada")
+    own = [world.project(ada, title=f"Lamp {number}", tags=["blue"], votes=number % 3) for number in range(12)]
+    others = [world.project(title=f"Lantern {number}", tags=["blue"], votes=number % 4) for number in range(12)]
+    paths = [f"/p/{each}/{world.stored(each)['slug']}" for each in (*own[:3], *others[:3])]
+    return ada, own + others, [*PUBLIC, *paths]
+
+
+@pytest.mark.response_cache
+def test_an_answer_from_the_cache_equals_one_without_it_whoever_reads_in_between(make_app, app, world, filled):
+    ada, projects, paths = filled
+    plain = make_app(RESPONSE_CACHE="false")
+    people = {"ada": world.caller(ada).token, "bob": world.caller(world.user("bob")).token, "admin": None}
+    people["admin"] = world.caller(world.admin()).token
+    voters = [world.caller(world.user()) for _ in range(4)]
+    chance, stale = random.Random(7), []
+    owner, admin = Api(app, people["ada"]), Api(app, people["admin"])
+    for step in range(60):
+        project = chance.choice(projects)
+        write = chance.randrange(5)
+        if write < 3:
+            chance.choice(voters).call(chance.choice(("PUT", "DELETE")), f"/api/projects/{project}/upvote")
+        elif write == 3:
+            owner.put(f"/api/projects/{project}", {"tagline": f"Changed {step}"})
+        else:
+            admin.put(f"/api/admin/projects/{project}/{chance.choice(('unpublish', 'approve'))}")
+        for path in chance.sample(paths, 6):
+            for name in chance.sample(["", *people], 3):
+                token = people.get(name)
+                cached, made = Api(app, token).get(path), Api(plain, token).get(path)
+                facts = [(a.status_code, a.headers.get("ETag"), a.headers["Cache-Control"]) for a in (cached, made)]
+                same = without_ids(cached) == without_ids(made)
+                if facts[0] != facts[1] or not same:
+                    stale.append((step, path, name, facts))
+                if name and cached.status_code == 200:
+                    assert cached.headers["Cache-Control"] == "private, no-cache"
+    assert stale == []
+
+
+def without_ids(answer):
+    return re.sub("Request [0-9a-f]{32}", "", answer.text)
+
+
+@pytest.mark.response_cache
+def test_pages_come_from_the_cache_until_something_changes_and_are_known_by_their_etag(app, api, filled, statements):
+    _, projects, paths = filled
+    first = {path: api.get(path) for path in paths}
+    statements.clear()
+    for path, before in first.items():
+        answer = api.get(path)
+        assert (answer.status_code, answer.text) == (200, before.text)
+        assert answer.headers["Content-Security-Policy"] == before.headers["Content-Security-Policy"]
+        again = api.get(path, headers={"If-None-Match": answer.headers["ETag"]})
+        assert (again.status_code, again.data) == (304, b"")
+    assert statements == []
+    with app.app_context():
+        transaction(
+            lambda: db.session.execute(update(Project).where(Project.id == projects[0]).values(title="Renamed"))
+        )
+    assert "Renamed" in api.get(paths[-6]).text
+
+
+@pytest.mark.response_cache
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)  # SQLite tells that something was written, not what
+def test_a_vote_leaves_those_pages_valid_that_do_not_show_it(app, world, api, filled, statements):
+    world.category("games")
+    far = world.project(category="games", title="Far away")
+    kept = ["/categories/tools", "/users/ada", "/sign-in", "/mine"]
+    voter = world.caller(world.user())
+    assert voter.get("/api/auth/me").status_code == 200  # its first use is recorded
+    for path in kept:
+        api.get(path)
+    assert voter.put(f"/api/projects/{far}/upvote").status_code == 200
+    statements.clear()
+    for path in kept:
+        assert api.get(path).status_code == 200
+    assert statements == []
+
+
+@pytest.mark.parametrize(
+    ("page", "reads"),
+    [
+        ("/", ["/api/projects"]),
+        ("/?q=lamp", ["/api/projects?q=lamp"]),
+        ("/categories/tools?sort=upvotes", ["/api/projects?category=tools&sort=upvotes"]),
+        ("/tags/blue", ["/api/projects?tag=blue"]),
+        ("/users/ada", ["/api/users/ada", "/api/projects?owner=ada"]),
+        ("project", ["project"]),
+    ],
+)
+def test_a_members_page_takes_the_statements_of_the_api_and_one(make_app, world, filled, statements, page, reads):
+    app = make_app(RESPONSE_CACHE="false")
+    _, projects, _ = filled
+    bob = world.caller(world.user("bob"))
+    project = projects[0]
+    page = f"/p/{project}/{world.stored(project)['slug']}" if page == "project" else page
+    reads = [f"/api/projects/{project}" if read == "project" else read for read in reads]
+
+    def cost(path):
+        Api(app, bob.token).get(path)  # the first one may prepare
+        statements.clear()
+        assert Api(app, bob.token).get(path).status_code == 200
+        return len([each for each in statements if "SELECT" in each])
+
+    # Each call of the API looks the caller up again.
+    assert cost(page) <= sum(cost(read) for read in reads) - (len(reads) - 1) + 1
+
+
+def test_statements_do_not_grow_with_the_rows(make_app, world, statements):
+    app = make_app(RESPONSE_CACHE="false")
+    found = []
+    for size in (2, 10):
+        for _ in range(size):
+            world.project(tags=["blue"])
+        for path in ("/", "/tags/blue", "/categories/tools"):
+            Api(app).get(path)
+            statements.clear()
+            assert Api(app).get(path).status_code == 200
+            found.append((path, len(statements)))
+    assert found[:3] == found[3:]
+
+
+def test_a_page_never_has_another_members_name_or_votes(app, world, filled):
+    _, projects, paths = filled
+    callers = {name: world.caller(world.user(name)) for name in ("carol", "dave")}
+    assert callers["carol"].put(f"/api/projects/{projects[0]}/upvote").status_code == 200
+    for path in paths:
+        for name, other in (("carol", "dave"), ("dave", "carol")):
+            text = callers[name].get(path).text
+            assert other not in text
+        assert "carol" not in Api(app).get(path).text
+    assert 'aria-pressed="true"' not in callers["dave"].get("/?sort=upvotes").text

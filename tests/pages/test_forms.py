@@ -1,0 +1,220 @@
+"""Forms without JavaScript: what is accepted goes on by 303, a refusal shows the form again."""
+
+import re
+from html import unescape
+
+import pytest
+
+from tests.pages.conftest import text_of
+from tests.support.browsers import Browser
+from tests.support.factories import PASSWORD, Api
+from tests.support.routes import forms
+
+SAME = {"Sec-Fetch-Site": "same-origin"}
+
+
+def shown(answer, name):
+    """The value of a field of the form that is shown, and what is said of it."""
+    [field] = re.findall(f'<input id="{name}"[^>]*>', answer.text)
+    error = re.search(f'<p class="error" id="{name}-about">(.*?)</p>', answer.text)
+    return unescape(re.search('value="(.*?)"', field)[1]), error and unescape(error[1])
+
+
+def test_one_signs_in_votes_withdraws_the_vote_and_signs_out(app, world):
+    world.user("ada")
+    project = world.project(title="Lamp", tags=["blue"])
+    browser = Browser(app)
+    answer = browser.post("/sign-in?next=/tags/blue", data={"login": "ada", "password": PASSWORD})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/tags/blue")
+    assert answer.headers["Cache-Control"] == "no-store"
+    for vote, votes in (("cast", 1), ("cast", 1), ("withdraw", 0), ("withdraw", 0)):
+        answer = browser.post(f"/votes/{project}?next=/tags/blue", data={"vote": vote})
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"/tags/blue#p-{project}")
+        assert world.stored(project)["upvotes"] == votes
+    assert ">ada</span>" in browser.get("/").text
+    answer = browser.post("/sign-out")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+    assert not browser.signed_in()
+    assert browser.post("/sign-out").status_code == 303
+
+
+def test_one_signs_up_and_what_is_wrong_is_said_at_its_field(app, world):
+    world.user("ada")
+    browser = Browser(app)
+    typed = {"username": "ada", "email": "not an address", "password": "short"}
+    answer = browser.post("/sign-up?next=/submit", data=typed)
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
+    assert shown(answer, "username") == ("ada", None)
+    assert shown(answer, "email")[0] == "not an address"
+    assert "address" in shown(answer, "email")[1]
+    assert shown(answer, "password")[0] == ""
+    assert shown(answer, "password")[1] is not None
+    assert re.search('<input id="email"[^>]*aria-invalid="true"[^>]*autofocus', answer.text)
+    answer = browser.post("/sign-up?next=/submit", data={**typed, "email": "a@b.org", "password": PASSWORD})
+    assert answer.status_code == 409
+    assert shown(answer, "username") == ("ada", shown(answer, "username")[1])
+    assert "taken" in shown(answer, "username")[1]
+    answer = browser.post("/sign-up?next=/submit", data={"username": "bob", "email": "a@b.org", "password": PASSWORD})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/submit")
+    assert browser.signed_in()
+
+
+def test_a_wrong_password_is_401_with_the_form_and_blank_fields_are_said(app, world):
+    world.user("ada")
+    answer = Browser(app).post("/sign-in", data={"login": "<ada>", "password": "wrong horse"})
+    assert (answer.status_code, shown(answer, "login")) == (401, ("<ada>", None))
+    assert "The login or the password is wrong." in text_of(answer)
+    assert "wrong horse" not in answer.text
+    answer = Browser(app).post("/sign-in", data={"login": "", "password": ""})
+    assert answer.status_code == 422
+    assert [shown(answer, name)[1] for name in ("login", "password")] == ["Please fill this in."] * 2
+
+
+def test_over_the_limit_a_form_is_429_with_the_seconds_to_wait(make_app, world):
+    app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_AUTH="2 per hour", RATELIMIT_VOTING="1 per hour")
+    world.user("ada")
+    project = world.project()
+    browser = Browser(app).sign_in("ada")
+    votes = [browser.post(f"/votes/{project}", data={"vote": "cast"}) for _ in range(2)]
+    assert [vote.status_code for vote in votes] == [303, 429]
+    assert int(votes[1].headers["Retry-After"]) > 0
+    assert "seconds" in text_of(votes[1])
+    signed = [Browser(app).post("/sign-in", data={"login": "x", "password": "wrong horse"}) for _ in range(3)]
+    assert [answer.status_code for answer in signed] == [401, 429, 429]
+    assert shown(signed[1], "login")[0] == "x"
+
+
+def test_who_is_not_signed_in_is_asked_to_and_comes_back_to_the_button(app, world):
+    project = world.project()
+    answer = Browser(app).post(f"/votes/{project}?next=/?page=1", data={"vote": "cast"})
+    assert answer.status_code == 401
+    assert f'action="/sign-in?next=%2F%3Fpage%3D1%23p-{project}"' in answer.text
+    assert "Sign in to vote." in text_of(answer)
+    assert world.stored(project)["upvotes"] == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "javascript:alert(1)",
+        "evil",
+        "/\t/x",
+    ],
+)
+def test_a_form_goes_on_to_own_paths_alone(app, world, path):
+    world.user("ada")
+    browser = Browser(app)
+    answer = browser.client.post(
+        "/sign-in", query_string={"next": path}, headers=SAME, data={"login": "ada", "password": PASSWORD}
+    )
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+    answer = browser.client.get("/sign-in", query_string={"next": path})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+
+
+def test_every_form_of_another_site_is_refused_with_a_page(app, world):
+    world.user("ada")
+    browser = Browser(app).sign_in("ada")
+    project = world.project()
+    paths = [form.rule.replace("<id:project_id>", str(project)) for form in forms(app)]
+    assert len(paths) >= 8
+    for path in paths:
+        for headers in (
+            {"Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "same-site"},
+            {"Origin": "https://evil.example"},
+        ):
+            answer = browser.client.post(path, headers=headers, data={})
+            assert (answer.status_code, answer.mimetype) == (403, "text/html"), path
+    assert browser.signed_in()
+
+
+def test_a_form_is_a_form(app, world, api):
+    for path in (form.rule for form in forms(app) if "<" not in form.rule and form.rule != "/sign-out"):
+        assert api.post(path, {"login": "ada"}).status_code in {404, 415}
+        assert api.call(
+            "POST", path, data="login=%ff", content_type="application/x-www-form-urlencoded"
+        ).status_code in {404, 422}
+        assert api.call(
+            "POST", path, data="a=" + "x" * 70_000, content_type="application/x-www-form-urlencoded"
+        ).status_code in {404, 413}
+    repeated = api.call(
+        "POST", "/sign-in", data="login=a&login=b&password=x", content_type="application/x-www-form-urlencoded"
+    )
+    assert (repeated.status_code, shown(repeated, "login")[1]) == (422, "Must be given once.")
+    unknown = api.call("POST", "/sign-in", data={"login": "a", "password": "b", "role": "admin"})
+    assert unknown.status_code == 422
+
+
+def test_in_read_only_mode_a_form_is_503_with_a_page(make_app, world):
+    world.user("ada")
+    app = make_app(READ_ONLY="true")
+    answer = Api(app).call("POST", "/sign-in", data={"login": "ada", "password": PASSWORD})
+    assert (answer.status_code, answer.mimetype) == (503, "text/html")
+    assert "The directory is read-only at present" in Api(app).get("/").text
+
+
+def test_its_owner_deletes_a_project_by_a_button(app, world):
+    ada = world.user("ada")
+    own, other = world.project(ada), world.project()
+    browser = Browser(app).sign_in("ada")
+    assert browser.post(f"/delete/{other}").status_code == 403
+    answer = browser.post(f"/delete/{own}")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/mine")
+    assert browser.get(f"/p/{own}").status_code == 404
+    assert Browser(app).post(f"/delete/{other}").status_code == 401
+
+
+def test_without_mail_its_pages_are_absent_and_closed_registration_is_said(make_app):
+    api = Api(make_app(REGISTRATION_OPEN="false"))
+    for path in ("/forgot", "/reset", "/verify", "/mail-off", "/api/auth/notifications/1-x"):
+        assert api.get(path, headers={"Accept": "text/html"}).status_code == 404
+    assert "New accounts cannot be created at present." in text_of(api.get("/sign-up"))
+    answer = api.call("POST", "/sign-up", data={"username": "bob", "email": "a@b.org", "password": PASSWORD})
+    assert answer.status_code == 403
+
+
+MAIL = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "directory@example.net", "SITE_URL": "https://example.net"}
+
+
+def test_mail_is_switched_off_by_a_button_and_not_by_opening_the_link(make_app, world):
+    from directory.services.accounts import subscriptions
+
+    app = make_app(**MAIL)
+    ada, api = world.user("ada"), Api(app)
+    with app.app_context():
+        token = subscriptions.token_of(
+            ada.id, next(one.key for one in app.extensions["webhooks"] if hasattr(one, "key"))
+        )
+    answer = api.get(f"/api/auth/notifications/{token}")
+    assert (answer.status_code, answer.mimetype, answer.headers["Cache-Control"]) == (200, "text/html", "no-store")
+    me = world.caller(ada)
+    assert me.get("/api/auth/me").json["notify"] is True
+    assert f'name="token" value="{token}"' in answer.text
+    answer = api.call("POST", "/mail-off", data={"token": token})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/mail-off")
+    assert "no longer mailed" in text_of(api.get("/mail-off"))
+    assert me.get("/api/auth/me").json["notify"] is False
+    assert api.call("POST", "/mail-off", data={"token": f"{token}x"}).status_code == 404
+
+
+def test_pages_of_mailed_links_are_stored_nowhere_and_a_dead_link_is_said(make_app):
+    api = Api(make_app(**MAIL))
+    for path in ("/reset", "/verify"):
+        answer = api.get(f"{path}?token={'t' * 43}")
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+        assert f'value="{"t" * 43}"' in answer.text
+        answer = api.call(
+            "POST", path, data={"token": "t" * 43, **({"password": PASSWORD} if path == "/reset" else {})}
+        )
+        assert answer.status_code == 422
+        assert 'role="alert"' in answer.text
+        assert f'value="{"t" * 43}"' in answer.text
+        assert "There is no link here." in text_of(api.get(path))
+    answer = api.call("POST", "/forgot", data={"login": "nobody"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/forgot?sent")
+    assert "a link is on its way" in text_of(api.get("/forgot?sent"))

@@ -1,0 +1,155 @@
+"""The reading pages in a browser: the same without JavaScript, and what it adds."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.chromium import served
+from tests.support.factories import PASSWORD
+from tests.support.visitor import visitor
+
+pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture
+def paths(world):
+    """The pages of a directory with enough projects for two pages."""
+    ada = world.user("ada")
+    for number in range(22):
+        world.project(ada, title=f"Lamp {number}", tags=["blue"], description="**Bright** https://lamp.example.")
+    waiting = world.project(ada, "pending", title="Waiting")
+    return [
+        "/", "/?page=2", "/?q=lamp&sort=upvotes", "/?q=zzz", "/categories/tools", "/tags/blue", "/users/ada",
+        "/p/1/lamp-0",
+        f"/p/{waiting}/waiting", "/sign-in", "/sign-up", "/nothing", "/users/nobody",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("login", ["", "ada"])
+def test_the_text_of_a_page_is_the_same_with_and_without_javascript(chromium, app, paths, login):
+    texts = []
+    for enabled in (True, False):
+        with served(app) as site, visitor(chromium, site, 404, java_script_enabled=enabled) as person:
+            if login:
+                person.enter(login)
+            texts.append({path: person.open(path).page.locator("body").inner_text() for path in paths})
+    assert texts[0] == texts[1]
+    assert all(texts[0].values())
+
+
+def test_without_javascript_one_finds_signs_up_votes_and_leaves(chromium, app, world, paths):
+    with served(app) as site, visitor(chromium, site, 401, 422, java_script_enabled=False) as person:
+        page = person.open("/").page
+        page.get_by_label("Search projects").fill("lamp 7")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("for “lamp 7”")).to_be_visible()
+        page.get_by_role("button", name="Upvote Lamp 7, 0 votes").click()
+        expect(page.get_by_text("Sign in to vote.")).to_be_visible()
+        person.link("Create an account").click()
+        page.get_by_label("Username").fill("Bob")
+        page.get_by_label("E-mail").fill("bob@example.org")
+        page.get_by_label("Password").fill(PASSWORD)
+        person.button("Create the account").click()
+        if page.get_by_label("Username").count():  # capitals are refused, with the reason beside the field
+            expect(page.get_by_label("Username")).to_have_attribute("aria-invalid", "true")
+            page.get_by_label("Username").fill("bob")
+            page.get_by_label("Password").fill(PASSWORD)
+            person.button("Create the account").click()
+        expect(page.get_by_label("Search projects")).to_have_value("lamp 7")
+        page.get_by_role("button", name="Upvote Lamp 7, 0 votes").click()
+        expect(page.get_by_role("button", name="Upvote Lamp 7, 1 vote")).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("button", name="Upvote Lamp 7, 1 vote").click()
+        expect(page.get_by_role("button", name="Upvote Lamp 7, 0 votes")).to_be_visible()
+        page.get_by_label("Account: bob").click()
+        person.button("Sign out").click()
+        expect(person.link("Sign in")).to_be_visible()
+
+
+@pytest.mark.parametrize("broken", ["vote", "search", "more", "keys", "theme"])
+def test_a_page_works_where_one_module_fails(chromium, app, world, paths, broken):
+    """The name of a module's first call is made to throw."""
+    stops = {
+        "vote": "Intl.NumberFormat = function () { throw new Error('broken'); }",
+        "search": "AbortController = function () { throw new Error('broken'); }",
+        "more": "XMLHttpRequest = function () { throw new Error('broken'); }",
+        "keys": "Document.prototype.addEventListener = () => { throw new Error('broken'); }",
+        "theme": "Storage.prototype.getItem = () => { throw new Error('broken'); }",
+    }
+    with served(app) as site, visitor(chromium, site) as person:
+        person.page.add_init_script(stops[broken])
+        page = person.enter("ada").open("/").page
+        button = page.get_by_role("button", name="Upvote Lamp 21, 0 votes")
+        button.click()
+        expect(page.get_by_role("button", name="Upvote Lamp 21, 1 vote")).to_be_visible()
+        person.said.clear()
+
+
+def test_on_a_narrow_phone_names_are_cut_with_dots_and_the_chosen_category_is_in_sight(chromium, make_app, world):
+    for name in ("audio", "books", "charts", "databases", "editors", "video"):
+        world.project(category=name)
+    app = make_app(SITE_NAME="The Directory of Quite Remarkable Software Projects")
+    with served(app) as site, visitor(chromium, site, **PHONE) as person:
+        page = person.open("/categories/video").page
+        cut = page.locator(".site .name").evaluate(
+            "(name) => [name.scrollWidth > name.clientWidth, getComputedStyle(name).textOverflow]"
+        )
+        assert cut == [True, "ellipsis"]
+        chosen = page.locator(".categories [aria-current]").bounding_box()
+        assert chosen["x"] >= 0
+        assert chosen["x"] + chosen["width"] <= 360
+        expect(page.locator(".search kbd")).not_to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page = person.open("/p/1/" + world.stored(1)["slug"]).page
+        first = [page.locator(each).bounding_box()["y"] for each in (".columns .grow >> nth=0", ".facts")]
+        assert first == sorted(first)
+
+
+def test_show_more_keeps_the_focus_and_takes_over_the_address(chromium, app, world):
+    for number in range(45):
+        world.project(title=f"Lamp {number}")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.open("/").page
+        more = person.link("Show more")
+        more.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("article.row")).to_have_count(40)
+        expect(more).to_be_focused()
+        assert page.url == f"{site}/?page=2"
+        expect(page.get_by_text("Page 2 of 3")).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page.locator("article.row")).to_have_count(45)
+        expect(page.locator("article.row").nth(40).get_by_role("link").first).to_be_focused()
+        ids = page.eval_on_selector_all("article.row", "rows => rows.map(row => row.id)")
+        assert len({*ids}) == 45
+
+
+def test_the_theme_and_the_size_of_letters_are_the_readers(chromium, app, world):
+    world.project()
+    with served(app) as site, visitor(chromium, site, color_scheme="light") as person:
+        page = person.open("/").page
+        for theme in ("light", "dark"):
+            page.get_by_role("button", name=re.compile("^Theme")).click()
+            assert page.evaluate("document.documentElement.dataset.theme") == theme
+        page.reload()
+        assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+        size = "parseFloat(getComputedStyle(document.querySelector('h2 a')).fontSize)"
+        before = page.evaluate(size)
+        page.evaluate("document.documentElement.style.fontSize = '200%'")
+        assert page.evaluate(size) == 2 * before
+
+
+@pytest.mark.parametrize("path", ["/", "/categories/tools"])
+def test_forced_colours_show_what_is_chosen(chromium, app, world, path):
+    world.project()
+    with served(app) as site, visitor(chromium, site, forced_colors="active") as person:
+        page = person.open(path).page
+        edge = "(link) => getComputedStyle(link).borderBottomColor"
+        tabs = [tab.evaluate(edge) for tab in page.locator(".tabs a").all()]
+        assert len({*tabs[1:]}) == 1
+        assert tabs[0] != tabs[1]
+        chips = {
+            chip.get_attribute("aria-current"): chip.evaluate(edge) for chip in page.locator(".categories a").all()
+        }
+        assert chips["true"] != chips[None]
