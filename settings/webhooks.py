@@ -50,16 +50,16 @@ def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
     events = given.get("events", list(DEFAULT_EVENTS))
     if not isinstance(events, list) or not events or not all(event in list(EVENTS) for event in events):
         raise ValueError(f"an endpoint's events are a list out of {', '.join(sorted(EVENTS))}")
+    url = address(given.get("url", ""))  # first: what is wrong with it explains the rest
     secret = given.get("secret", [])
     listed = signing_secrets([secret] if isinstance(secret, str) else secret, style)
-    url = address(given.get("url", ""))
     return {"name": name, "url": url, "format": style, "events": events, "secrets": listed}
 
 
 def address(value: str) -> str:
     """The http or https address of a receiver."""
     if web_address(value) is None:
-        raise ValueError("an endpoint's url is no http or https address")
+        raise ValueError("an endpoint's url must be an http or https address")
     return value
 
 

@@ -32,6 +32,7 @@ CAUSES = {
     "SQLITE_NOTADB": "the file is not a database", "SQLITE_CORRUPT": "the database file is damaged",
     "SQLITE_IOERR": "the disk of the database fails",
 }  # fmt: skip
+FULL = {"53100", "SQLITE_FULL"}  # the disk
 LATE = "the database does not answer in time"
 # A connection that fails has no SQLSTATE, only libpq's text. What the server adds to it may be in another language.
 CONNECTING = {

@@ -9,7 +9,7 @@ from flask import Flask, Response, g, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
-from directory.db.errors import cause_of, is_unavailable, state_of
+from directory.db.errors import FULL, cause_of, is_unavailable, state_of
 from directory.errors import (
     DirectoryError,
     NotFound,
@@ -22,6 +22,7 @@ from directory.http import hooks
 from directory.http.client_address import client_address
 from directory.http.problem_kinds import KINDS
 
+NO_SPACE = "The disk of the database is full, so nothing can be changed. What is there can be read."
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 # Logged with the caller's address and with the account at whose password was guessed; the request's own line, under
@@ -101,7 +102,7 @@ def _database(error: SQLAlchemyError) -> Response:
         return _internal(error)
     # The driver's text may hold values and addresses: the log gets the cause alone.
     log.warning("database unavailable", extra={"reason": cause_of(error), "state": state_of(error)})
-    return answer(Unavailable())
+    return answer(Unavailable(NO_SPACE) if state_of(error) in FULL else Unavailable())
 
 
 def _internal(error: Exception) -> Response:

@@ -1,11 +1,13 @@
 """The one shape of errors: the domain's, the framework's, the database's, and faults of ours."""
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import default_exceptions
 
 from directory import errors
+from directory.extensions import db
 from directory.http.problem_kinds import KINDS
 from directory.services.catalog import catalog
 from directory.services.sign_in import refusals
@@ -56,7 +58,9 @@ STATUSES = {
 
 
 def everything_below(kind):
-    return [kind, *(deeper for below in kind.__subclasses__() for deeper in everything_below(below))]
+    """A class of errors and its subclasses, but for those that a page raises for its own blueprint to answer."""
+    below = [one for one in kind.__subclasses__() if not one.__module__.startswith("directory.pages")]
+    return [kind, *(deeper for one in below for deeper in everything_below(one))]
 
 
 def example(kind):
@@ -275,3 +279,27 @@ def test_an_unknown_method_on_a_known_path_is_405_and_names_the_known_ones(app, 
 def test_an_unknown_path_is_404_on_every_method(api, path):
     for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
         check_shape(api.call(method, path), "not_found")
+
+
+def test_a_full_disk_is_named_as_the_reason(world, database):
+    if database.backend == "postgresql":
+        return  # its SQLSTATE is 53100; tests/db/test_causes.py has its cause
+
+    def bound(connection, *_):
+        connection.execute("PRAGMA max_page_count = 1")  # no more pages than there are
+
+    with world.app.app_context():
+        engine = db.engine
+    caller = world.caller(world.user())
+    world.category()
+    event.listen(engine, "checkout", bound)
+    try:
+        project = {"title": "T", "tagline": "T", "category": "tools", "description": "x" * 9000}
+        answers = [caller.post("/api/projects", {**project, "url": f"https://example.org/{n}"}) for n in range(3)]
+        assert caller.get("/api/auth/me").status_code == 200
+    finally:
+        event.remove(engine, "checkout", bound)
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA max_page_count = 4294967294")
+    assert answers[-1].status_code == 503
+    assert answers[-1].json["detail"].startswith("The disk of the database is full")
