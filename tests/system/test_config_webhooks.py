@@ -135,9 +135,6 @@ def test_of_the_three_settings_the_one_that_makes_no_sense_is_named(name, enviro
 
 
 def test_an_endpoint_of_another_scheme_is_refused_for_that_and_not_for_its_missing_secret():
-    line = refusal(WEBHOOK_ENDPOINTS='[{"url": "ftp://files.example/"}]')
-    assert line == "WEBHOOK_ENDPOINTS: an endpoint's url must be an http or https address"
-    one = refusal(WEBHOOK_URL="ftp://files.example/")
-    assert one == "WEBHOOK_URL: an endpoint's url must be an http or https address"
-        refusal(WEBHOOK_URL="ftp://files.example/") == "WEBHOOK_URL: an endpoint's url must be an http or https address"
-    )
+    why = "an endpoint's url must be an http or https address"
+    assert refusal(WEBHOOK_ENDPOINTS='[{"url": "ftp://files.example/"}]') == f"WEBHOOK_ENDPOINTS: {why}"
+    assert refusal(WEBHOOK_URL="ftp://files.example/") == f"WEBHOOK_URL: {why}"
