@@ -143,7 +143,7 @@ def init_app(app: Flask) -> None:
     """Give the templates what they write values with."""
     app.jinja_env.filters |= {
         "day": _day, "number": _number, "letters": _letters, "tint": _tint, "markdown": _markdown, "path": path_of,
-        "host": _host,
+        "host": _host, "ascii_host": links.ascii_host,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

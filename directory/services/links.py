@@ -4,7 +4,7 @@ import hashlib
 import re
 import unicodedata
 from functools import cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -25,6 +25,10 @@ _NO_HOST = "Must name a valid host."
 
 # Names that only a network of its own resolves: RFC 6761, RFC 6762, RFC 8375, ICANN's .internal, and common habits.
 _INTERNAL = ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa")
+# Beside what `is_global` says, which differs between versions of Python: of IPv6 only 2000::/3 is given out, and other
+# blocks hold old forms of internal addresses (::127.0.0.1, fec0::1). The rest is for protocols and documentation.
+_GIVEN_OUT = IPv6Network("2000::/3")
+_SPECIAL = (IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
 _INTERNAL_REASON = "Must be an address on the public internet, not one of a private network."
 
 # Parameters that say where a visitor came from and not what is shown. Beside them every name that begins with `utm_`.
@@ -149,7 +153,10 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
             return False
         if address.ipv4_mapped is not None or _translated(address) is not None:
             return True
-    return address.is_global and not address.is_multicast
+        if address not in _GIVEN_OUT:
+            return False
+    is_special = any(address in network for network in _SPECIAL)
+    return address.is_global and not address.is_multicast and not is_special
 
 
 def _translated(address: IPv6Address) -> IPv4Address | None:

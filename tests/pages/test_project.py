@@ -99,3 +99,11 @@ def test_projects_of_the_same_category_with_the_most_votes_are_beside_it(world, 
     for votes in range(1, 6):
         world.project(title=f"With {votes}", votes=votes)
     assert titles(api.get(path_of(title="Charts"))) == ["With 5", "With 4", "With 3", "With 2"]
+
+
+def test_a_host_in_letters_that_look_like_latin_ones_is_shown_in_ascii_too(api, path_of):
+    lookalike = "https://www.\u0430\u0440\u0440\u04cf\u0435.com/store"
+    shown = text_of(api.get(path_of(title="Store", url=lookalike, repository_url="https://git.example/l")))
+    assert "www.\u0430\u0440\u0440\u04cf\u0435.com (www.xn--80ak6aa92e.com)" in shown
+    assert "git.example" in shown
+    assert "git.example (" not in shown

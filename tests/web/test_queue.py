@@ -322,3 +322,10 @@ def test_rows_are_44_pixels_high(chromium, app, grace, waiting):
         measure = "rows => rows.map(row => row.getBoundingClientRect().height)"
         heights = page.eval_on_selector_all(".q-rows .q-row > a", measure)
         assert heights == [44, 44, 44]
+
+
+def test_a_host_in_letters_that_look_like_latin_ones_is_shown_in_ascii_too(chromium, app, grace, waiting):
+    waiting(1, url="https://www.\u0430\u0440\u0440\u04cf\u0435.com/store")
+    with served(app) as site, visitor(chromium, site) as person:
+        facts = at_queue(person).locator(".q-facts")
+        expect(facts).to_contain_text("www.\u0430\u0440\u0440\u04cf\u0435.com/store (www.xn--80ak6aa92e.com)")

@@ -9,6 +9,7 @@ const { address, start, withQuery } = await import("../src/state/router.ts");
 const form = await import("../src/state/submission.ts");
 const { EMPTY, stored } = await import("../src/state/draft.ts");
 const { Problem } = await import("../src/api/client.ts");
+const { asciiHost } = await import("../src/parts/address.ts");
 
 const SITE = { site: { name: "Ours", url: "" }, registration_open: true, read_only: false, password_reset: false, providers: [] };
 const ADA = { id: 1, username: "ada", email: "ada@example.org", role: "member", is_admin: false, status: "active", created_at: "" };
@@ -154,4 +155,12 @@ Deno.test("what the service refuses stands at its field until the field changes"
   form.write("title", "AB");
   assertEquals(form.errors.value.title, undefined);
   form.discard();
+});
+
+Deno.test("a host in other letters is also shown in ASCII", () => {
+  assertEquals(asciiHost("https://www.\u0430\u0440\u0440\u04cf\u0435.com/store"), "www.xn--80ak6aa92e.com");
+  assertEquals(asciiHost("HTTPS://b\u00fccher.example:8443/"), "xn--bcher-kva.example");
+  for (const plain of ["https://apple.com/\u0430", "https://xn--bcher-kva.example", "https://example.com", "not a url"]) {
+    assertEquals(asciiHost(plain), null);
+  }
 });

@@ -1,6 +1,6 @@
 // The whole submission that is reviewed, and what can be decided about it.
 import { Problem } from "../api/client.ts";
-import { safeAddress } from "../parts/address.ts";
+import { asciiHost, safeAddress } from "../parts/address.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
@@ -115,10 +115,16 @@ function Facts({ item: { url, repository_url, logo_url, category, tags, owner, o
   );
 }
 
-/** An address in full, as one must see it before it is approved. */
+/** An address in full, as one must see it before it is approved, with its host in ASCII where letters may deceive. */
 function Address({ url }: { url: string }) {
   const href = safeAddress(url);
-  return href ? <a href={href} target="_blank" rel="nofollow ugc noopener noreferrer">{url}</a> : <>{url}</>;
+  const host = asciiHost(url);
+  return (
+    <>
+      {href ? <a href={href} target="_blank" rel="nofollow ugc noopener noreferrer">{url}</a> : url}
+      {host && <span class="muted"> ({host})</span>}
+    </>
+  );
 }
 
 /** Act on a click, but not on the second one of a double click: by then something else is in its place. */
