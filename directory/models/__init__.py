@@ -7,7 +7,7 @@ from directory.models.accounts import MailLink, Session, Token, User, UserCount,
 from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
 from directory.models.identities import Identity, SignInAttempt
 from directory.models.ledger import AuditEntry, AuditRetention, Delivery, DeliveryAttempt
-from directory.models.projects import Category, Project, ProjectTag, Standing, TagCount, Upvote, VoteDiscount
+from directory.models.projects import Category, Project, ProjectTag, Revision, Standing, TagCount, Upvote, VoteDiscount
 
 __all__ = [
     "NEVER",
@@ -23,6 +23,7 @@ __all__ = [
     "MailLink",
     "Project",
     "ProjectTag",
+    "Revision",
     "Role",
     "Session",
     "SignInAttempt",

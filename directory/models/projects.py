@@ -1,12 +1,13 @@
 """What the directory holds: categories, projects, their tags and votes."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import CheckConstraint, Computed, Float, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, Computed, Float, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import BigId, Id, Instant, JsonList, Status, UtcDateTime, now, one_of
+from directory.models.base import BigId, Id, Instant, JsonList, JsonObject, Status, UtcDateTime, now, one_of
 
 
 class Category(db.Model):  # type: ignore[name-defined,misc]
@@ -82,6 +83,39 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     listed_at: Mapped[datetime] = mapped_column(
         UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
     )
+
+
+class Revision(db.Model):  # type: ignore[name-defined,misc]
+    """Changes of a live project that wait for review, or a note that the last ones were refused.
+
+    `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
+    it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, and
+    the `reason` of the refusal, if one was given. A trigger deletes the revision of a project that is no longer live.
+    """
+
+    __tablename__ = "revisions"
+    __table_args__ = (
+        CheckConstraint("submitted_at IS NULL OR reason IS NULL", name="reason"),
+        CheckConstraint("submitted_at IS NOT NULL OR category IS NULL", name="category"),
+        Index(  # the review queue
+            None,
+            "submitted_at",
+            "project_id",
+            postgresql_where=text("submitted_at IS NOT NULL"),
+            sqlite_where=text("submitted_at IS NOT NULL"),
+        ),
+        Index(None, "category"),  # a category that is renamed or deleted
+    )
+
+    project_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    changes: Mapped[dict[str, Any]] = mapped_column(JsonObject)
+    category: Mapped[str | None] = mapped_column(
+        String(50), ForeignKey("categories.slug", onupdate="CASCADE", ondelete="RESTRICT")
+    )
+    submitted_at: Mapped[Instant | None]
+    reason: Mapped[str | None] = mapped_column(String(1000))
 
 
 class Standing(db.Model):  # type: ignore[name-defined,misc]
