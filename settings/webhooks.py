@@ -7,7 +7,7 @@ from typing import Any
 from settings.values import web_address
 
 FORMATS = {"standard", "discord", "slack"}
-EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted")}
+EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted", "edited")}
 DEFAULT_EVENTS = ("project.approved",)
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
 

@@ -24,7 +24,7 @@ from directory.http.cache_tags import CacheTags
 from directory.http.endpoint import operation, versions_allowed
 from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
-from directory.services.catalog import catalog, owned, similar, suggestions
+from directory.services.catalog import catalog, fields, owned, similar, suggestions
 from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.voting import Vote
 from directory.services.webhooks.outbox import Endpoint
@@ -134,7 +134,7 @@ def show(project_id: int) -> Any:
 @bp.post("")
 @login_required
 @operation(
-    body=ProjectInput(), body_required=True, check=submissions.refusals, answer=ProjectDetail(), status=201,
+    body=ProjectInput(), body_required=True, check=fields.refusals, answer=ProjectDetail(), status=201,
     tier="submission", etag=True, headers=("Location",),
     raises=(Duplicate, EmailNotVerified),
 )  # fmt: skip
@@ -148,18 +148,36 @@ def create(body: dict[str, Any]) -> Any:
 @bp.put("/<id:project_id>")
 @owner_required
 @operation(
-    body=ProjectInput(partial=True), body_required=True, check=submissions.refusals, answer=ProjectDetail(), etag=True,
+    body=ProjectInput(partial=True), body_required=True, check=fields.refusals, answer=ProjectDetail(), etag=True,
     raises=(NotOwner, Duplicate, PreconditionFailed),
 )  # fmt: skip
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 
-    A rejected project goes back to the queue, and so does a live one whose owner changes its title or URL. An
-    administrator's edit never changes the state. What changes nothing leaves no trace.
+    A rejected project goes back to the queue. A live one stays as it was reviewed: its owner's changes of title,
+    tagline, description and links wait for review as its `revision`, to which later edits are added, and category and
+    tags change at once. A URL that differs from the present one only in scheme, case of the host, `www.`, default port,
+    slash at the end or fragment needs no review. The operator may have everything reviewed, or nothing. A field that is
+    set back leaves the revision. An administrator's edit applies at once and never changes the state. What changes
+    nothing leaves no trace.
     """
-    review = current_app.config["REVIEW_ON_EDIT"]
-    submissions.edit(project_id, body, by=caller(), review_on_edit=review, versions=versions_allowed())
+    submissions.edit(
+        project_id,
+        body,
+        by=caller(),
+        review_on_edit=current_app.config["REVIEW_ON_EDIT"],
+        notify=subscribers(),
+        versions=versions_allowed(),
+    )
     return catalog.one(project_id, viewer=caller())
+
+
+@bp.delete("/<id:project_id>/revision")
+@owner_required
+@operation(status=204, raises=(NotOwner, PreconditionFailed))
+def withdraw_revision(project_id: int) -> Any:
+    """Withdraw the changes of a live project that wait for review, or put the note of their rejection away."""
+    submissions.withdraw(project_id, by=caller(), versions=versions_allowed())
 
 
 @bp.delete("/<id:project_id>")

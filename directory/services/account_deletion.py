@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from directory.db.transactions import on_postgresql
 from directory.errors import LastAdmin, TooManyProjects, TooManyVotes, Unauthenticated, Unavailable, WrongPassword
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import AccountStatus, Project, Role, Status, Upvote, User, now
-from directory.services import audit, voting
+from directory.models import AccountStatus, Project, Revision, Role, Status, Upvote, User, now
+from directory.services import audit, revisions, voting
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters, search_index
@@ -27,8 +27,8 @@ from directory.services.webhooks.outbox import Endpoint
 # on two busy cores.
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000
 TOO_MANY_PROJECTS = (
-    f"You have more than {PROJECTS_MAX:,} pending and rejected projects, which are more than one request deletes, and "
-    "nothing was changed. Delete some of them, and try again."
+    f"You have more than {PROJECTS_MAX:,} pending and rejected projects and changes under review, which is more than "
+    "one request deletes, and nothing was changed. Delete some of them, and try again."
 )
 TOO_MANY_VOTES = (
     f"You have voted for more than {VOTES_MAX:,} projects, which is more than one request takes back, and nothing was "
@@ -45,9 +45,9 @@ _LOCK = text("SELECT id FROM projects WHERE id = ANY(:ids) ORDER BY id FOR NO KE
 def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> None:
     """Delete the caller's account, whose password was just found to match `known_hash`.
 
-    An account without a password has an empty hash. Sessions, tokens, identities, votes, and pending and rejected
-    projects go; live projects stay. The username and the address are free for others. The audit log, which has ids and
-    no names, stays as it is.
+    An account without a password has an empty hash. Sessions, tokens, identities, votes, revisions, and pending and
+    rejected projects go; live projects stay. The username and the address are free for others. The audit log, which has
+    ids and no names, stays as it is.
     Raises Unauthenticated, WrongPassword, LastAdmin, TooManyProjects, TooManyVotes, Unavailable.
     """
     _lock(by, known_hash)
@@ -59,6 +59,7 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
     outbox.rename_user(by.id, by.username, gone.username)
     audit.record("user.deleted", by=gone, user_id=by.id, from_state=AccountStatus.ACTIVE)
     _delete_unlisted(affected, by=gone, notify=notify)
+    revisions.drop_all(by.id)
     sessions.end_everything(by.id)
     mail_links.end_all(by.id)
     identities.end_all(by.id)
@@ -88,11 +89,12 @@ def _lock(caller: Caller, known_hash: str) -> None:
 
 
 def _affected(user_id: int) -> set[int]:
-    """The ids of the projects that change: those to delete, and those with a vote of the user.
+    """The ids of the projects that change: those to delete, those with a revision, and those with a vote of the user.
 
     Raises TooManyProjects, TooManyVotes.
     """
-    unlisted = select(Project.id).where(Project.owner_id == user_id, Project.status.in_(UNLISTED))
+    revised = select(Revision.project_id).where(Revision.project_id == Project.id).exists()
+    unlisted = select(Project.id).where(Project.owner_id == user_id, or_(Project.status.in_(UNLISTED), revised))
     voted = select(Upvote.project_id).where(Upvote.user_id == user_id)
     own = set(db.session.scalars(unlisted.limit(PROJECTS_MAX + 1)))
     if len(own) > PROJECTS_MAX:

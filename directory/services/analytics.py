@@ -26,6 +26,7 @@ from directory.models import (
     AuditEntry,
     Category,
     Project,
+    Revision,
     Standing,
     Status,
     Upvote,
@@ -44,7 +45,9 @@ LOGGED = {
     "project.approved": "approvals",
     "project.rejected": "rejections",
 }
-DECISIONS = ("project.approved", "project.rejected")
+APPROVALS = ("project.approved", "project.edit_approved")
+REJECTIONS = ("project.rejected", "project.edit_rejected")
+DECISIONS = (*APPROVALS, *REJECTIONS)
 
 
 def dashboard(days: int) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def dashboard(days: int) -> dict[str, Any]:
     return {
         "generated_at": at,
         "totals": totals,
-        "review": _review(since, series),
+        "review": _review(since),
         "series": series,
         "previous": _happened(before, since, uncounted),
         "reviewers": _reviewers(since),
@@ -88,14 +91,24 @@ def _totals() -> dict[str, Any]:
     }
 
 
-def _review(since: datetime, series: list[dict[str, Any]]) -> dict[str, Any]:
-    approvals = sum(day["approvals"] for day in series)
-    decisions = approvals + sum(day["rejections"] for day in series)
-    queue = select(func.count(), func.min(Project.submitted_at)).where(Project.status == Status.PENDING)
-    length, oldest = db.session.execute(queue).one()
+def _review(since: datetime) -> dict[str, Any]:
+    """The review of submissions and of changes of live projects, which wait in one queue."""
+    is_pending, is_changed = Project.status == Status.PENDING, Revision.submitted_at.is_not(None)
+    queries: tuple[AnySelect, ...] = (
+        select(func.count()).where(is_pending),
+        select(func.count()).where(is_changed),
+        select(func.min(Project.submitted_at)).where(is_pending),
+        select(func.min(Revision.submitted_at)).where(is_changed),
+        *(
+            select(func.count()).where(AuditEntry.action.in_(each), AuditEntry.at >= since)
+            for each in (APPROVALS, DECISIONS)
+        ),
+    )
+    row = db.session.execute(select(*(query.scalar_subquery() for query in queries))).one()
+    pending, changed, oldest, oldest_change, approvals, decisions = row
     return {
-        "queue_length": length,
-        "oldest_submitted_at": oldest,
+        "queue_length": pending + changed,
+        "oldest_submitted_at": min((at for at in (oldest, oldest_change) if at is not None), default=None),
         "median_seconds_to_decision": _median_wait(since),
         "approval_rate": approvals / decisions if decisions else None,
     }
@@ -139,8 +152,8 @@ def _reviewers(since: datetime) -> list[dict[str, Any]]:
         select(
             User.id,
             User.username,
-            func.count().filter(d.action == "project.approved").label("approved"),
-            func.count().filter(d.action == "project.rejected").label("rejected"),
+            func.count().filter(d.action.in_(APPROVALS)).label("approved"),
+            func.count().filter(d.action.in_(REJECTIONS)).label("rejected"),
             cast(func.avg(d.seconds).filter(middle), Float).label("median_seconds"),
         )
         .join(decided, d.actor_id == User.id)

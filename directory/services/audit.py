@@ -17,6 +17,10 @@ ACTIONS = (
     "project.submitted",
     "project.imported",
     "project.edited",
+    "project.edit_held",
+    "project.edit_approved",
+    "project.edit_rejected",
+    "project.edit_withdrawn",
     "project.approved",
     "project.rejected",
     "project.unpublished",
@@ -36,9 +40,22 @@ OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
 # What the log is narrowed by, the most selective first: each has an index that goes on with the id.
 NARROWING = ("project_id", "user_id", "actor_id", "action")
 # What a project's timeline shows, by action, and the events of it whose reason is for the owner to see.
-EVENTS = {f"project.{event}": event for event in ("submitted", "edited", "approved", "rejected", "unpublished")}
+EVENTS = {
+    f"project.{event}": event
+    for event in (
+        "submitted",
+        "edited",
+        "edit_held",
+        "edit_approved",
+        "edit_rejected",
+        "edit_withdrawn",
+        "approved",
+        "rejected",
+        "unpublished",
+    )
+}
 EVENTS["project.imported"] = "submitted"
-WITH_REASON = {"rejected", "unpublished"}
+WITH_REASON = {"rejected", "edit_rejected", "unpublished"}
 
 
 def record(action: str, *, by: Caller | None, **facts: Any) -> None:

@@ -40,9 +40,10 @@ def change(slug: str, fields: dict[str, Any]) -> Category:
 
 
 def remove(slug: str) -> None:
-    """Delete a category that no project uses. Raises NotFound, CategoryInUse."""
+    """Delete a category that no project uses, nor changes that wait. Raises NotFound, CategoryInUse."""
     gone = delete(Category).where(Category.slug == slug)
-    with refusing(fk_projects_category_id_categories=CategoryInUse()):
+    used = CategoryInUse()
+    with refusing(fk_projects_category_id_categories=used, fk_revisions_category_categories=used):
         removed = db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount  # type: ignore[attr-defined]
     if not removed:
         raise NotFound

@@ -1,19 +1,20 @@
 """The review: approve, reject, unpublish, and decisions about many projects at once, deletion among them.
 
-A decision is a conditional UPDATE: of two administrators who decide at once, its WHERE lets one through, and the
-audit entry and the outbox rows go with that one alone.
+What waits is a pending project, or a live one whose changes wait. A decision locks the project and acts on the state
+that it then has: of two administrators who decide at once one is first, and the audit entry and the outbox rows are
+those of that one alone.
 """
 
 from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, literal, select, update
+from sqlalchemy import select, update
 
-from directory.errors import InvalidTransition, NotFound, PreconditionFailed
+from directory.errors import Duplicate, InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Project, Status, now
-from directory.models.base import UtcDateTime
-from directory.services import audit, submissions
+from directory.models import Project, Revision, Status, now
+from directory.services import audit, revisions, submissions
 from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import counters
 from directory.services.catalog.ranking import hot
@@ -21,11 +22,29 @@ from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
-MOVES = {
-    "approve": (Status.PENDING, Status.LIVE),
-    "reject": (Status.PENDING, Status.REJECTED),
-    "unpublish": (Status.LIVE, Status.PENDING),
+# What may be reviewed: a project in one of its states, or a live one whose changes wait, or were refused.
+WAITING, REFUSED = "changes_waiting", "changes_refused"
+MOVES: dict[str, dict[str, Status]] = {
+    "approve": {Status.PENDING: Status.LIVE},
+    "reject": {Status.PENDING: Status.REJECTED},
+    "unpublish": dict.fromkeys((Status.LIVE, WAITING, REFUSED), Status.PENDING),
 }
+HOLDS: dict[str, set[str]] = {"approve": {Status.LIVE}, "reject": {Status.REJECTED, REFUSED}, "unpublish": set()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A project to decide about, locked, with its revision."""
+
+    project: Any
+    revision: Revision | None
+
+    @property
+    def state(self) -> str:
+        """The project's state; of a live one with a revision that of the revision."""
+        if self.revision is None:
+            return str(self.project.status)
+        return REFUSED if self.revision.submitted_at is None else WAITING
 
 
 def decide(
@@ -37,19 +56,21 @@ def decide(
     reason: str | None = None,
     versions: Container[int] | None = None,
 ) -> None:
-    """Approve or reject a pending project, or unpublish a live one, and queue the notification with it.
+    """Approve or reject what waits, or unpublish a live project, and queue the notification with it.
 
     The same decision again changes nothing, its reason included; but what is not live cannot be unpublished. An
     unpublished project goes to the end of the queue and keeps its votes and its first publication. The reason goes into
     the audit log; the owner and the outside see it unless the project is approved. `versions` are those that the
     decision is about, None any; a decision that holds already needs none of them.
-    Raises Unauthenticated, NotFound, PreconditionFailed, InvalidTransition (the project is in another state).
+    Raises Unauthenticated, NotFound, PreconditionFailed, InvalidTransition (the project is in another state), and
+    Duplicate where the owner has another project with the URL that is to be approved.
     """
     if by is not None:
         require_active(by)
-    if versions is not None:
-        _require_version(next(iter(_locked([project_id])), None), versions, decision)
-    _carry_out(project_id, decision, by=by, notify=notify, reason=reason)
+    cases = _locked([project_id])
+    if not cases:
+        raise NotFound
+    _decide(cases[0], decision, versions, by=by, notify=notify, reason=reason)
 
 
 def decide_many(
@@ -58,106 +79,100 @@ def decide_many(
     """Approve, reject, unpublish or delete each of the projects.
 
     `wanted` has for each id the version that the decision is about, None for any. The result has for each id None where
-    the decision holds now, else the code of the refusal: not_found, precondition_failed or invalid_transition.
+    the decision holds now, else the code of the refusal: not_found, precondition_failed, invalid_transition or
+    duplicate.
     Projects are locked in the order of their ids, and then the counters that they share, so that two such batches
     never wait for each other in a ring. Raises Unauthenticated.
     """
     require_active(by)
-    found = _locked(wanted)
-    counters.lock([project.id for project in found], deleting=decision == "delete")
+    cases = _locked(wanted)
+    _lock_counters(cases, decision)
     refusals: dict[int, str | None] = dict.fromkeys(wanted, NotFound.code)
-    for project in sorted(found, key=lambda row: (row.category_id, row.id)):
-        version = wanted[project.id]
+    for case in sorted(cases, key=lambda case: (case.project.category_id, case.project.id)):
+        version = wanted[case.project.id]
         try:
-            if version is not None:
-                _require_version(project, (version,), decision)
-            _carry_out(project.id, decision, by=by, notify=notify, reason=reason)
-            refusals[project.id] = None
-        except (InvalidTransition, PreconditionFailed) as error:
-            refusals[project.id] = error.code
+            _decide(case, decision, None if version is None else (version,), by=by, notify=notify, reason=reason)
+            refusals[case.project.id] = None
+        except (InvalidTransition, PreconditionFailed, Duplicate) as error:
+            refusals[case.project.id] = error.code
     return refusals
 
 
-def _locked(project_ids: Iterable[int]) -> list[Any]:
-    """The state, the version and the category of each of the projects that is there, locked in the order of the ids."""
-    columns = (Project.id, Project.category_id, Project.status, Project.version)
-    query = select(*columns).where(Project.id.in_(list(project_ids))).order_by(Project.id)
-    return list(db.session.execute(query.with_for_update(key_share=True)))
+def _locked(project_ids: Iterable[int]) -> list[_Case]:
+    """The projects that are there, locked in the order of their ids, with their revisions."""
+    columns = (Project.id, Project.url_key, Project.title, Project.category_id, Project.status, Project.version)
+    query = select(*columns, Project.submitted_at, Project.upvotes, Project.published_at)
+    query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
+    projects = list(db.session.execute(query.with_for_update(key_share=True)))
+    live = [project.id for project in projects if project.status == Status.LIVE]
+    # By a statement of its own: joined, a revision would be as it was before the wait for the lock.
+    held = revisions.of_each(live) if live else {}
+    return [_Case(project, held.get(project.id)) for project in projects]
 
 
-def _require_version(project: Any, versions: Container[int], decision: str) -> None:
-    """Raise NotFound, or PreconditionFailed unless the project is of one of the versions or the decision holds already.
-
-    The last lets a caller whose answer was lost ask again, as RFC 9110 section 13.1.1 allows.
-    """
-    if project is None:
-        raise NotFound
-    if project.version not in versions and not _holds(decision, project.status):
-        raise PreconditionFailed
+def _lock_counters(cases: list[_Case], decision: str) -> None:
+    """Lock the counters that the decisions change, those of a category and of tags that wait included."""
+    held = [revisions.changes_of(case.revision) for case in cases] if decision == "approve" else []
+    slugs = [changes["category"] for changes in held if "category" in changes]
+    tags = [tag for changes in held for tag in changes.get("tags", ())]
+    ids = [case.project.id for case in cases]
+    counters.lock(ids, deleting=decision == "delete", slugs=slugs, tags=tags)
 
 
-def _holds(decision: str, status: str) -> bool:
-    """Whether a project of this state needs no such decision. To unpublish what is pending is a conflict instead."""
-    return decision in {"approve", "reject"} and status == MOVES[decision][1]
-
-
-def _carry_out(
-    project_id: int, decision: str, *, by: Caller | None, notify: list[Endpoint], reason: str | None
+def _decide(
+    case: _Case,
+    decision: str,
+    versions: Container[int] | None,
+    *,
+    by: Caller | None,
+    notify: list[Endpoint],
+    reason: str | None,
 ) -> None:
+    """Carry a decision out, or leave all as it is where it holds already.
+
+    Raises PreconditionFailed, InvalidTransition, and Duplicate for changes that can no longer apply.
+    """
+    project_id = case.project.id
+    # A caller whose answer was lost may ask again, as RFC 9110 section 13.1.1 allows.
+    if case.state in HOLDS.get(decision, ()):
+        return
+    if versions is not None and case.project.version not in versions:
+        raise PreconditionFailed
     if decision == "delete":
         assert by is not None  # noqa: S101 (the command line deletes nothing)
         submissions.delete(project_id, by=by, notify=notify, reason=reason)
-        return
-    source, target = MOVES[decision]
+    elif case.revision is not None and case.state == WAITING and decision in {"approve", "reject"}:
+        settle = revisions.approve if decision == "approve" else revisions.reject
+        settle(project_id, case.revision, by=by, notify=notify, reason=reason)
+    elif case.state in MOVES[decision]:
+        _move(case.project, decision, MOVES[decision][case.state], by=by, notify=notify, reason=reason)
+    else:
+        raise InvalidTransition(case.project.status, PAST[decision])
+
+
+def _move(
+    project: Any, decision: str, target: Status, *, by: Caller | None, notify: list[Endpoint], reason: str | None
+) -> None:
+    """Move a locked project to another state. A trigger deletes the revision of one that is no longer live."""
     at = now()
-    moved = _move(project_id, source, target, at, reason)
-    if moved is None:
-        _require_decided(project_id, decision)
-        return
-    audit.record_project(
-        f"project.{PAST[decision]}",
-        moved,
-        by=by,
-        at=at,
-        from_state=source,
-        to_state=target,
-        reason=reason,
-        waited_seconds=None if decision == "unpublish" else (at - moved.submitted_at).total_seconds(),
-    )
-    told = None if target is Status.LIVE else reason
-    outbox.enqueue(f"project.{PAST[decision]}", project_id, by=by, endpoints=notify, reason=told)
-
-
-def _move(project_id: int, source: Status, target: Status, at: Any, reason: str | None) -> Any:
-    """The row moved, or None where it was not in the source state (or is not there)."""
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason
     if target is Status.LIVE:
-        values["hot"] = _rank(project_id, at)
-        values["published_at"] = func.coalesce(Project.published_at, literal(at, UtcDateTime()))
+        values["published_at"] = project.published_at or at
+        values["hot"] = hot(project.upvotes, values["published_at"])
     elif target is Status.PENDING:
         values["submitted_at"] = at
-    told = (Project.id, Project.url_key, Project.title)
-    returned = (*told, Project.submitted_at)
-    moving = update(Project).where(Project.id == project_id, Project.status == source).values(values)
-    return db.session.execute(moving.returning(*returned), execution_options=UNSYNCHRONISED).one_or_none()
-
-
-def _rank(project_id: int, at: Any) -> float:
-    """The rank of a project that goes live at an instant, unless it was live before. It is locked from here on.
-
-    With a second UPDATE after the first one PostgreSQL would check the foreign key of the row that this transaction
-    wrote, and wait for an owner whose account is being deleted or suspended, while that waits for the project.
-    """
-    columns = select(Project.upvotes, Project.published_at).where(Project.id == project_id)
-    found = db.session.execute(columns.with_for_update(key_share=True)).one_or_none()
-    return 0.0 if found is None else hot(found.upvotes, found.published_at or at)
-
-
-def _require_decided(project_id: int, decision: str) -> None:
-    """Raise NotFound, or InvalidTransition unless the decision holds already."""
-    status = db.session.scalar(select(Project.status).where(Project.id == project_id))
-    if status is None:
-        raise NotFound
-    if not _holds(decision, status):
-        raise InvalidTransition(status, PAST[decision])
+    moving = update(Project).where(Project.id == project.id, Project.status == project.status).values(values)
+    db.session.execute(moving, execution_options=UNSYNCHRONISED)
+    audit.record_project(
+        f"project.{PAST[decision]}",
+        project,
+        by=by,
+        at=at,
+        from_state=project.status,
+        to_state=target,
+        reason=reason,
+        waited_seconds=None if decision == "unpublish" else (at - project.submitted_at).total_seconds(),
+    )
+    shown = None if target is Status.LIVE else reason
+    outbox.enqueue(f"project.{PAST[decision]}", project.id, by=by, endpoints=notify, reason=shown)

@@ -1,37 +1,33 @@
 """Submitting, editing and deleting a project: what its owner does."""
 
-from collections.abc import Collection, Container
+from collections.abc import Container
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import delete as sql_delete
 from sqlalchemy import select
 
 from directory.db.errors import refusing
-from directory.errors import Duplicate, Invalid, PreconditionFailed
+from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Category, Project, Status, now
-from directory.services import audit
+from directory.models import Project, Status, now
+from directory.services import audit, revisions
 from directory.services.accounts.identity import Caller, require_active
-from directory.services.catalog import catalog, search_index
+from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.links import url_key
-from directory.services.text import slugify
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
-SEARCHED = {"title", "tagline", "description", "tags", "url"}
-NO_CATEGORY = "There is no such category."
-MATERIAL = {"url", "title"}  # what a reviewer approved above all
 
-
-def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
+def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     """Add a pending project of `by` from validated fields, and return its id.
 
     Raises Unauthenticated, Invalid, Duplicate.
     """
     require_active(by)
     at = now()
-    columns = _columns(fields)
+    columns = fields.columns(given)
     project = Project(
         owner_id=by.id,
         status=Status.PENDING,
@@ -51,36 +47,55 @@ def submit(fields: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int
 
 def edit(
     project_id: int,
-    fields: dict[str, Any],
+    given: dict[str, Any],
     *,
     by: Caller,
     review_on_edit: str,
+    notify: list[Endpoint],
     versions: Container[int] | None = None,
 ) -> None:
-    """Change validated fields of a project; a rejected one, or a live one changed materially, is reviewed again.
+    """Change validated fields of a project.
 
-    `versions` are those that If-Match allows, None any. An edit that changes nothing leaves no trace.
+    A rejected project goes back to review. What needs review of a member's edit of a live project is held as its
+    revision, and the rest applies at once. An administrator's edit applies at once and changes no state. An edit that
+    changes nothing leaves no trace. `versions` are those that If-Match allows, None any.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
     """
     require_active(by)
     project = _locked(project_id, by, versions)
-    changed = {name: value for name, value in _columns(fields).items() if getattr(project, name) != value}
-    if not changed:
+    was, at = project.status, now()
+    is_live = was == Status.LIVE
+    revision = revisions.of(project_id) if is_live else None
+    review = review_on_edit if is_live and not by.is_admin else "never"
+    planned = revisions.plan(project, revision, given, review, is_replacing=not by.is_admin)
+    if not planned.changes and not planned.holding:
         return
-    before, at = project.status, now()
-    changes = _changes(project, fields, changed.keys())
-    for name, value in changed.items():
-        setattr(project, name, value)
-    owner_id, key = project.owner_id, project.url_key
-    project.updated_at = at
     project.version += 1
-    if not by.is_admin and _needs_review(before, changed.keys(), review_on_edit):
+    if was == Status.REJECTED and not by.is_admin:
         project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
-    _flush(owner_id, key)
-    if SEARCHED & changed.keys():
-        search_index.index([project])
-    states = {"from_state": before, "to_state": project.status}
-    audit.record_project("project.edited", project, by=by, at=at, changes=changes, **states)
+    if planned.changes:
+        _write(project, planned.changes, at)
+        states = {"from_state": was, "to_state": project.status}
+        audit.record_project("project.edited", project, by=by, at=at, changes=planned.changes, **states)
+        if is_live:
+            outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=planned.changes)
+    if "url" in planned.holding:
+        _require_free(project, planned.held.get("url", project.url))
+    revisions.hold(project, revision, planned, by=by, at=at)
+
+
+def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = None) -> None:
+    """Delete the revision of a project, or the note that its last one was refused.
+
+    Raises Unauthenticated, NotFound (also without a revision), NotOwner, PreconditionFailed.
+    """
+    require_active(by)
+    project = _locked(project_id, by, versions)
+    revision = revisions.of(project_id)
+    if revision is None:
+        raise NotFound
+    project.version += 1
+    revisions.withdraw(project, revision, by=by, at=now())
 
 
 def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
@@ -124,54 +139,25 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
     return project
 
 
-def _needs_review(status: str, changed: Collection[str], review_on_edit: str) -> bool:
-    if status != Status.LIVE:
-        return status == Status.REJECTED
-    return review_on_edit == "always" or (review_on_edit == "material" and bool(MATERIAL & set(changed)))
+def _write(project: Project, changes: fields.Changes, at: datetime) -> None:
+    owner_id, key = project.owner_id, project.url_key
+    if "url" in changes:
+        key = url_key(changes["url"]["to"])
+    with refusing(uq_projects_owner_id_url_key=lambda: _submitted_already(owner_id, key)):
+        revisions.write(project, changes, at)
 
 
-def _changes(project: Project, fields: dict[str, Any], changed: Collection[str]) -> dict[str, dict[str, Any]]:
-    """What an edit will change of a project, whole, as callers name and write it: a category by its slug."""
-    before = {name: getattr(project, name) for name in fields if name in changed}
-    if "category_id" in changed:
-        before["category"] = db.session.scalar(select(Category.slug).where(Category.id == project.category_id))
-    return {name: {"from": value, "to": fields[name]} for name, value in before.items()}
-
-
-def _columns(fields: dict[str, Any]) -> dict[str, Any]:
-    """Validated fields as columns, those that follow from them included."""
-    columns = dict(fields)
-    if "category" in columns:
-        columns["category_id"] = _category_id(columns.pop("category"))
-    if "title" in columns:
-        columns["slug"] = slugify(columns["title"])
-    if "url" in columns:
-        columns["url_key"] = url_key(columns["url"])
-    return columns
-
-
-def refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
-    """What the rules refuse of fields that are valid by themselves, as the errors of an answer."""
-    if "category" not in fields or _found(fields["category"]) is not None:
-        return []
-    return [{"pointer": "#/category", "detail": NO_CATEGORY}]
-
-
-def _found(slug: str) -> int | None:
-    return db.session.scalar(select(Category.id).where(Category.slug == slug))
-
-
-def _category_id(slug: str) -> int:
-    found = _found(slug)
-    if found is None:
-        raise Invalid.field("category", NO_CATEGORY)
-    return found
+def _require_free(project: Project, url: str) -> None:
+    """Raise Duplicate where the owner has another project with a URL that is only held, which no constraint sees."""
+    same = select(Project.id).where(Project.owner_id == project.owner_id, Project.url_key == url_key(url))
+    if db.session.scalar(same.where(Project.id != project.id)) is not None:
+        raise _submitted_already(project.owner_id, url_key(url))
 
 
 def _flush(owner_id: int, key: str) -> None:
     with refusing(
         uq_projects_owner_id_url_key=lambda: _submitted_already(owner_id, key),
-        fk_projects_category_id_categories=Invalid.field("category", NO_CATEGORY),
+        fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY),
     ):
         db.session.flush()
 

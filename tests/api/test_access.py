@@ -54,6 +54,9 @@ TABLE = {
     "GET /api/projects/<id:project_id>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
     "PUT /api/projects/<id:project_id>": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "DELETE /api/projects/<id:project_id>": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
+    "DELETE /api/projects/<id:project_id>/revision": states(
+        "401 403 204 403 401 204", pending="401 404 404 404 401 404"
+    ),
     "GET /api/projects/<id:project_id>/timeline": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,

@@ -147,22 +147,29 @@ def test_an_edit_that_changes_nothing_leaves_no_trace(app: Flask, owner: Api) ->
 
 
 @pytest.mark.parametrize(
-    ("review", "changes", "status"),
+    ("review", "changes", "held"),
     [
-        ("material", {"title": "Other"}, "pending"), ("material", {"url": "https://other.example"}, "pending"),
-        ("material", {"tagline": "Other"}, "live"), ("always", {"tagline": "Other"}, "pending"),
-        ("never", {"title": "Other"}, "live"),
+        ("material", {"title": "Other"}, ["title"]), ("material", {"url": "https://other.example"}, ["url"]),
+        ("material", {"tagline": "Other", "tags": ["x"]}, ["tagline"]), ("material", {"tags": ["x"]}, []),
+        ("always", {"tags": ["x"]}, ["tags"]), ("never", {"title": "Other"}, []),
     ],
 )  # fmt: skip
 def test_what_was_reviewed_is_what_is_shown(
-    make_app: Any, world: World, review: str, changes: dict[str, str], status: str
+    make_app: Any, world: World, review: str, changes: dict[str, str], held: list[str]
 ) -> None:
     app = make_app(REVIEW_ON_EDIT=review)
     bob = world.user()
     path = f"/api/projects/{world.project(bob, votes=1)}"
-    answer = Api(app, world.caller(bob).token).put(path, changes)
-    assert (answer.json["status"], answer.json["upvotes"]) == (status, 1)
-    assert answer.json["published_at"] is not None
+    caller = Api(app, world.caller(bob).token)
+    before = caller.get(path).json
+    answer = caller.put(path, changes).json
+    assert (answer["status"], answer["upvotes"]) == ("live", 1)
+    assert answer["published_at"] is not None
+    assert {name: answer[name] for name in changes} == {
+        name: before[name] if name in held else value for name, value in changes.items()
+    }
+    waits = answer["revision"] and answer["revision"]["changes"]
+    assert waits == ({name: changes[name] for name in held} or None)
 
 
 def test_an_administrators_edit_never_changes_the_state(world: World) -> None:
@@ -199,7 +206,7 @@ def test_if_match_guards_edits_and_deletions(world: World) -> None:
         answer = caller.put(path, {"tagline": "B"}, headers={"If-Match": stale})
         assert (answer.status_code, answer.json["code"]) == (412, "precondition_failed")
         assert caller.delete(path, headers={"If-Match": stale}).status_code == 412
-    assert caller.get(path).json["tagline"] == "A"
+    assert caller.get(path).json["revision"]["changes"] == {"tagline": "A"}
     assert caller.put(path, {"tagline": "C"}, headers={"If-Match": "*"}).status_code == 200
     current = caller.get(path).headers["ETag"]
     for had in ("*", current, f'"0-x", W/{current}'):
@@ -242,6 +249,10 @@ def test_an_edit_costs_few_statements(world: World, statements: Statements, migr
     caller.get("/api/projects")
     statements.clear()
     caller.put(f"/api/projects/{project}", {"tagline": "Other"})
-    # who calls, may they, their account and the project locked, the change, the index (two tables on SQLite), the log,
-    # the answer
-    assert len(statements) == (8 if migrated.backend == "postgresql" else 9)
+    # who calls, may they, their account and the project locked, its revision, that it waits, the project's version, the
+    # log, the answer
+    assert len(statements) == 9
+    statements.clear()
+    caller.put(f"/api/projects/{project}", {"tags": ["other"]})
+    # the same, with the change and the index (two tables on SQLite) in place of the revision and the version
+    assert len(statements) == (9 if migrated.backend == "postgresql" else 10)

@@ -185,7 +185,7 @@ def test_more_than_one_request_deletes_are_refused_and_nothing_changes(
     monkeypatch.setattr(account_deletion, {"PROJECTS_MAX": "VOTES_MAX", "VOTES_MAX": "PROJECTS_MAX"}[name], 9)
     answer = caller.call("DELETE", PATH, BODY)
     assert (answer.status_code, answer.json["code"]) == (409, code)
-    assert "send this request again" in answer.json["detail"]
+    assert "try again" in answer.json["detail"]
     assert left(app, ada) == {"states": {"pending": 1, "rejected": 1}, "upvotes": 2, "sessions": 0, "tokens": 1}
     assert rows(app, User.username, User.deleted_at, id=ada.id) == [("ada", None)]
     for path in (f"/api/projects/{mine[0]}", f"/api/projects/{voted[0]}/upvote"):
@@ -238,11 +238,10 @@ def test_it_costs_the_same_statements_whatever_there_is_to_delete(
     assert caller.call("DELETE", PATH, BODY).status_code == 204
     event.remove(engine, "before_cursor_execute", ran.note)
     # Who calls, the password; the account, what changes (2), whether the name is taken, the new name, in deliveries;
-    # the log; the
-    # votes (3 on SQLite, 2 on PostgreSQL), the projects, their entries, what the event tells, the deliveries, the
-    # index (2 on SQLite), the deletion; sessions, tokens, mailed links, identities, sign-ins, the status. On PostgreSQL
-    # entries and deliveries are COPY, which are not recorded; the account is locked twice, and the projects and the
-    # counters of categories, owners and tags.
+    # the log; the votes (3 on SQLite, 2 on PostgreSQL), the projects, their entries, what the event tells, the
+    # deliveries, the index (2 on SQLite), the deletion, the revisions; sessions, tokens, mailed links, identities,
+    # sign-ins, the status. On PostgreSQL entries and deliveries are COPY, which are not recorded; the account is locked
+    # twice, and the projects and the counters of categories, owners and tags.
     assert len(ran) == (27 if engine.dialect.name == "postgresql" else 26), "\n".join(ran)
 
 

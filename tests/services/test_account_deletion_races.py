@@ -50,7 +50,7 @@ def test_a_submission_an_edit_and_a_deletion_that_come_late_are_refused(app: Fla
     fields = {"title": "New", "tagline": "New", "category": world.category(), "url": "https://new.example"}
     for work in (
         lambda by, _: submissions.submit(fields, by=by, notify=[]),
-        lambda by, project: submissions.edit(project, {"title": "Late"}, by=by, review_on_edit="material"),
+        lambda by, project: submissions.edit(project, {"title": "Late"}, by=by, review_on_edit="material", notify=[]),
         lambda by, project: submissions.remove(project, by=by, notify=[]),
         lambda by, _: sessions.issue_token("late", None, by=by),
     ):

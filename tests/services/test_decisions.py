@@ -74,7 +74,8 @@ def test_a_decision_is_about_the_version_that_was_seen(
         answer = admin.put(f"/api/admin/projects/{project}/{word}", headers=stale)
         assert (answer.status_code, answer.json["code"]) == (412, "precondition_failed")
     assert admin.get(path).json["status"] == state
-    assert (decisions(notifying), outbox(notifying)) == (["project.edited"], [])
+    edited = "project.edit_held" if state == "live" else "project.edited"
+    assert (decisions(notifying), outbox(notifying)) == ([edited], [])
     current = {"If-Match": f'"{version(admin, project)}"'}
     assert admin.put(f"/api/admin/projects/{project}/{word}", headers=current).status_code == 200
     assert admin.put(f"/api/admin/projects/999/{word}", headers=current).status_code == 404
@@ -222,9 +223,9 @@ def test_the_versions_of_a_batch_cost_no_statement(
     statements.clear()
     stale = [{"id": item["id"], "version": 77} for item in items]
     assert admin.post(PATH, {"decision": "unpublish", "items": stale}).status_code == 200
-    # Who calls, their account and the projects locked, these as they are now, the role; on PostgreSQL also the counters
-    # of categories and tags.
-    assert len(statements) == (7 if migrated.backend == "postgresql" else 5)
+    # Who calls, their account and the projects locked, the revisions of the live ones, the projects as they are now,
+    # the role; on PostgreSQL also the counters of categories and tags.
+    assert len(statements) == (8 if migrated.backend == "postgresql" else 6)
 
 
 def test_of_two_decisions_about_one_version_the_second_is_stale(world: World, admin: Api) -> None:

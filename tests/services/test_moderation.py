@@ -41,7 +41,7 @@ def test_the_notification_carries_the_public_fields(notifying: Flask, world: Wor
     project = world.project(status="pending", tags=["a"], repository_url="https://r.example")
     decide(admin, project, "approve")
     shown = api.get(f"/api/projects/{project}").json
-    private = {"has_upvoted", "rejection_reason", "version"}
+    private = {"has_upvoted", "rejection_reason", "revision", "version"}
     assert set(PUBLIC_FIELDS) == set(ProjectOutput().fields) - private
     assert outbox(notifying)[0]["data"]["project"] == {n: v for n, v in shown.items() if n not in private}
 

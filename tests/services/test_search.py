@@ -68,6 +68,8 @@ def test_the_index_follows_edits_and_deletions(world: World, api: Api) -> None:
     project = world.project(owner, title="Before", tags=["old"])
     caller = world.caller(owner)
     caller.put(f"/api/projects/{project}", {"tagline": "After words", "tags": ["new"]})
+    assert found(api, "after") == []  # it waits for review
+    world.caller(world.admin()).put(f"/api/admin/projects/{project}/approve")
     assert found(api, "after") == ["Before"]
     assert found(api, "old") == []
     assert found(api, "new") == ["Before"]

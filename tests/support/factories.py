@@ -1,5 +1,6 @@
 """Makes what tests act on, and the callers that act."""
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -105,6 +106,12 @@ class World:
         for _ in range(votes):
             self.vote(project_id, self.user())
         return project_id
+
+    def revise(self, project_id: int, by: Caller, **changes: Any) -> None:
+        """Have a member change a live project; the changes wait for review."""
+        member = replace(by, role=Role.MEMBER)
+        with self.app.app_context():
+            transaction(lambda: submissions.edit(project_id, changes, by=member, review_on_edit="always", notify=[]))
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():

@@ -60,6 +60,11 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
     for row in tables["mail_links"]:
         row["purpose"] = "reset"
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
+    tables["revisions"] = tables["revisions"][: len(tables["projects"])]
+    for n, row in enumerate(tables["revisions"]):
+        waits = row["submitted_at"] is not None
+        row |= {"project_id": FIRST_ID + n, "category": "0" if waits else None}
+        row["reason"] = None if waits else row["reason"]
     for n, row in enumerate(tables["projects"]):
         votes = 0 if n else len(tables["users"]) - 1  # one of which is discounted
         rank = hot(votes, row["published_at"] or row["created_at"])

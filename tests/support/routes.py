@@ -125,7 +125,7 @@ class Targets:
 
     def _values(self, rule: str, status: str) -> Iterator[tuple[str, Any]]:
         makers = {
-            "<id:project_id>": lambda: self.project(status),
+            "<id:project_id>": lambda: self.project(status, revised=rule.endswith("/revision")),
             "<id:user_id>": lambda: self.world.user().id,
             "<username:username>": lambda: self.world.user().username,
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
@@ -149,9 +149,11 @@ class Targets:
             if parameter in rule:
                 yield parameter, make()
 
-    def project(self, status: str) -> int:
-        """A project of the owner; the `latest`."""
+    def project(self, status: str, *, revised: bool = False) -> int:
+        """A project of the owner; the `latest`. A live one has changes that wait for review if `revised`."""
         self.latest = self.world.project(self.owner, status)
+        if revised and status == "live":
+            self.world.revise(self.latest, self.owner, title="Revised")
         return self.latest
 
     def tag(self) -> str:

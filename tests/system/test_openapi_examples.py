@@ -129,6 +129,8 @@ def test_the_outbox_sends_what_the_document_says(make_app, document, closed, eve
         path = owner.post("/api/projects", {**project, "url": f"https://{decision}.example"}).headers["Location"]
         decided = path.replace("/api/", "/api/admin/")
         assert admin.put(f"{decided}/{decision}", {"reason": "So."}).status_code == 200
+    assert owner.put("/api/projects/1", {"title": "y", "tags": ["y"]}).status_code == 200
+    assert admin.put("/api/admin/projects/1/approve").status_code == 200
     assert admin.put("/api/admin/projects/1/unpublish", {"reason": "So."}).status_code == 200
     assert owner.delete("/api/projects/1").status_code == 204
     with app.app_context():

@@ -31,14 +31,18 @@ DECISIONS = DecisionsInput()
 @admin_required
 @operation(query=QueueQuery(), answer=QueuePage(), tier="read", headers=("Link",))
 def queue(query: dict[str, Any]) -> Any:
-    """List projects of every state; the pending ones are the review queue, oldest first."""
+    """List projects of every state; with waiting=true the review queue, oldest first.
+
+    The queue has the pending projects, and the live ones with changes that wait for review. With `status` it has the
+    one or the other.
+    """
     owner = query.get("owner")
     filters = catalog.Filters(
-        **{name: query.get(name) for name in ("status", "category", "q")},
+        **{name: query.get(name) for name in ("status", "category", "q", "waiting")},
         owner=None if owner == "me" else owner,
         owner_id=caller().id if owner == "me" else None,
     )
-    waits = filters.status == "pending" and query.get("sort") is None
+    waits = (filters.waiting or filters.status == "pending") and query.get("sort") is None
     page, headers = listing(filters, "oldest" if waits else order(query), query)
     background.add(page["items"])
     return page, headers
@@ -46,13 +50,14 @@ def queue(query: dict[str, Any]) -> Any:
 
 @bp.put("/projects/<id:project_id>/approve")
 @admin_required
-@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
+@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed, Duplicate))
 def approve(project_id: int, body: dict[str, Any]) -> Any:
-    """Make a pending project live and notify the outside; a reason is for the log alone.
+    """Make a pending project live, or apply the changes of a live one that wait; a reason is for the log alone.
 
-    Approving what is live already changes nothing and sends no notification, so a retry is harmless, also one with an
-    older `If-Match`. Of two administrators who decide at once one wins. With `If-Match` nothing is published that its
-    reviewer has not seen. The other decisions work alike.
+    Either notifies the outside. Changes are refused as `duplicate`, and still wait, where the owner has another project
+    with their URL meanwhile. Approving what is live already, without changes that wait, changes nothing and sends no
+    notification, so a retry is harmless, also one with an older `If-Match`. Of two administrators who decide at once
+    one wins. With `If-Match` nothing is published that its reviewer has not seen. The other decisions work alike.
     """
     return _decided(project_id, "approve", body)
 
@@ -61,7 +66,10 @@ def approve(project_id: int, body: dict[str, Any]) -> Any:
 @admin_required
 @operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
 def reject(project_id: int, body: dict[str, Any]) -> Any:
-    """Refuse a pending project, with a reason if one is given."""
+    """Refuse a pending project, or the changes of a live one that wait, with a reason if one is given.
+
+    Such a live project stays as it is, and its owner sees the reason.
+    """
     return _decided(project_id, "reject", body)
 
 
@@ -71,7 +79,7 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     """Take a live project down, back to the queue.
 
-    Its votes and its first publication stay. Its owner sees the reason.
+    Its votes and its first publication stay, and changes that wait are deleted. Its owner sees the reason.
     """
     return _decided(project_id, "unpublish", body)
 
@@ -90,7 +98,8 @@ def decide(body: dict[str, Any]) -> Any:
 
     Each item of the answer has its own status. A project whose version is no longer the one given is left as it is
     (412), so that nothing is decided that its reviewer has not seen; but an approval or rejection that holds already is
-    200, so that a request whose answer was lost can be sent again. A deletion is possible in every state.
+    200, so that a request whose answer was lost can be sent again. A deletion is possible in every state. Changes of a
+    live project that wait are approved and rejected as a pending project is.
     """
     wanted = DECISIONS.wanted(body)
     refusals = moderation.decide_many(

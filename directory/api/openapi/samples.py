@@ -41,6 +41,7 @@ PENDING = {
     "published_at": None,
     "version": 1,
     "rejection_reason": None,
+    "revision": None,
 }
 REASON = "The link is dead."
 UNPUBLISHED = {
@@ -56,6 +57,7 @@ APPROVED = {
     "upvotes": 0,
     "has_upvoted": False,
     "rejection_reason": None,
+    "revision": None,
     "queue_position": None,
 }
 REJECTED = {**PENDING, "status": "rejected", "version": 2, "rejection_reason": REASON, "queue_position": None}
@@ -145,24 +147,33 @@ APPROVAL = {
 EDIT = {
     **SUBMISSION,
     "id": 340,
-    "action": "project.edited",
+    "action": "project.edit_held",
     "at": "2026-11-21T16:20:00.000000Z",
     "from": "live",
     "to": "live",
     "changes": {"tagline": {"from": "A web framework", "to": FLASK_INPUT["tagline"]}},
 }
-LOG = {"items": [EDIT, APPROVAL, SUBMISSION], "pagination": CURSORS}
+EDIT_APPROVAL = {
+    **EDIT,
+    "id": 341,
+    "action": "project.edit_approved",
+    "at": "2026-11-21T17:05:00.000000Z",
+    "actor": GRACE,
+}
+LOG = {"items": [EDIT_APPROVAL, EDIT, APPROVAL, SUBMISSION], "pagination": CURSORS}
 TIMELINE = [
     {"at": SUBMISSION["at"], "event": "submitted"},
     {"at": "2026-11-20T11:45:00.000000Z", "event": "rejected", "reason": REASON},
     {"at": "2026-11-20T13:10:00.000000Z", "event": "edited"},
     {"at": APPROVAL["at"], "event": "approved"},
+    {"at": EDIT["at"], "event": "edit_held"},
+    {"at": EDIT_APPROVAL["at"], "event": "edit_approved"},
 ]
 EXPORT = {
     "exported_at": "2026-11-23T11:05:00.000000Z",
     "complete": True,
     "account": USER,
-    "projects": [{**FLASK, "has_upvoted": False, "rejection_reason": None, "history": TIMELINE}],
+    "projects": [{**FLASK, "has_upvoted": False, "rejection_reason": None, "revision": None, "history": TIMELINE}],
     "votes": [{"project_id": 17, "title": "Jinja", "created_at": "2026-11-21T09:12:00.000000Z", "counted": True}],
     "sessions": [SESSION],
     "tokens": [TOKEN],

@@ -80,6 +80,13 @@ def _schema(event: str) -> dict[str, Any]:
             "anyOf": [{"$ref": "#/components/schemas/UserRef"}, {"type": "null"}],
         }
     required = list(data)
+    if event == "project.edited":
+        required.append("changes")
+        data["changes"] = {
+            "description": "What the edit changed, by field.",
+            "type": "object",
+            "additionalProperties": {"$ref": "#/components/schemas/Change"},
+        }
     if event in WITH_REASON:
         data["reason"] = {"type": "string", "description": "Missing where no reason was given."}
     members = {
@@ -100,11 +107,14 @@ def _example(event: str) -> dict[str, Any]:
     if event != TEST:
         source = {
             "project.approved": samples.APPROVED,
+            "project.edited": samples.FLASK,
             "project.rejected": samples.REJECTED,
             "project.unpublished": samples.UNPUBLISHED,
         }.get(event, samples.PENDING)
         by = samples.ADA if event in ("project.submitted", "project.deleted") else samples.GRACE
         data = {"project": {name: source[name] for name in PUBLIC_FIELDS}, ACTORS[event]: by}
+    if event == "project.edited":
+        data["changes"] = samples.EDIT_APPROVAL["changes"]
     if event in WITH_REASON:
         data["reason"] = samples.REASON
     return {"type": event, "timestamp": "2026-11-20T14:30:00.000000Z", "data": data}

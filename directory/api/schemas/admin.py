@@ -58,7 +58,7 @@ class AuditOutput(Strict):
         values=fields.Nested(Change),
         required=True,
         allow_none=True,
-        metadata={"description": "Of an edit, what it changed, by field; else null."},
+        metadata={"description": "What an edit changed, or holds for review, by field; else null."},
     )
     votes = fields.Nested(
         JudgedVotes,

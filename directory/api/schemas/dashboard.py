@@ -37,7 +37,10 @@ class Totals(Strict):
 
 
 class Review(Strict):
-    """How the review goes; median and rate over the days asked for, null without a decision."""
+    """How the review goes, of submissions and of changes of live projects.
+
+    Median and rate are over the days asked for, null without a decision.
+    """
 
     queue_length = fields.Integer(required=True)
     oldest_submitted_at = Timestamp(required=True, allow_none=True)
@@ -46,7 +49,10 @@ class Review(Strict):
 
 
 class Happened(Strict):
-    """What happened in a period. An imported project counts in `imported` alone, whatever its state."""
+    """What happened in a period, without the changes of live projects.
+
+    An imported project counts in `imported` alone, whatever its state.
+    """
 
     submissions = fields.Integer(required=True)
     imported = fields.Integer(required=True)

@@ -79,11 +79,38 @@ class UserRef(Strict):
     username = fields.String(required=True)
 
 
-class ProjectOutput(Strict):
-    """A project. Its owner and administrators also see `rejection_reason`.
+class RevisionChanges(Strict):
+    """The new values of those fields whose changes wait for review."""
 
-    That is the reason of the last rejection or unpublishing; an approval, or an edit that sends the project back to
-    review, makes it null.
+    title = fields.String()
+    tagline = fields.String()
+    description = fields.String()
+    url = fields.String()
+    category = fields.String(metadata={"description": "A category's slug."})
+    repository_url = fields.String(allow_none=True)
+    logo_url = fields.String(allow_none=True)
+    tags = fields.List(fields.String())
+
+
+class RevisionOutput(Strict):
+    """Changes of a live project that wait for review, or the note that the last ones were rejected.
+
+    After a rejection `changes` is empty, `submitted_at` null, and `reason` that of the rejection, until the next edit
+    or withdrawal.
+    """
+
+    changes = fields.Nested(RevisionChanges, required=True)
+    submitted_at = Timestamp(
+        required=True, allow_none=True, metadata={"description": "When the first of the changes was submitted."}
+    )
+    reason = fields.String(required=True, allow_none=True)
+
+
+class ProjectOutput(Strict):
+    """A project. Its owner and administrators also see `rejection_reason` and `revision`.
+
+    The first is the reason of the last rejection or unpublishing; an approval, or an edit that sends the project back
+    to review, makes it null. The second has changes of a live project that wait for review, null without any.
     """
 
     id = fields.Integer(required=True, dump_only=True)
@@ -120,13 +147,17 @@ class ProjectOutput(Strict):
     version = fields.Integer(
         required=True,
         dump_only=True,
-        metadata={"minimum": 1, "description": "Grows with every edit and decision, not with votes. For `If-Match`."},
+        metadata={
+            "minimum": 1,
+            "description": "Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
+        },
     )
     rejection_reason = fields.String(allow_none=True, dump_only=True)
+    revision = fields.Nested(RevisionOutput, allow_none=True, dump_only=True)
 
 
 class ProjectDetail(ProjectOutput):
-    """A project. `queue_position` is null unless it is pending.
+    """A project. `queue_position` is null unless it is pending, or changes of it wait for review.
 
     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
     """

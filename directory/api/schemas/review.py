@@ -21,9 +21,16 @@ class QueueQuery(PageQuery):
     category = Slug(CATEGORY_SLUG_MAX)
     owner = Owner()
     q = Search(200, metadata={"description": SEARCH})
+    waiting = Word(
+        ("true",),
+        metadata={
+            "description": "What waits for review: pending projects, and live ones with changes that wait. `oldest` is "
+            "then by the `submitted_at` of the project or of the changes."
+        },
+    )
     sort = Word(
         ("newest", "popular", "upvotes", "oldest"),
-        metadata={"description": "Default newest; for status=pending oldest, the review queue's order."},
+        metadata={"description": "Default newest; with waiting=true or status=pending oldest, the queue's order."},
     )
 
 

@@ -8,10 +8,11 @@ from directory.models import DeliveryState
 from directory.models.base import HIGHEST_ID
 from directory.services.mail import letters
 from directory.services.webhooks.formats import NAMES
+from directory.services.webhooks.outbox import MAIL_ACTORS
 
 EVENTS = tuple(NAMES)
 # Beside those of webhooks, what is mailed to the user of an account alone.
-DELIVERED = (*EVENTS, *letters.OF_LINKS, *letters.OF_NOTICES)
+DELIVERED = (*EVENTS, *MAIL_ACTORS, *letters.OF_LINKS, *letters.OF_NOTICES)
 
 
 class DeliveryCounts(Strict):

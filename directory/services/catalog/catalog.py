@@ -6,6 +6,7 @@ decides how the page is found.
 """
 
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -26,13 +27,16 @@ from directory.services.catalog import (
     search_language,
     search_queries,
 )
-from directory.services.catalog.columns import ID, NAMES, OWNER, QUEUE_POSITION, STATUS, TOTAL
+from directory.services.catalog.columns import ID, NAMES, OWNER, STATUS, after
 from directory.services.catalog.paging import Slice, Window, cut
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a list is narrowed to; None narrows nothing. `owner` is a username, `owner_id` and `voter_id` are ids."""
+    """What a list is narrowed to; None narrows nothing. `owner` is a username, `owner_id` and `voter_id` are ids.
+
+    With `waiting` it is narrowed to what waits for review.
+    """
 
     status: str | None = None
     category: str | None = None
@@ -41,6 +45,7 @@ class Filters:
     owner_id: int | None = None
     voter_id: int | None = None
     q: str | None = None
+    waiting: str | None = None
 
     def given(self) -> dict[str, Any]:
         """Those that narrow, by name."""
@@ -136,7 +141,7 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         shape = (names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, matches)
         rows = queries.page(*shape).all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort), window)
-    told = rows[0][TOTAL] if rows else None
+    told = rows[0][after(viewer is not None)] if rows else None
     if told is None:
         told = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)
     number = int(told)
@@ -206,7 +211,7 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
     project = _view(row, viewer)
     if "rejection_reason" in project:
-        project["queue_position"] = row[QUEUE_POSITION]
+        project["queue_position"] = row[after(signed_in=True)]
         project["description_html"] = markdown.html(project["description"])
     return project
 
@@ -220,4 +225,17 @@ def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
     if viewer is None or not (viewer.is_admin or viewer.id == owner_id):
         del project["rejection_reason"]
+    else:
+        project["revision"] = _revision(*row[len(NAMES) : after(signed_in=True)])
     return project
+
+
+def _revision(
+    changes: dict[str, Any] | None, category: str | None, submitted_at: datetime | None, reason: str | None
+) -> dict[str, Any] | None:
+    """A revision as its owner sees it; None where there is none."""
+    if changes is None:
+        return None
+    if category is not None:
+        changes = {**changes, "category": category}
+    return {"changes": changes, "submitted_at": submitted_at, "reason": reason}

@@ -2,15 +2,27 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, UnaryExpression, and_, bindparam, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Subquery,
+    UnaryExpression,
+    bindparam,
+    case,
+    func,
+    literal,
+    literal_column,
+    select,
+    tuple_,
+    union_all,
+)
 from sqlalchemy.sql.operators import custom_op
 
-from directory.models import Category, Project, Upvote, User
+from directory.models import Category, Project, Revision, Status, Upvote, User
 from directory.services.catalog.paging import AnySelect
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
-upvotes = Upvote.__table__
-P = projects.c
+upvotes, revisions = Upvote.__table__, Revision.__table__
+P, R = projects.c, revisions.c
 
 COLUMNS = (
     P.id,
@@ -38,7 +50,14 @@ COLUMNS = (
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER = NAMES.index("id"), NAMES.index("status"), NAMES.index("owner_id")
-TOTAL = QUEUE_POSITION = len(NAMES)  # the place of what a page and a single project bring beside them
+# What a signed-in caller's statements read besides: the revision, which only owners and administrators see.
+REVISION = (R.changes, R.category, R.submitted_at, R.reason)
+PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
+
+
+def after(signed_in: bool) -> int:
+    """The place, behind the project's columns, of what a page or a single project brings beside them."""
+    return len(NAMES) + (len(REVISION) if signed_in else 0)
 
 
 def unindexed(column: Any, dialect: str) -> Any:
@@ -60,17 +79,46 @@ def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySele
     )
 
 
+def with_revision() -> AnySelect:
+    """The columns of a project for a signed-in caller, and its revision, nulls where there is none."""
+    labels = (column.label(f"revision_{column.name}") for column in REVISION)
+    return viewed(signed_in=True).outerjoin(revisions, R.project_id == P.id).add_columns(*labels)
+
+
+def shown(signed_in: bool) -> AnySelect:
+    """The columns of a project for any caller."""
+    return with_revision() if signed_in else viewed(signed_in=False)
+
+
+def waiting(dialect: str) -> Subquery:
+    """What waits for review: pending projects, and live ones with changes that wait.
+
+    `submitted_at` is that of the project, or of its changes. Either kind is read in the order of its index, which
+    PostgreSQL does only where each has an order by itself, and SQLite only where it has none.
+    """
+    columns = (P.status, P.category_id, P.owner_id, P.upvotes, P.hot, P.listed_at)
+    pending = select(P.id, P.submitted_at, *columns).where(P.status == PENDING)
+    changed = select(R.project_id.label("id"), R.submitted_at, *columns).join(projects, P.id == R.project_id)
+    changed = changed.where(R.submitted_at.is_not(None))
+    if dialect == "postgresql":
+        pending = select(pending.order_by(P.submitted_at, P.id).subquery())
+        changed = select(changed.order_by(R.submitted_at, R.project_id).subquery())
+    return union_all(pending, changed).subquery("waiting")
+
+
 def queue_position() -> ColumnElement[Any]:
-    """How many pending projects stand no later in the queue, itself included; null where it is not pending."""
-    queued = projects.alias("queued")
-    ahead = or_(
-        queued.c.submitted_at < P.submitted_at,
-        and_(queued.c.submitted_at == P.submitted_at, queued.c.id <= P.id),
+    """How many projects stand no later in the queue, itself included; null where it does not wait.
+
+    For a statement of `with_revision`.
+    """
+    since = case((P.status == PENDING, P.submitted_at), else_=R.submitted_at)
+    pending, changed = projects.alias("pending"), revisions.alias("changed")
+    here = tuple_(since, P.id)
+    first = select(func.count()).select_from(pending).where(pending.c.status == PENDING)
+    second = select(func.count()).select_from(changed).where(changed.c.submitted_at.is_not(None))
+    numbers = (
+        first.where(tuple_(pending.c.submitted_at, pending.c.id) <= here),
+        second.where(tuple_(changed.c.submitted_at, changed.c.project_id) <= here),
     )
-    return (
-        select(func.nullif(func.count(), 0))
-        .select_from(queued)
-        .where(queued.c.status == literal("pending"), P.status == literal("pending"), ahead)
-        .correlate(projects)
-        .scalar_subquery()
-    )
+    counted = (number.correlate(projects, revisions).scalar_subquery() for number in numbers)
+    return func.nullif(sum(counted, start=literal_column("0")), 0)

@@ -32,21 +32,22 @@ def conditions(
     The status stands in the text: one plan is right for each. Slugs and names are looked up in subqueries: joined, they
     would keep the planner from seeing that one category is one range of an index that is in the wanted order already.
     """
-    project_id = P.id if columns is P else columns.project_id
+    project_id = columns.project_id if "project_id" in columns else columns.id
+    owner_id = columns.get("owner_id", P.owner_id)
     category = select(categories.c.id).where(categories.c.slug == bindparam("category"))
     owner = select(users.c.id).where(users.c.username == bindparam("owner"))
     tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
     known: dict[str, Any] = {
         "status": lambda: columns.status == literal_column(f"'{Status(str(status))}'"),
         "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
-        "owner": lambda: P.owner_id == owner.correlate(None).scalar_subquery(),
-        "owner_id": lambda: P.owner_id == bindparam("owner_id"),
-        "voter_id": lambda: P.id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
+        "owner": lambda: owner_id == owner.correlate(None).scalar_subquery(),
+        "owner_id": lambda: owner_id == bindparam("owner_id"),
+        "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
         "tag": lambda: project_id.in_(tagged),
         "tag_of_each": lambda: _one_tag(project_id).is_not(None),
         "q": lambda: search.found(project_id, dialect),
     }
-    return {name: known[name]() for name in filters}
+    return {name: known[name]() for name in filters if name != "waiting"}  # for which `columns` are of `waiting`
 
 
 def _one_tag(project_id: ColumnElement[int]) -> ColumnElement[Any]:

@@ -1,5 +1,6 @@
 """What an owner asks of their own projects beside the list of them: how many there are, and where in the queue."""
 
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -8,6 +9,7 @@ from sqlalchemy import bindparam, func, select, tuple_
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, Status
+from directory.services.catalog.columns import waiting
 from directory.services.catalog.paging import AnySelect
 
 P = Project.__table__.c
@@ -20,15 +22,22 @@ def counts(owner_id: int) -> dict[str, int]:
 
 
 def add_queue_positions(items: list[dict[str, Any]]) -> None:
-    """Give each project of a page its place in the queue, None where it is not pending, by one statement at most."""
-    pending = [item for item in items if item["status"] == Status.PENDING]
+    """Give each project of a page its place in the queue, None where it does not wait, by one statement at most."""
+    waits = [(since, item["id"]) for item in items if (since := _waits_since(item)) is not None]
     positions: dict[int, int] = {}
-    if pending:
-        last = max(pending, key=lambda item: (item["submitted_at"], item["id"]))
-        given = {"ids": [item["id"] for item in pending], "last_at": last["submitted_at"], "last_id": last["id"]}
-        positions = dict(db.session.execute(_positions(), given).all())
+    if waits:
+        last_at, last_id = max(waits)
+        given = {"ids": [project_id for _, project_id in waits], "last_at": last_at, "last_id": last_id}
+        positions = dict(db.session.execute(_positions(db.engine.dialect.name), given).all())
     for item in items:
         item["queue_position"] = positions.get(item["id"])
+
+
+def _waits_since(item: dict[str, Any]) -> datetime | None:
+    """Since when a project, or its revision, waits for review; None where neither does."""
+    if item["status"] == Status.PENDING:
+        return item["submitted_at"]  # type: ignore[no-any-return]
+    return item["revision"] and item["revision"]["submitted_at"]  # type: ignore[no-any-return]
 
 
 @cache
@@ -37,11 +46,12 @@ def _counts() -> Prepared:
 
 
 @cache
-def _positions() -> AnySelect:
+def _positions(dialect: str) -> AnySelect:
     """The places of some projects, by one walk through the queue to the last of them."""
-    order = (P.submitted_at, P.id)
+    waits = waiting(dialect).c
+    order = (waits.submitted_at, waits.id)
     last = tuple_(bindparam("last_at", type_=P.submitted_at.type), bindparam("last_id", type_=P.id.type))
     place = func.row_number().over(order_by=order).label("place")
-    queue = select(P.id, place).where(P.status == Status.PENDING, tuple_(*order) <= last).subquery("queue")
+    queue = select(waits.id, place).where(tuple_(*order) <= last).subquery("queue")
     query: AnySelect = select(queue.c.id, queue.c.place)
     return query.where(queue.c.id.in_(bindparam("ids", expanding=True)))

@@ -24,15 +24,15 @@ from sqlalchemy import (
 
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Prepared
-from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote, User
+from directory.models import Category, Project, ProjectTag, Revision, Standing, Status, Upvote, User
 from directory.services.catalog import search
-from directory.services.catalog.columns import queue_position, viewed
+from directory.services.catalog.columns import queue_position, shown, viewed, waiting, with_revision
 from directory.services.catalog.narrowing import BY_VOTER, by_project, conditions, without_query
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 tags, standings, upvotes = ProjectTag.__table__, Standing.__table__, Upvote.__table__
-P, S = projects.c, standings.c
+P, S, R = projects.c, standings.c, Revision.__table__.c
 
 SORTS = {
     "newest": Sort("newest", (P.listed_at, P.id), descending=True),
@@ -82,7 +82,7 @@ def page(
     one_plan = dialect == "postgresql" and _counted(filters)
     found = windowed(among, by, start, limit, one_plan=one_plan).subquery("found")
     keys = carried(found, by)
-    query = viewed(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
+    query = shown(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
     return Prepared(query.order_by(*directed(keys, by, start)), replan=not _counted(filters))
 
 
@@ -109,6 +109,10 @@ def _listed(
 
 def _walked(filters: tuple[str, ...], status: str | None, sort: str, dialect: str) -> tuple[AnySelect, Sort]:
     """The ids by an index that is in the list's order, where there is one."""
+    if "waiting" in filters:
+        queue = waiting(dialect)
+        among = select(queue.c.id).where(*conditions(filters, status, dialect, queue.c).values())
+        return among, _order_of(SORTS[sort], queue)
     if status and sort in STANDINGS:
         return standing(filters, status, dialect), STANDINGS[sort]
     return select(P.id).where(*conditions(filters, status, dialect).values()), SORTS[sort]
@@ -126,8 +130,10 @@ def _gathered(filters: tuple[str, ...], status: str | None, dialect: str, matche
     ids = search.matching(dialect) if few else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
     # Materialised, else PostgreSQL may look for the words in each project of the list, and SQLite search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
-    narrowed = conditions(tuple(n for n in filters if n != ("q" if few else "voter_id")), status, dialect)
-    query = select(P.id, P.upvotes, P.hot, P.listed_at, P.submitted_at).join(begun, begun.c.id == P.id)
+    listed: Any = waiting(dialect).c if "waiting" in filters else P
+    narrowed = conditions(tuple(n for n in filters if n != ("q" if few else "voter_id")), status, dialect, listed)
+    columns = (listed.id, listed.upvotes, listed.hot, listed.listed_at, listed.submitted_at)
+    query = select(*columns).join(begun, begun.c.id == listed.id)
     return query.where(*narrowed.values()).cte("gathered").prefix_with("MATERIALIZED")
 
 
@@ -171,8 +177,8 @@ def count(filters: tuple[str, ...], status: str | None, dialect: str, matches: s
         return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect, matches)), replan=True)
     if "q" in filters:
         return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
-    matching = conditions(filters, status, dialect).values()
-    return Prepared(select(func.count()).select_from(projects).where(*matching), replan=True)
+    among, _ = _walked(filters, status, "newest", dialect)
+    return Prepared(select(func.count()).select_from(among.subquery("among")), replan=True)
 
 
 def _at_most_beyond(filters: tuple[str, ...], status: str | None, dialect: str) -> AnySelect:
@@ -186,19 +192,33 @@ def _stands(filters: tuple[str, ...]) -> bool:
 
 
 def _counted(filters: tuple[str, ...]) -> bool:
-    return set(filters) <= {"status", "category"}
+    return set(filters) <= {"status", "category"} or set(filters) <= {"waiting", "category"}
 
 
 def _counters(filters: tuple[str, ...], status: str | None) -> AnySelect:
-    counters = [COUNTERS[Status(status)]] if status else list(COUNTERS.values())
-    query: AnySelect = select(func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)).select_from(categories)
+    """The total by the counters of the categories; of what waits, with the revisions, of which there are few."""
+    counters = list(COUNTERS.values()) if status is None else [COUNTERS[Status(status)]]
+    if "waiting" in filters:
+        counters = [COUNTERS[Status.PENDING]]
+    total: ColumnElement[Any] = func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)
+    if "waiting" in filters:
+        total += _changed(filters).scalar_subquery()
+    query: AnySelect = select(total).select_from(categories)
     return query.where(categories.c.slug == bindparam("category")) if "category" in filters else query
+
+
+def _changed(filters: tuple[str, ...]) -> AnySelect:
+    """How many live projects have changes that wait."""
+    query: AnySelect = select(func.count()).select_from(R.project_id.table).where(R.submitted_at.is_not(None))
+    if "category" in filters:
+        query = query.join(projects, P.id == R.project_id).where(*conditions(("category",), None, "").values())
+    return query.correlate(None)
 
 
 @lru_cache
 def one(audience: str) -> Prepared:
     """One project for "anyone", a "member" (also their own) or an "admin" (any), or as it is "stored"."""
-    query = viewed(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
+    query = shown(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
     if audience == "anyone":
         return Prepared(query.where(P.status == literal("live")))
     if audience == "member":
@@ -216,7 +236,7 @@ def live() -> BatchedQuery:
 @lru_cache
 def several() -> AnySelect:
     """The projects of a list of ids, for an administrator."""
-    query = viewed(signed_in=True).add_columns(queue_position().label("queue_position"))
+    query = with_revision().add_columns(queue_position().label("queue_position"))
     return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
 
 

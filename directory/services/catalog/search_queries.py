@@ -23,7 +23,7 @@ from sqlalchemy import (
 from directory.db.statements import Prepared
 from directory.models import Project, Standing, Status
 from directory.services.catalog import narrowing, queries, search
-from directory.services.catalog.columns import viewed
+from directory.services.catalog.columns import shown
 from directory.services.catalog.search_language import Tier
 
 P, standings = Project.__table__.c, Standing.__table__
@@ -93,6 +93,6 @@ def these(signed_in: bool, dialect: str) -> Prepared:
     """The projects of a list of ids, whatever their state, which as a condition might be looked up before the ids."""
     ids: Any = any_(bindparam("ids", type_=ARRAY(BigInteger)))
     if dialect == "postgresql":
-        return Prepared(viewed(signed_in).where(P.id == ids))
+        return Prepared(shown(signed_in).where(P.id == ids))
     ids = func.json_each(bindparam("ids", type_=JSON)).table_valued("value").select()
-    return Prepared(viewed(signed_in).where(P.id.in_(ids)))
+    return Prepared(shown(signed_in).where(P.id.in_(ids)))

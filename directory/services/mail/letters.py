@@ -98,6 +98,11 @@ OF_DECISIONS = {
         "Your project is no longer live: {}",
         "Your project {} was taken off the site and waits for review again.",
     ),
+    "project.edit_approved": ("Your changes to {} are live", "Your changes to {} have been approved and are live:"),
+    "project.edit_rejected": (
+        "Your changes to {} were not accepted",
+        "Your changes to {} were reviewed and not accepted. The project stays live as it was.",
+    ),
 }
 
 
@@ -105,9 +110,10 @@ def decision(site: Site, event: str, username: str, project: dict[str, Any], rea
     """The letter to the owner of a project about a decision, with its reason where there is one."""
     subject, text = OF_DECISIONS[event]
     title = f"“{one_line(project['title'])}”"
-    path = f"/p/{project['id']}/{project['slug']}" if event == "project.approved" else "/mine"
+    is_approved = event in {"project.approved", "project.edit_approved"}
+    path = f"/p/{project['id']}/{project['slug']}" if is_approved else "/mine"
     reasons = [f"The reason: {reason}"] if reason else []
-    where = [site.address(path)] if event == "project.approved" else [f"Your projects: {site.address(path)}"]
+    where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
     account = site.address("/account")
     off = f"You get this mail as the owner of the project. Switch such mail off in your account: {account}"
     return letter(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)

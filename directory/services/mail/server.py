@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from directory.services.site import Site
-from directory.services.webhooks.outbox import MAIL, Endpoint
+from directory.services.webhooks.outbox import MAIL, MAIL_ACTORS, Endpoint
 
-EVENTS = frozenset({"project.approved", "project.rejected", "project.unpublished"})
+EVENTS = frozenset({"project.approved", "project.rejected", "project.unpublished", *MAIL_ACTORS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

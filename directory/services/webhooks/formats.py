@@ -17,6 +17,7 @@ NAMES = {
     "project.rejected": "Project rejected",
     "project.unpublished": "Project unpublished",
     "project.deleted": "Project deleted",
+    "project.edited": "Project edited",
     "webhook.test": "Test of this webhook",
 }
 COLOUR = 0x2E7D32
@@ -93,13 +94,15 @@ def fit(text: str, most: int, escape: Escape) -> str:
 
 
 def _facts(event: dict[str, Any]) -> list[tuple[str, str]]:
-    """The rest that is worth a line: category, owner, who did it, and why."""
+    """The rest that is worth a line: category, owner, who did it, what changed, and why."""
     data = event["data"]
     project = data["project"]
     found = [("Category", project["category"]["name"]), ("By", project["owner"]["username"])]
     for member, actor in data.items():
         if member.endswith("_by") and actor and member != "submitted_by":
             found.append((member.removesuffix("_by").capitalize() + " by", actor["username"]))
+    if data.get("changes"):
+        found.append(("Changed", ", ".join(name.replace("_", " ") for name in data["changes"])))
     if data.get("reason"):
         found.append(("Reason", data["reason"]))
     return found

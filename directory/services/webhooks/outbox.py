@@ -51,7 +51,10 @@ ACTORS = {
     "project.rejected": "rejected_by",
     "project.unpublished": "unpublished_by",
     "project.deleted": "deleted_by",
+    "project.edited": "edited_by",
 }
+# Of events that only the owner of the project learns of, by mail.
+MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +95,17 @@ def enqueue(
     by: Caller | None,
     endpoints: list[Endpoint],
     reason: str | None = None,
+    changes: dict[str, Any] | None = None,
 ) -> None:
-    """Add one outbox row for each endpoint that wants `event`, in the current transaction."""
+    """Add one outbox row for each endpoint that wants `event`, in the current transaction.
+
+    `changes` are those of an edit, by field an object with `from` and `to`.
+    """
     wanted_by = wanting(event, endpoints)
     if wanted_by:
         project = catalog.stored(project_id)
         told = _told(wanted_by, project, _mailed([project], wanted_by))
-        payload = _payload(event, project, by, reason)
+        payload = _payload(event, project, by, reason, changes)
         db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, told, due=at_once()))
 
 
@@ -193,10 +200,18 @@ def rows_of(
     ]
 
 
-def _payload(event: str, seen: dict[str, Any], by: Caller | None, reason: str | None) -> str:
+def _payload(
+    event: str,
+    seen: dict[str, Any],
+    by: Caller | None,
+    reason: str | None,
+    changes: dict[str, Any] | None = None,
+) -> str:
     """The event as Standard Webhooks lays it out, as JSON; the project as the public would see it."""
     data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in PUBLIC_FIELDS}}
-    data[ACTORS[event]] = {"id": by.id, "username": by.username} if by else None
+    data[(ACTORS | MAIL_ACTORS)[event]] = {"id": by.id, "username": by.username} if by else None
+    if changes is not None:
+        data["changes"] = changes
     if reason is not None:
         data["reason"] = reason
     return event_json(event, data)

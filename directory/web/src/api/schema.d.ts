@@ -96,8 +96,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List projects of every state; the pending ones are the review queue, oldest first
-         * @description Needs an administrator.
+         * List projects of every state; with waiting=true the review queue, oldest first
+         * @description The queue has the pending projects, and the live ones with changes that wait for review. With `status` it has the
+         *     one or the other.
+         *
+         *     Needs an administrator.
          */
         get: operations["adminQueue"];
         put?: never;
@@ -121,7 +124,8 @@ export interface paths {
          * Approve, reject, unpublish or delete up to a hundred projects at once
          * @description Each item of the answer has its own status. A project whose version is no longer the one given is left as it is
          *     (412), so that nothing is decided that its reviewer has not seen; but an approval or rejection that holds already is
-         *     200, so that a request whose answer was lost can be sent again. A deletion is possible in every state.
+         *     200, so that a request whose answer was lost can be sent again. A deletion is possible in every state. Changes of a
+         *     live project that wait are approved and rejected as a pending project is.
          *
          *     Needs an administrator.
          */
@@ -141,10 +145,11 @@ export interface paths {
         };
         get?: never;
         /**
-         * Make a pending project live and notify the outside; a reason is for the log alone
-         * @description Approving what is live already changes nothing and sends no notification, so a retry is harmless, also one with an
-         *     older `If-Match`. Of two administrators who decide at once one wins. With `If-Match` nothing is published that its
-         *     reviewer has not seen. The other decisions work alike.
+         * Make a pending project live, or apply the changes of a live one that wait; a reason is for the log alone
+         * @description Either notifies the outside. Changes are refused as `duplicate`, and still wait, where the owner has another project
+         *     with their URL meanwhile. Approving what is live already, without changes that wait, changes nothing and sends no
+         *     notification, so a retry is harmless, also one with an older `If-Match`. Of two administrators who decide at once
+         *     one wins. With `If-Match` nothing is published that its reviewer has not seen. The other decisions work alike.
          *
          *     Needs an administrator.
          */
@@ -185,8 +190,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Refuse a pending project, with a reason if one is given
-         * @description Needs an administrator.
+         * Refuse a pending project, or the changes of a live one that wait, with a reason if one is given
+         * @description Such a live project stays as it is, and its owner sees the reason.
+         *
+         *     Needs an administrator.
          */
         put: operations["adminReject"];
         post?: never;
@@ -206,7 +213,7 @@ export interface paths {
         get?: never;
         /**
          * Take a live project down, back to the queue
-         * @description Its votes and its first publication stay. Its owner sees the reason.
+         * @description Its votes and its first publication stay, and changes that wait are deleted. Its owner sees the reason.
          *
          *     Needs an administrator.
          */
@@ -1093,8 +1100,12 @@ export interface paths {
         get: operations["projectsShow"];
         /**
          * Change a project: any subset of the writable fields
-         * @description A rejected project goes back to the queue, and so does a live one whose owner changes its title or URL. An
-         *     administrator's edit never changes the state. What changes nothing leaves no trace.
+         * @description A rejected project goes back to the queue. A live one stays as it was reviewed: its owner's changes of title,
+         *     tagline, description and links wait for review as its `revision`, to which later edits are added, and category and
+         *     tags change at once. A URL that differs from the present one only in scheme, case of the host, `www.`, default port,
+         *     slash at the end or fragment needs no review. The operator may have everything reviewed, or nothing. A field that is
+         *     set back leaves the revision. An administrator's edit applies at once and never changes the state. What changes
+         *     nothing leaves no trace.
          *
          *     Needs the project's owner or an administrator.
          */
@@ -1105,6 +1116,26 @@ export interface paths {
          * @description Needs the project's owner or an administrator.
          */
         delete: operations["projectsDelete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{project_id}/revision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw the changes of a live project that wait for review, or put the note of their rejection away
+         * @description Needs the project's owner or an administrator.
+         */
+        delete: operations["projectsWithdrawRevision"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1392,6 +1423,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "project.edited": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Project edited
+         * @description The service sends `project.edited` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectEdited"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -1475,7 +1526,7 @@ export interface components {
             users: components["schemas"]["UserCounts"];
             upvotes: number;
         };
-        /** @description How the review goes; median and rate over the days asked for, null without a decision. */
+        /** @description How the review goes, of submissions and of changes of live projects. Median and rate are over the days asked for, null without a decision. */
         Review: {
             queue_length: number;
             /** Format: date-time */
@@ -1494,7 +1545,7 @@ export interface components {
             /** Format: date */
             date: string;
         };
-        /** @description What happened in a period. An imported project counts in `imported` alone, whatever its state. */
+        /** @description What happened in a period, without the changes of live projects. An imported project counts in `imported` alone, whatever its state. */
         Happened: {
             submissions: number;
             imported: number;
@@ -1562,7 +1613,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -1574,7 +1625,7 @@ export interface components {
             project: components["schemas"]["ProjectRef"] | null;
             /** @description With the name that they have now. */
             user: components["schemas"]["UserRef"] | null;
-            /** @description Of an edit, what it changed, by field; else null. */
+            /** @description What an edit changed, or holds for review, by field; else null. */
             changes: {
                 [key: string]: components["schemas"]["Change"];
             } | null;
@@ -1622,6 +1673,28 @@ export interface components {
             slug: string;
             name: string;
         };
+        /** @description The new values of those fields whose changes wait for review. */
+        RevisionChanges: {
+            title?: string;
+            tagline?: string;
+            description?: string;
+            url?: string;
+            /** @description A category's slug. */
+            category?: string;
+            repository_url?: string | null;
+            logo_url?: string | null;
+            tags?: string[];
+        };
+        /** @description Changes of a live project that wait for review, or the note that the last ones were rejected. After a rejection `changes` is empty, `submitted_at` null, and `reason` that of the rejection, until the next edit or withdrawal. */
+        Revision: {
+            changes: components["schemas"]["RevisionChanges"];
+            /**
+             * Format: date-time
+             * @description When the first of the changes was submitted.
+             */
+            submitted_at: string | null;
+            reason: string | null;
+        };
         /** @description How many projects a user has in each state. */
         OwnerStats: {
             live: number;
@@ -1661,9 +1734,10 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
-            /** @description Grows with every edit and decision, not with votes. For `If-Match`. */
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
+            readonly revision?: components["schemas"]["Revision"] | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
             owner_stats: components["schemas"]["OwnerStats"];
@@ -1712,7 +1786,7 @@ export interface components {
             /** @example The link is dead. */
             reason?: string | null;
         } & (unknown | unknown);
-        /** @description A project. `queue_position` is null unless it is pending. It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`. */
+        /** @description A project. `queue_position` is null unless it is pending, or changes of it wait for review. It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`. */
         ProjectDetail: {
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
@@ -1745,9 +1819,10 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
-            /** @description Grows with every edit and decision, not with votes. For `If-Match`. */
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
+            readonly revision?: components["schemas"]["Revision"] | null;
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
@@ -2005,7 +2080,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "webhook.test")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "webhook.test")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -2111,7 +2186,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            event: "submitted" | "edited" | "approved" | "rejected" | "unpublished";
+            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished";
             /** @description Of a rejection or unpublishing, where one was given. */
             reason?: string;
         };
@@ -2148,9 +2223,10 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
-            /** @description Grows with every edit and decision, not with votes. For `If-Match`. */
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
+            readonly revision?: components["schemas"]["Revision"] | null;
             history: components["schemas"]["TimelineEvent"][];
         };
         /** @description A vote of the caller. `title` is null where the project is not live and belongs to another member. */
@@ -2784,8 +2860,11 @@ export interface components {
                 };
             };
         };
-        /** @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live. */
-        InvalidTransition: {
+        /**
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live.
+         *     - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
+         */
+        InvalidTransitionOrDuplicate: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2798,7 +2877,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "invalid_transition";
+                    code?: "invalid_transition" | "duplicate";
                 };
             };
         };
@@ -2817,6 +2896,24 @@ export interface components {
                     status?: 412;
                     /** @enum {unknown} */
                     code?: "precondition_failed";
+                };
+            };
+        };
+        /** @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live. */
+        InvalidTransition: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "invalid_transition";
                 };
             };
         };
@@ -3333,7 +3430,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
                 project_id?: number;
                 user_id?: number;
                 actor_id?: number;
@@ -3359,8 +3456,34 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "id": 341,
+                     *           "action": "project.edit_approved",
+                     *           "at": "2026-11-21T17:05:00.000000Z",
+                     *           "actor": {
+                     *             "id": 1,
+                     *             "username": "grace"
+                     *           },
+                     *           "project_id": 42,
+                     *           "user_id": null,
+                     *           "from": "live",
+                     *           "to": "live",
+                     *           "reason": null,
+                     *           "project": {
+                     *             "id": 42,
+                     *             "title": "Flask"
+                     *           },
+                     *           "user": null,
+                     *           "changes": {
+                     *             "tagline": {
+                     *               "from": "A web framework",
+                     *               "to": "A lightweight web framework"
+                     *             }
+                     *           },
+                     *           "votes": null
+                     *         },
+                     *         {
                      *           "id": 340,
-                     *           "action": "project.edited",
+                     *           "action": "project.edit_held",
                      *           "at": "2026-11-21T16:20:00.000000Z",
                      *           "actor": {
                      *             "id": 7,
@@ -3607,7 +3730,9 @@ export interface operations {
                 owner?: string;
                 /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; at last what matches by the description alone. Equal ones stand by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
-                /** @description Default newest; for status=pending oldest, the review queue's order. */
+                /** @description What waits for review: pending projects, and live ones with changes that wait. `oldest` is then by the `submitted_at` of the project or of the changes. */
+                waiting?: "true";
+                /** @description Default newest; with waiting=true or status=pending oldest, the queue's order. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
             header?: never;
@@ -3660,6 +3785,7 @@ export interface operations {
                      *           "submitted_at": "2026-11-22T08:15:00.000000Z",
                      *           "published_at": null,
                      *           "rejection_reason": null,
+                     *           "revision": null,
                      *           "owner_stats": {
                      *             "live": 1,
                      *             "pending": 1,
@@ -3769,6 +3895,7 @@ export interface operations {
                      *             "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *             "published_at": null,
                      *             "rejection_reason": "The link is dead.",
+                     *             "revision": null,
                      *             "queue_position": null
                      *           }
                      *         },
@@ -3805,6 +3932,7 @@ export interface operations {
                      *             "submitted_at": "2026-11-22T08:15:00.000000Z",
                      *             "published_at": null,
                      *             "rejection_reason": null,
+                     *             "revision": null,
                      *             "queue_position": 1
                      *           }
                      *         },
@@ -3855,7 +3983,7 @@ export interface operations {
         };
         responses: {
             /**
-             * @description A project. `queue_position` is null unless it is pending.
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
              *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
              */
@@ -3900,6 +4028,7 @@ export interface operations {
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "rejection_reason": null,
+                     *       "revision": null,
                      *       "queue_position": null
                      *     }
                      */
@@ -3910,7 +4039,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["InvalidTransition"];
+            409: components["responses"]["InvalidTransitionOrDuplicate"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3951,8 +4080,34 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "id": 341,
+                     *           "action": "project.edit_approved",
+                     *           "at": "2026-11-21T17:05:00.000000Z",
+                     *           "actor": {
+                     *             "id": 1,
+                     *             "username": "grace"
+                     *           },
+                     *           "project_id": 42,
+                     *           "user_id": null,
+                     *           "from": "live",
+                     *           "to": "live",
+                     *           "reason": null,
+                     *           "project": {
+                     *             "id": 42,
+                     *             "title": "Flask"
+                     *           },
+                     *           "user": null,
+                     *           "changes": {
+                     *             "tagline": {
+                     *               "from": "A web framework",
+                     *               "to": "A lightweight web framework"
+                     *             }
+                     *           },
+                     *           "votes": null
+                     *         },
+                     *         {
                      *           "id": 340,
-                     *           "action": "project.edited",
+                     *           "action": "project.edit_held",
                      *           "at": "2026-11-21T16:20:00.000000Z",
                      *           "actor": {
                      *             "id": 7,
@@ -4063,7 +4218,7 @@ export interface operations {
         };
         responses: {
             /**
-             * @description A project. `queue_position` is null unless it is pending.
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
              *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
              */
@@ -4108,6 +4263,7 @@ export interface operations {
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": null,
                      *       "rejection_reason": "The link is dead.",
+                     *       "revision": null,
                      *       "queue_position": null
                      *     }
                      */
@@ -4153,7 +4309,7 @@ export interface operations {
         };
         responses: {
             /**
-             * @description A project. `queue_position` is null unless it is pending.
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
              *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
              */
@@ -4198,6 +4354,7 @@ export interface operations {
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "rejection_reason": "The link is dead.",
+                     *       "revision": null,
                      *       "queue_position": 4
                      *     }
                      */
@@ -4643,7 +4800,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "webhook.test" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed";
                 project_id?: number;
             };
             header?: never;
@@ -5481,6 +5638,7 @@ export interface operations {
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "rejection_reason": null,
+                     *           "revision": null,
                      *           "history": [
                      *             {
                      *               "at": "2026-11-20T10:00:00.123456Z",
@@ -5498,6 +5656,14 @@ export interface operations {
                      *             {
                      *               "at": "2026-11-20T14:30:00.000000Z",
                      *               "event": "approved"
+                     *             },
+                     *             {
+                     *               "at": "2026-11-21T16:20:00.000000Z",
+                     *               "event": "edit_held"
+                     *             },
+                     *             {
+                     *               "at": "2026-11-21T17:05:00.000000Z",
+                     *               "event": "edit_approved"
                      *             }
                      *           ]
                      *         }
@@ -6560,7 +6726,7 @@ export interface operations {
         };
         responses: {
             /**
-             * @description A project. `queue_position` is null unless it is pending.
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
              *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
              */
@@ -6607,6 +6773,7 @@ export interface operations {
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": null,
                      *       "rejection_reason": null,
+                     *       "revision": null,
                      *       "queue_position": 4
                      *     }
                      */
@@ -6784,7 +6951,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             /**
-             * @description A project. `queue_position` is null unless it is pending.
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
              *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
              */
@@ -6884,7 +7051,7 @@ export interface operations {
         };
         responses: {
             /**
-             * @description A project. `queue_position` is null unless it is pending.
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
              *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
              */
@@ -6930,6 +7097,7 @@ export interface operations {
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": null,
                      *       "rejection_reason": null,
+                     *       "revision": null,
                      *       "queue_position": 4
                      *     }
                      */
@@ -6966,6 +7134,46 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Delete a project with its votes. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    projectsWithdrawRevision: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Withdraw the changes of a live project that wait for review, or put the note of their rejection away. */
             204: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -7036,6 +7244,14 @@ export interface operations {
                      *         {
                      *           "at": "2026-11-20T14:30:00.000000Z",
                      *           "event": "approved"
+                     *         },
+                     *         {
+                     *           "at": "2026-11-21T16:20:00.000000Z",
+                     *           "event": "edit_held"
+                     *         },
+                     *         {
+                     *           "at": "2026-11-21T17:05:00.000000Z",
+                     *           "event": "edit_approved"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7976,6 +8192,118 @@ export interface operations {
                         project: components["schemas"]["WebhookProject"];
                         /** @description The user that caused the event; null where the operator's command line did. */
                         deleted_by: components["schemas"]["UserRef"] | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives the notification up at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onProjectEdited: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.edited",
+                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 7,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *         },
+                 *         "edited_by": {
+                 *           "id": 1,
+                 *           "username": "grace"
+                 *         },
+                 *         "changes": {
+                 *           "tagline": {
+                 *             "from": "A web framework",
+                 *             "to": "A lightweight web framework"
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.edited";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /** @description The user that caused the event; null where the operator's command line did. */
+                        edited_by: components["schemas"]["UserRef"] | null;
+                        /** @description What the edit changed, by field. */
+                        changes: {
+                            [key: string]: components["schemas"]["Change"];
+                        };
                     };
                 };
             };

@@ -8,8 +8,8 @@ from alembic import op
 
 from directory.db.schema_changes import in_short_transaction
 
-revision = "0022"
-down_revision = "0021"
+revision = "0027"
+down_revision = "0026"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,184 @@
+"""Revisions: the changes of a live project that wait for review, stored beside it.
+
+A project has at most one. Whoever writes it has locked the project, and raises the project's `version` with it, so that
+`If-Match` guards both. Applying a revision is an edit of the project (`write`), as any other.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select, update
+
+from directory.db.errors import refusing
+from directory.errors import Duplicate, Invalid
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Project, Revision, Status, now
+from directory.services import audit
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import fields, search_index
+from directory.services.catalog.fields import Changes
+from directory.services.links import url_key
+from directory.services.webhooks import outbox
+from directory.services.webhooks.outbox import Endpoint
+
+LIVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
+TAKEN = "The owner has another project with this URL."
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an edit writes: `changes` apply at once, and `held` are the values that wait afterwards.
+
+    `holding` is what of the latter it changes, from the values that are shown. `before` are the values that waited.
+    """
+
+    changes: Changes
+    held: dict[str, Any]
+    holding: Changes
+    before: dict[str, Any]
+
+
+def of(project_id: int) -> Revision | None:
+    """The revision of a project, which the caller has locked."""
+    return of_each([project_id]).get(project_id)
+
+
+def of_each(project_ids: Collection[int]) -> dict[int, Revision]:
+    """The revisions of projects, which the caller has locked, by the ids of the projects."""
+    query = select(Revision).where(Revision.project_id.in_(project_ids))
+    found = db.session.scalars(query, execution_options={"populate_existing": True})
+    return {revision.project_id: revision for revision in found}
+
+
+def changes_of(revision: Revision | None) -> dict[str, Any]:
+    """The values that wait, by field and in the order of the fields. A revision that was refused has none."""
+    if revision is None:
+        return {}
+    held = revision.changes if revision.category is None else {**revision.changes, "category": revision.category}
+    return {name: held[name] for name in fields.NAMES if name in held}
+
+
+def plan(
+    project: Project, revision: Revision | None, given: Mapping[str, Any], review_on_edit: str, *, is_replacing: bool
+) -> Plan:
+    """What an edit of a project by validated fields writes, which the caller has locked with its revision.
+
+    With `is_replacing` a field that is given and applies at once leaves the revision: its owner has set it again.
+    """
+    before = changes_of(revision)
+    shown = fields.current(project, {*given, *before})
+    later = _to_review(project, given, review_on_edit)
+    changes = fields.differences(shown, {name: value for name, value in given.items() if name not in later})
+    shown |= {name: change["to"] for name, change in changes.items()}
+    kept = {name: value for name, value in before.items() if not (is_replacing and name in given)}
+    held = {
+        name: value for name, value in (kept | {name: given[name] for name in later}).items() if value != shown[name]
+    }
+    holding = {
+        name: {"from": shown[name], "to": held.get(name, shown[name])}
+        for name in {*before, *held}
+        if name not in changes and before.get(name, shown[name]) != held.get(name, shown[name])
+    }
+    return Plan(changes, held, holding, before)
+
+
+def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
+    """Those of the given fields that need review. A URL that counts as the same needs none."""
+    names = {"always": fields.NAMES, "material": fields.MATERIAL, "never": ()}[review_on_edit]
+    is_same = "url" in given and url_key(given["url"]) == project.url_key
+    return {name for name in given if name in names and not (name == "url" and is_same)}
+
+
+def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Caller, at: datetime) -> None:
+    """Write the revision that an edit leaves, and what it changes of it into the log. Raises Invalid.
+
+    A revision keeps its place in the queue. The note that the last one was refused ends with an edit of the owner.
+    """
+    if not planned.held and revision is not None and (planned.before or not by.is_admin):
+        db.session.delete(revision)
+    if planned.held:
+        if revision is None:
+            revision = Revision(project_id=project.id)
+            db.session.add(revision)
+        revision.changes = {name: value for name, value in planned.held.items() if name != "category"}
+        revision.category = planned.held.get("category")
+        revision.submitted_at, revision.reason = revision.submitted_at or at, None
+    with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
+        db.session.flush()
+    if planned.held and planned.holding:
+        audit.record_project("project.edit_held", project, by=by, at=at, changes=planned.holding, **LIVE)
+    elif planned.before and not planned.held and not by.is_admin:
+        audit.record_project("project.edit_withdrawn", project, by=by, at=at, **LIVE)
+
+
+def withdraw(project: Project, revision: Revision, *, by: Caller, at: datetime) -> None:
+    """Delete the revision of a project that the caller has locked."""
+    db.session.delete(revision)
+    db.session.flush()
+    audit.record_project("project.edit_withdrawn", project, by=by, at=at, **LIVE)
+
+
+def approve(
+    project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
+) -> None:
+    """Apply the changes to the project, locked by the caller. Raises Duplicate, and then nothing is changed.
+
+    The reason is for the log alone.
+    """
+    at = now()
+    project = db.session.get_one(Project, project_id, populate_existing=True)
+    held = changes_of(revision)
+    changes = fields.differences(fields.current(project, held), held)
+    waited = _waited(revision, at)
+    taken = Duplicate(["url"], TAKEN)
+    # The savepoint keeps the other decisions of the transaction.
+    with refusing(uq_projects_owner_id_url_key=taken), db.session.begin_nested():
+        db.session.delete(revision)
+        project.version += 1
+        write(project, changes, at)
+    audit.record_project(
+        "project.edit_approved", project, by=by, at=at, reason=reason, changes=changes, waited_seconds=waited, **LIVE
+    )
+    outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=changes)
+    outbox.enqueue("project.edit_approved", project_id, by=by, endpoints=notify)
+
+
+def reject(
+    project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
+) -> None:
+    """Refuse the changes of the project, locked by the caller; its owner sees the reason."""
+    at = now()
+    project = db.session.get_one(Project, project_id, populate_existing=True)
+    waited = _waited(revision, at)
+    revision.changes, revision.category, revision.submitted_at, revision.reason = {}, None, None, reason
+    project.version += 1
+    db.session.flush()
+    audit.record_project("project.edit_rejected", project, by=by, at=at, reason=reason, waited_seconds=waited, **LIVE)
+    outbox.enqueue("project.edit_rejected", project_id, by=by, endpoints=notify, reason=reason)
+
+
+def write(project: Project, changes: Changes, at: datetime) -> None:
+    """Write the changed values into a project and the search index. Raises Invalid, and what the database refuses."""
+    fields.assign(project, changes)
+    project.updated_at = at
+    with refusing(fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY)):
+        db.session.flush()
+    if fields.are_searched(changes):
+        search_index.index([project])
+
+
+def drop_all(owner_id: int) -> None:
+    """Delete the revisions of an owner's projects, which the caller has locked, with the owner's account."""
+    owned = select(Project.id).where(Project.owner_id == owner_id, Project.status == Status.LIVE)
+    gone = delete(Revision).where(Revision.project_id.in_(owned)).returning(Revision.project_id)
+    ids = list(db.session.scalars(gone, execution_options=UNSYNCHRONISED))
+    if ids:
+        raising = update(Project).where(Project.id.in_(ids)).values(version=Project.version + 1)
+        db.session.execute(raising, execution_options=UNSYNCHRONISED)
+
+
+def _waited(revision: Revision, at: datetime) -> float:
+    assert revision.submitted_at is not None  # noqa: S101 (a revision that is decided waits)
+    return (at - revision.submitted_at).total_seconds()
