@@ -85,9 +85,13 @@ def _first(query):
 def _pages(live: Project, pending: Project, owner: str) -> list[Page]:
     shown = [
         Page("/"),
-        Page("/?q=data"),
+        Page("/?q=data", indexed=False),
         Page(f"/p/{live.id}/{live.slug}"),
         Page(f"/users/{owner}"),
+        Page(f"/categories/{live.category.slug}"),
+        Page(f"/tags/{live.tags[0]}"),
+        Page("/sign-in", indexed=False),
+        Page("/", MEMBER),
         Page("/submit", kind="member"),
     ]
     own = [

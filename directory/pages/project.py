@@ -18,9 +18,11 @@ from directory.services.catalog import catalog
 from directory.services.catalog.paging import Window
 
 RELATED = 4
+FIELDS = {"url": "the website", "repository_url": "the source code", "logo_url": "the logo"}
 EVENTS = {
     "submitted": "Submitted", "edited": "Edited", "approved": "Approved", "rejected": "Rejected",
-    "unpublished": "Taken down",
+    "unpublished": "Taken down", "edit_held": "Changes sent for review", "edit_approved": "Changes approved",
+    "edit_rejected": "Changes not accepted", "edit_withdrawn": "Changes withdrawn",
 }  # fmt: skip
 
 
@@ -47,8 +49,13 @@ def project_page(project_id: int, title: str) -> Answer:
     others = [each for each in related if each["id"] != project_id][:RELATED]
     return show(
         "project.html", _head(project), tags=_tags(project, related), project=project, is_own=is_own, related=others,
-        events=events, event_names=EVENTS,
+        events=events, event_names=EVENTS, revised=_revised(project),
     )  # fmt: skip
+
+
+def _revised(project: dict[str, Any]) -> list[str]:
+    """The fields whose changes wait for review, in words."""
+    return [FIELDS.get(name, name) for name in (project.get("revision") or {}).get("changes", {})]
 
 
 def _related(project: dict[str, Any]) -> list[dict[str, Any]]:
