@@ -91,7 +91,7 @@ def test_the_next_submission_appears_in_the_empty_queue(chromium, app, grace, wa
         page = at_queue(person)
         expect(page.get_by_text("Nothing waits for review")).to_be_visible()
         waiting(1)
-        page.clock.fast_forward(30_000)
+        page.clock.fast_forward(9_000)
         shown(page, "Lamp 1")
 
 

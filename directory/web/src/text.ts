@@ -7,6 +7,11 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${n.format(number)} ${plural.select(number) === "one" ? one : many}`;
 }
 
+/** A text that ends as a sentence does, with one full stop. */
+export function ended(text: string): string {
+  return /[.!?…。！？]$/.test(text) ? text : `${text}.`;
+}
+
 export const t = {
   number: (value: number) => n.format(value),
   loading: "Loading…",
@@ -16,6 +21,7 @@ export const t = {
   unreachableDetail: "You are offline, or the service does not answer.",
   refused: "Something went wrong",
   refusedDetail: (status: number) => `The service answered with status ${status}.`,
+  sessionEnded: "Your session has ended. Sign in to go on.",
   outdated: "What you see may be out of date.",
   cancel: "Cancel",
   close: "Close",

@@ -22,7 +22,10 @@ const { history, showNew, story } = await import("../src/state/queue-history.ts"
 const { help, onKey } = await import("../src/state/queue-keys.ts");
 const { diff, shortened } = await import("../src/state/queue-diff.ts");
 const { changesOf, differences, storyOf } = await import("../src/state/queue-story.ts");
-const { reason } = await import("../src/state/queue-reason.ts");
+const { reason, unexplained } = await import("../src/state/queue-reason.ts");
+const { readAgain } = await import("../src/state/queue-refresh.ts");
+const { api } = await import("../src/api/client.ts");
+const { ago } = await import("../src/parts/time.tsx");
 const { loadSession, renew, session, signOut } = await import("../src/state/session.ts");
 const { address, navigate, start } = await import("../src/state/router.ts");
 const { r } = await import("../src/console/review-text.ts");
@@ -101,7 +104,7 @@ Deno.test("the first item is shown, and j and k go down and up to the ends", asy
 
 Deno.test("keys without a pause act on the right rows", async () => {
   await atQueue(10);
-  press("a", "r", "1", "Enter", "j", "a", "a", "x", "j", "j", "x", "a", "k", "r", "Enter", "a", "a", "a", "a");
+  press("a", "r", "1", "Enter", "j", "a", "a", "x", "j", "j", "x", "a", "k", "r", "Enter", "Enter", "a", "a", "a", "a");
   await elapse();
   const found = Object.fromEntries(sent.flatMap((each) => each.items.map(({ id }) => [id, each.decision])));
   assertEquals(found, { 1: "approve", 2: "reject", 3: "approve", 4: "approve", 5: "approve", 6: "approve", 7: "reject", 8: "approve", 9: "approve", 10: "approve" });
@@ -219,7 +222,7 @@ Deno.test("of two reviewers the second sees who was first, also where both want 
   });
   press("a");
   await elapse();
-  assertEquals(decisions.outcomes.value[0]?.text, "linus approved it first, now");
+  assertEquals(decisions.outcomes.value[0]?.text, "linus approved it first, just now");
   server.on(POST, () => ({ items: [{ id: 2, status: 412, code: "precondition_failed", project: item(2, 2, { status: "rejected" }) }] }));
   press("a");
   await elapse();
@@ -453,4 +456,87 @@ Deno.test("a visitor and a member ask for nothing", async () => {
     await server.idle();
     assertEquals(server.calls.filter((call) => call.includes("/admin/")), []);
   }
+});
+
+Deno.test("keys mean the same on a layout of another script", async () => {
+  await atQueue(3);
+  hit({ key: "о", code: "KeyJ" });
+  assertEquals(queue.current.value, 2);
+  hit({ key: "ф", code: "KeyA" });
+  assertEquals(ids(), [1, 3]);
+  hit({ key: "a", code: "KeyQ" }); // a Latin layout says itself which letter it is
+  assertEquals(ids(), [1]);
+});
+
+Deno.test("a rejection without a reason asks once", async () => {
+  await atQueue(3);
+  press("r", "Enter");
+  assertEquals([decisions.rejecting.value, unexplained.value, ids()], [[1], true, [1, 2, 3]]);
+  press("Enter");
+  assertEquals([decisions.rejecting.value, unexplained.value, ids()], [null, false, [2, 3]]);
+  press("r", "1", "Enter");
+  assertEquals(ids(), [3]);
+});
+
+Deno.test("what was live before is approved only once it was asked about", async () => {
+  await atQueue(3);
+  queue.queue.set({ ...queue.queue.data.value!, items: [item(1, 2, { published_at: "2026-11-01T10:00:00Z" }), item(2), item(3)] as any });
+  press("a", "a", "a");
+  assertEquals([decisions.approving.value, ids()], [[1], [1, 2, 3]]);
+  press("Escape");
+  assertEquals([decisions.approving.value, ids()], [null, [1, 2, 3]]);
+  press("a", "Enter");
+  assertEquals([decisions.approving.value, ids()], [null, [2, 3]]);
+  press("a");
+  assertEquals([decisions.approving.value, ids()], [null, [3]]);
+});
+
+Deno.test("an owner's record follows one's own decisions", async () => {
+  await atQueue(3);
+  press("a", "r", "1", "Enter");
+  await elapse();
+  assertEquals(queue.item.value?.owner_stats, { live: 1, pending: 0, rejected: 1 });
+});
+
+Deno.test("what another reviewer decided leaves the list, and what is shown stays", async () => {
+  await atQueue(3);
+  server.on("GET /api/admin/projects", () => server.page([item(3), item(4)]));
+  server.on("GET /api/admin/projects/1/history", () => server.page([entry(1, "project.approved", { at: "2026-11-21T10:00:00.000000Z" })]));
+  await server.idle();
+  await readAgain();
+  assertEquals([ids(), queue.current.value, queue.waitingCount.value], [[1, 3, 4], 1, 2]);
+  press("j");
+  await readAgain();
+  assertEquals([ids(), queue.current.value], [[3, 4], 3]);
+});
+
+Deno.test("a read that began before a decision changes nothing", async () => {
+  await atQueue(3);
+  const late = deferred<object>();
+  server.on("GET /api/admin/projects", () => late.promise);
+  const reading = readAgain();
+  press("a");
+  later(() => late.resolve(server.page([item(1), item(2), item(3)])), 50);
+  await elapse();
+  await reading;
+  assertEquals(ids(), [2, 3]);
+});
+
+Deno.test("a session that ended is told in words for people, with one full stop", async () => {
+  await atQueue(2);
+  server.on(POST, () => server.problem(401, "unauthenticated", "Sign in, or send a valid bearer token."));
+  press("a");
+  await elapse();
+  assertEquals(decisions.told.value.text, "Project 1: Not decided: Your session has ended. Sign in to go on.");
+});
+
+Deno.test("times are those of the service's clock", async () => {
+  const slow = 30 * 60_000;
+  await atQueue(1);
+  server.on("GET /api/categories", () => Response.json({ items: [] }, { headers: { Date: new Date(Date.now() + slow).toUTCString() } }));
+  await api.GET("/api/categories");
+  assertEquals(ago(new Date(Date.now() + slow - 2000).toISOString()), "just now");
+  server.on("GET /api/categories", () => Response.json({ items: [] }, { headers: { Date: new Date().toUTCString() } }));
+  await api.GET("/api/categories");
+  assertEquals(ago(new Date(Date.now() - 180_000).toISOString()), "3 minutes ago");
 });

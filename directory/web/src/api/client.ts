@@ -63,7 +63,7 @@ export function problemOf(body: unknown, response: Response): Problem {
   const id = response.headers.get("X-Request-ID") ?? "";
   if (body && typeof body === "object" && "code" in body) {
     const { code, title, detail } = body as Record<string, string>;
-    return new Problem(response.status, code ?? "", title ?? "", detail ?? "", id, body);
+    return new Problem(response.status, code ?? "", title ?? "", code === "unauthenticated" ? t.sessionEnded : detail ?? "", id, body);
   }
   return new Problem(response.status, "unknown", t.refused, t.refusedDetail(response.status), id);
 }

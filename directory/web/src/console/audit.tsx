@@ -2,6 +2,7 @@
 import { api, ask } from "../api/client.ts";
 import { dated } from "../parts/time.tsx";
 import type { Page } from "../state/router.ts";
+import { actions } from "./actions.ts";
 import { About, Sentence } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
 import { ID, Listing, type Query } from "./listing.ts";
@@ -10,10 +11,7 @@ import { Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
 
 type Asked = Query<"/api/admin/audit">;
-const ACTIONS = [
-  "project.submitted", "project.imported", "project.edited", "project.approved", "project.rejected", "project.unpublished", "project.deleted",
-  "user.role_changed", "user.status_changed", "user.signed_out", "user.deleted",
-];
+const ACTIONS = Object.keys(actions);
 const log = new Listing<Entry>(
   "log",
   [{ name: "action", values: ACTIONS }, { name: "project_id", pattern: ID }, { name: "user_id", pattern: ID }, { name: "actor_id", pattern: ID }],

@@ -91,12 +91,12 @@ export class Listing<Row> {
     onceKnown(() => user.peek()?.is_admin && void this.rows.load(`${this.name} ${keyOf(wanted)}`, (signal) => this.#page(wanted, signal)));
   }
 
-  /** Take over what was typed into a text field. It is looked for after a pause. */
-  type(name: string, text: string): void {
+  /** Take over what was typed into a text field. It is looked for after a pause, but not while a character is composed. */
+  type(name: string, text: string, isComposing = false): void {
     const { pathname } = address.peek();
     this.typed.value = { ...this.typed.peek(), [name]: text };
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => address.peek().pathname === pathname && this.apply(), PAUSE);
+    if (!isComposing) this.#timer = setTimeout(() => address.peek().pathname === pathname && this.apply(), PAUSE);
   }
 
   /** Set a filter, beside what was typed. */

@@ -6,10 +6,11 @@ import { Monogram } from "../parts/monogram.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
-import { askReason, decide } from "../state/queue-decisions.ts";
+import { approve, askReason } from "../state/queue-decisions.ts";
 import { showNew, story } from "../state/queue-history.ts";
 import { differences } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
+import { wasLive } from "../state/queue-record.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed } from "./difference.tsx";
@@ -38,6 +39,7 @@ function Submission({ item: shown }: { item: Item }) {
         </div>
       </header>
       {status === "pending" ? <Actions url={shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+      {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
       <Later />
       <SinceSeen item={shown} />
       <Facts item={shown} />
@@ -57,7 +59,7 @@ function Actions({ url }: { url: string }) {
   const isMany = selected.value.size > 0; // the keys are about those
   return (
     <div class="q-actions">
-      <button type="button" class="button primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => decide("approve", [current.peek()]))}>
+      <button type="button" class="button primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve([current.peek()]))}>
         {r.approve} {!isMany && <kbd>a</kbd>}
       </button>
       <button type="button" class="button danger" disabled={readOnly.value} onClick={() => askReason([current.peek()])}>{r.reject} {!isMany && <kbd>r</kbd>}</button>

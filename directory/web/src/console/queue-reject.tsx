@@ -1,7 +1,7 @@
 // The dialog with the reasons of a rejection: one of those that are often given, or one's own.
 import { Field } from "../parts/field.tsx";
 import { rejecting } from "../state/queue-decisions.ts";
-import { choose, confirmReason, MOST, place, reason, write } from "../state/queue-reason.ts";
+import { choose, confirmReason, MOST, place, reason, unexplained, write } from "../state/queue-reason.ts";
 import { itemOf } from "../state/queue.ts";
 import { t } from "../text.ts";
 import { r } from "./review-text.ts";
@@ -25,6 +25,7 @@ export function ReasonDialog() {
       <Field name="reason" label={r.reason} hint={r.reasonHint} optional left={MOST - [...reason.value].length}>
         {(attributes) => <textarea {...attributes} dir="auto" value={reason.value} onInput={(event) => write(event.currentTarget.value)} />}
       </Field>
+      {unexplained.value && !reason.value.trim() && <p class="banner pending" role="alert">{r.noReason(ids.length)}</p>}
       <p class="actions">
         <button type="submit" class="button danger" disabled={[...reason.value.trim()].length > MOST}>{ids.length > 1 ? r.rejectMany(ids.length) : r.reject}</button>
         <button type="button" class="button" onClick={close}>{t.cancel}</button>

@@ -3,24 +3,26 @@ import { Problem } from "../api/client.ts";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
-import { askReason, decide } from "../state/queue-decisions.ts";
+import { approve, askReason } from "../state/queue-decisions.ts";
 import {
   busyMore, changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
   selected, selectTo, showMore, takesFocus, toggle,
 } from "../state/queue.ts";
-import { refreshEmptyQueue } from "../state/queue-refresh.ts";
+import { wasLive } from "../state/queue-record.ts";
+import { refreshQueue } from "../state/queue-refresh.ts";
 import { address, type Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
+import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reject.tsx";
 import { r } from "./review-text.ts";
 import { w } from "./text.ts";
 import "../styles/console-queue.css";
 
-refreshEmptyQueue();
+refreshQueue();
 
 export const reviewQueue: Page = {
   enter: ([id = "0"]) => enterQueue(Number(id)),
@@ -36,6 +38,7 @@ function Queue() {
         <div class="q-list"><List /><Outcomes /></div>
         <Pane />
       </div>
+      <ApprovalDialog />
       <ReasonDialog />
     </Frame>
   );
@@ -107,7 +110,7 @@ function Selection({ count }: { count: number }) {
       {ids.length === 0 ? <span class="muted small">{r.selectAll}</span> : (
         <>
           <strong class="small grow">{r.selected(ids.length)}</strong>
-          <button type="button" class="button small primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => decide("approve", ids))}>
+          <button type="button" class="button small primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve(ids))}>
             {r.approveMany(ids.length)} <kbd>a</kbd>
           </button>
           <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason(ids)}>{r.rejectMany(ids.length)} <kbd>r</kbd></button>
@@ -134,7 +137,8 @@ interface RowProps {
   isReached: boolean;
 }
 
-function Row({ item: { id, title, owner, submitted_at, earlier, warnings }, isShown, isReached }: RowProps) {
+function Row({ item, isShown, isReached }: RowProps) {
+  const { id, title, owner, submitted_at, earlier, warnings } = item;
   const tabIndex = isReached ? 0 : -1;
   const isSelected = selected.value.has(id);
   return (
@@ -144,6 +148,7 @@ function Row({ item: { id, title, owner, submitted_at, earlier, warnings }, isSh
       </label>
       <a href={`/admin/queue/${id}`} tabIndex={tabIndex} aria-current={isShown ? "true" : undefined} ref={(link) => focus(link, id)} onClick={(event) => open(event, id)}>
         <span class="q-title" dir="auto">{title}</span>
+        {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
         {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
         {warnings.length > 0 && <span class="tag" title={r.lookalikes}>Aа<span class="unseen"> {r.lookalikes}</span></span>}
         {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}

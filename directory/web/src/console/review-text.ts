@@ -1,5 +1,5 @@
 // Everything that the review queue says.
-import { count, t } from "../text.ts";
+import { count, ended, t } from "../text.ts";
 
 type Decision = "approve" | "reject";
 
@@ -12,7 +12,7 @@ export const r = {
   queue: "Review queue",
   list: "Submissions that wait for review",
   empty: "Nothing waits for review",
-  emptyWhy: "The queue is read again each half minute. The oldest submission is always first.",
+  emptyWhy: "The queue is read again every few seconds. The oldest submission is always first.",
   refresh: "Refresh",
   toQueue: "Back to the queue",
   gone: "This submission is not here",
@@ -25,6 +25,12 @@ export const r = {
   clear: "Clear",
   changedBadge: "Changed",
   lookalikes: "The title has letters that look like those of another alphabet",
+  wasLive: "Was live",
+  wasLiveWhy: "This project was live before. It was taken down, or its owner changed it.",
+  approveAgain: (number: number, title: string) => (number > 1 ? `Approve ${count(number, "submission")}?` : `Approve ${title}?`),
+  approveAgainWhy: (titles: string[]) =>
+    titles.length > 1 ? `${count(titles.length, "project")} among them were live before: they were taken down, or their owners changed them. They become public again.`
+      : `${titles[0]} was live before: it was taken down, or its owner changed it. It becomes public again.`,
   again: (number: number) => `${count(number, "other submission")} of this URL`,
 
   approve: "Approve",
@@ -85,9 +91,12 @@ export const r = {
   reason: "Reason",
   reasonHint: "The owner reads it. Leave it empty to give none. Ctrl+Enter sends.",
 
+  noReason: (number: number) =>
+    `${number > 1 ? "The owners get" : "The owner gets"} no reason. Choose or write one, or press the button again to reject without it.`,
+
   undo: "Undo",
   decided: (decision: Decision, title: string, others: number) =>
-    others ? `${done[decision]} ${count(others + 1, "submission")}.` : `${done[decision]} ${title}.`,
+    others ? `${done[decision]} ${count(others + 1, "submission")}.` : ended(`${done[decision]} ${title}`),
   left: (number: number) => (number ? `${t.number(number)} left.` : "Nothing is left."),
   undone: (title: string, others: number) =>
     others ? `${count(others + 1, "submission")} returned to the queue.` : `${title} returned to the queue.`,

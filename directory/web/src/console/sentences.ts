@@ -29,7 +29,6 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.identity_added": return [by, { text: ` joined ${entry.to} to their account.` }];
     case "user.identity_removed": return [by, { text: " removed a provider from their account." }];
     case "user.deleted": return [by, { text: " deleted their account." }];
-    default: return [by, { text: `: ${entry.action as string}.` }];
   }
 }
 

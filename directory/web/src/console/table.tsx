@@ -164,7 +164,8 @@ function Control<Row>({ filter, listing }: { filter: Filter; listing: Listing<Ro
       <div class={`filter${name === "q" ? " grow" : ""}`}>
         <label for={id}>{label}</label>
         <input id={id} name={name} type="search" value={typed} maxLength={200} autocomplete="off" autocapitalize="none"
-          spellcheck={false} aria-invalid={wrong || undefined} onInput={(event) => listing.type(name, event.currentTarget.value)} />
+          spellcheck={false} aria-invalid={wrong || undefined} onInput={(event) => listing.type(name, event.currentTarget.value, event.isComposing)}
+          onCompositionEnd={(event) => listing.type(name, event.currentTarget.value)} />
       </div>
     );
   }

@@ -1,5 +1,6 @@
 // Everything that the console says, but for its review queue.
 import { count } from "../text.ts";
+import { actions } from "./actions.ts";
 
 const n = new Intl.NumberFormat("en");
 const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0, signDisplay: "exceptZero" });
@@ -40,11 +41,7 @@ export const w = {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", admin: "Administrator",
     delivered: "Delivered", dead: "Given up", newest: "Newest first", oldest: "Oldest first", popular: "Trending", upvotes: "Most votes",
     username: "Name", submissions: "Most submissions", last_seen: "Last seen", name: "Name", projects: "Most projects",
-    "project.submitted": "Project submitted", "project.imported": "Project imported", "project.edited": "Project edited",
-    "project.approved": "Project approved", "project.rejected": "Project rejected", "project.unpublished": "Project taken down",
-    "project.deleted": "Project deleted", "user.role_changed": "Role changed", "user.status_changed": "Suspended or restored",
-    "user.signed_out": "Signed out everywhere", "user.deleted": "Account deleted",
-    "user.renamed": "Username chosen", "user.identity_added": "Provider joined", "user.identity_removed": "Provider removed", "webhook.test": "Test",
+    ...actions, "webhook.test": "Test",
     "account.password_reset": "Link for a new password", "account.email_verification": "Link to confirm an address",
     "account.email_changed": "Notice of a new address", "account.password_changed": "Notice of a new password",
   } as Record<string, string>,

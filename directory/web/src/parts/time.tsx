@@ -1,4 +1,6 @@
 // Times in words, and exact on demand.
+import { now } from "../state/clock.ts";
+
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" });
 const dates = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 const times = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
@@ -7,13 +9,13 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_557_600], ["month", 2_629_800], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60],
 ];
 
-/** "3 days ago", "in 2 hours", "now". */
-export function ago(when: string, now = Date.now()): string {
-  const seconds = (Date.parse(when) - now) / 1000;
+/** "3 days ago", "in 2 hours", "just now". */
+export function ago(when: string, present = now()): string {
+  const seconds = (Date.parse(when) - present) / 1000;
   for (const [unit, length] of UNITS) {
     if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
   }
-  return relative.format(0, "second");
+  return "just now";
 }
 
 /** "Nov 23, 2026". */

@@ -1,12 +1,14 @@
 // Decisions: each waits some seconds for an undo, is sent with the versions that were seen, and has an outcome.
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { ended } from "../text.ts";
 import { r } from "../console/review-text.ts";
 import { ago } from "../parts/time.tsx";
 import {
   changed, chosen, current, decided, drop, go, isNarrow, isOpen, itemOf, loadQueue, readAhead, replace, rows, selected,
   waitingCount, without, type Item,
 } from "./queue.ts";
+import { recount, wasLive } from "./queue-record.ts";
 import { deciders, type Decider } from "./queue-deciders.ts";
 import { address } from "./router.ts";
 import { learn, onNewCaller, readOnly, user } from "./session.ts";
@@ -34,13 +36,14 @@ export const waiting = signal<readonly Batch[]>([]);
 export const sending = signal(0); // requests that are under way
 export const outcomes = signal<readonly Outcome[]>([]); // newest first
 export const told = signal({ text: "", bad: false, turn: 0 }); // what is said of the last act
+export const approving = signal<readonly number[] | null>(null); // what is asked about before it is approved: it was live before
 export const rejecting = signal<readonly number[] | null>(null); // what the dialog with the reasons is about
 
 onNewCaller(() => {
   for (const { timer } of waiting.peek()) clearTimeout(timer);
   batch(() => {
     waiting.value = outcomes.value = [];
-    rejecting.value = null;
+    approving.value = rejecting.value = null;
     tell("");
   });
 });
@@ -90,6 +93,22 @@ function after(gone: readonly number[]): number {
   return (list.slice(place + 1).find(stays) ?? list.slice(0, Math.max(0, place)).reverse().find(stays) ?? list.find(stays))?.id ?? 0;
 }
 
+/** Approve; what was live before, and so was taken down or changed, only once it was asked about. */
+export function approve(ids: readonly number[] = chosen()): void {
+  if (readOnly.peek() || !ids.some((id) => wasLive(itemOf(id)))) return decide("approve", ids);
+  approving.value = ids;
+}
+
+/** Approve what was asked about. */
+export function confirmApproval(): void {
+  const ids = approving.peek();
+  if (!ids) return;
+  batch(() => {
+    approving.value = null;
+    decide("approve", ids);
+  });
+}
+
 /** Ask for the reason of a rejection. */
 export function askReason(ids: readonly number[] = chosen()): void {
   if (readOnly.peek()) return tell(r.readOnly, true);
@@ -115,7 +134,7 @@ export function undo(): void {
 
 /** Send at once what waits: the page is left. */
 async function leave(): Promise<void> {
-  rejecting.value = null;
+  approving.value = rejecting.value = null;
   const alike = new Map<string, Batch>();
   for (const each of waiting.peek()) {
     clearTimeout(each.timer);
@@ -145,12 +164,14 @@ interface Settled {
   outcomes: Outcome[];
   /** What waits no longer, what waits as before, and what waits with another version. */
   gone: number[];
+  /** The owners of what was decided as the reviewer wanted, with the state that it has now. */
+  done: { owner: number; state: "live" | "rejected" }[];
   back: number[];
   fresh: Schemas["ProjectDetail"][];
 }
 
 async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Promise<Settled> {
-  const settled: Settled = { outcomes: [], gone: [], back: [], fresh: [] };
+  const settled: Settled = { outcomes: [], gone: [], done: [], back: [], fresh: [] };
   const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...(reason && { reason }) };
   try {
     const answer = await post(body);
@@ -181,6 +202,7 @@ function judge(item: Item, answer: Schemas["Decision"], decision: Decision, deci
   settled.gone.push(id);
   if (status === 404) return note(settled, item, r.outcome.gone);
   const isOwn = decider?.actor?.id === user.peek()?.id;
+  if (status === 200 && (isOwn || !decider)) settled.done.push({ owner: item.owner.id, state: decision === "approve" ? "live" : "rejected" });
   if (status === 200 && (isOwn || !decider)) return note(settled, item, r.outcome.done(decision), true);
   note(settled, item, decider ? r.outcome.first(decider.actor?.username ?? r.system, decider.action, ago(decider.at)) : r.outcome.firstUnknown);
 }
@@ -190,16 +212,17 @@ function note(settled: Settled, { id, title }: Item, text: string, good = false)
 }
 
 /** Show the outcomes. What was not decided is back in the list, as it is now. */
-function settle({ outcomes: found, gone, back, fresh }: Settled): void {
+function settle({ outcomes: found, gone, done, back, fresh }: Settled): void {
   batch(() => {
     const returned = [...back, ...fresh.map((each) => each.id)];
     outcomes.value = [...found, ...outcomes.peek()].slice(0, MOST_OUTCOMES);
     for (const each of fresh) replace(each);
     drop(gone);
+    recount(done);
     decided.value = without(decided.peek(), returned);
     if (isOpen() && !isNarrow() && !current.peek()) go(rows.peek()[0]?.id ?? 0);
     const bad = found.filter((each) => !each.good);
-    if (bad.length === 1) tell(`${bad[0]?.title}: ${bad[0]?.text}.`, true);
+    if (bad.length === 1) tell(ended(`${bad[0]?.title}: ${bad[0]?.text}`), true);
     else if (bad.length) tell(r.notDecided(bad.length), true);
     else if (!waiting.peek().length && !told.peek().bad) tell("");
   });

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { r } from "../console/review-text.ts";
 import { safeAddress } from "../parts/address.ts";
-import { askReason, decide, rejecting, undo } from "./queue-decisions.ts";
+import { approve, approving, askReason, confirmApproval, rejecting, undo } from "./queue-decisions.ts";
 import { historyOpen, toggleHistory } from "./queue-history.ts";
 import { choose, confirmReason } from "./queue-reason.ts";
 import { clearSelection, current, isOpen, item, move, selected, selectTo, toggle } from "./queue.ts";
@@ -20,7 +20,7 @@ const ACTS: Record<string, () => void> = {
   j: () => move(1),
   k: () => move(-1),
   x: () => toggle(current.peek()),
-  a: () => decide("approve"),
+  a: () => approve(),
   r: () => askReason(),
   u: undo,
   o: openWebsite,
@@ -39,12 +39,19 @@ export function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.repeat && event.key === "Enter" && (event.target as Element | null)?.closest?.("[data-decides]")) event.preventDefault();
   if (rejecting.peek()) return onReasonKey(event);
+  if (approving.peek()) return onAnswerKey(event);
   if (takesText(event.target)) return;
-  const key = event.key.toLowerCase();
+  const key = letterOf(event);
   const act = actOf(key, event);
   if (!act || (event.repeat && !MOVING.includes(key))) return;
   event.preventDefault();
   act();
+}
+
+/** The Latin letter of a key: what it writes, or on another script's layout what stands there on the usual one. */
+function letterOf({ key, code }: KeyboardEvent): string {
+  const isLatin = /^[\x20-\x7e]$/.test(key) || key.length > 1;
+  return isLatin ? key.toLowerCase() : /^Key([A-Z])$/.exec(code ?? "")?.[1]?.toLowerCase() ?? key;
 }
 
 function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {
@@ -71,6 +78,15 @@ function onReasonKey(event: KeyboardEvent): void {
   if (event.key === "Enter") confirmReason();
   else if (r.reasons[place]) choose(place);
   else if (event.key === "Escape") rejecting.value = null;
+  else return;
+  event.preventDefault();
+}
+
+/** Keys while it is asked whether what was live before is approved: Enter does it, a second `a` does not. */
+function onAnswerKey(event: KeyboardEvent): void {
+  if (event.repeat || event.shiftKey || (event.target as Element | null)?.closest?.("button")) return;
+  if (event.key === "Enter") confirmApproval();
+  else if (event.key === "Escape") approving.value = null;
   else return;
   event.preventDefault();
 }

@@ -1,17 +1,51 @@
-// An empty queue is read again from time to time, so that the next submission appears in it.
-import { effect } from "@preact/signals";
-import { isOpen, loadQueue, queue, rows } from "./queue.ts";
+// The queue is read again from time to time, so that submissions and the decisions of other reviewers appear in it.
+import { aborted, Problem } from "../api/client.ts";
+import { history } from "./queue-history.ts";
+import { sending } from "./queue-decisions.ts";
+import { arrived, busyMore, current, decided, isOpen, type Item, queue, read, selected } from "./queue.ts";
 import { user } from "./session.ts";
 
-const PAUSE = 30_000; // milliseconds between two reads
+const MOST = 100; // rows of one answer
+const PAUSE = 8000; // milliseconds between two reads
 
-/** Read the queue again while it is shown, by a page that can be seen, and nothing is in it. */
-export function refreshEmptyQueue(): void {
-  effect(() => {
-    if (!queue.data.value || rows.value.length) return undefined;
-    const timer = setInterval(() => {
-      if (isOpen() && user.peek()?.is_admin && !document.hidden && !queue.busy.peek()) void loadQueue();
-    }, PAUSE);
-    return () => clearInterval(timer);
+/** Read the queue again while it is shown, by a page that can be seen. */
+export function refreshQueue(): void {
+  setInterval(() => {
+    const isBusy = queue.busy.peek() || busyMore.peek() || sending.peek() > 0;
+    if (isOpen() && user.peek()?.is_admin && !document.hidden && queue.data.peek() && !isBusy) void readAgain();
+  }, PAUSE);
+}
+
+/** Read the queue, and what happened to the item that is shown. What fails is tried again at the next turn. */
+export async function readAgain(): Promise<void> {
+  try {
+    await catchUp();
+    if (current.peek() && history.data.peek()?.id === current.peek()) await history.again();
+  } catch (error) {
+    if (!(error instanceof Problem) && !aborted(error)) throw error;
+  }
+}
+
+/** Read the queue again behind what is shown: what others decided leaves it, what is new comes in.
+ *
+ * What is shown or selected stays as it is, so that a key never meets another item than the one that was looked at.
+ */
+async function catchUp(): Promise<void> {
+  const before = queue.data.peek();
+  const page = await read(null, undefined, MOST);
+  const now = queue.data.peek();
+  if (!now || now !== before) return; // a decision, another page or another caller came between
+  const fresh = new Map(page.items.map((each) => [each.id, each]));
+  const last = page.next ? page.items.at(-1) : undefined; // what comes after it was not read
+  const isKept = (each: Item) => each.id === current.peek() || selected.peek().has(each.id) || decided.peek().has(each.id);
+  const isBeyond = (each: Item) => last !== undefined && each.submitted_at > last.submitted_at;
+  const kept = now.items.flatMap((each) => {
+    const found = fresh.get(each.id);
+    fresh.delete(each.id);
+    if (isKept(each)) return [found ? { ...each, owner_stats: found.owner_stats } : each];
+    return found ? [found] : isBeyond(each) ? [each] : [];
   });
+  const added = now.next ? [] : [...fresh.values()];
+  queue.set({ items: [...kept, ...added], total: page.total, next: now.next ?? (added.length ? page.next : null) });
+  if (isOpen() && !current.peek()) arrived();
 }

@@ -97,8 +97,9 @@ function asShown(found: Item): Item {
   return item.peek()?.id === found.id ? (item.peek() as Item) : found;
 }
 
-async function read(cursor: string | null, signal?: AbortSignal): Promise<Queue> {
-  const query = { status: "pending" as const, limit: PAGE, ...(cursor && { cursor }) };
+/** A page of what waits. Throws a Problem. */
+export async function read(cursor: string | null, signal?: AbortSignal, limit = PAGE): Promise<Queue> {
+  const query = { status: "pending" as const, limit, ...(cursor && { cursor }) };
   const { items, pagination } = await heeded(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
   return { items, total: pagination.total, next: pagination.next_cursor };
 }
@@ -120,7 +121,7 @@ export async function showMore(): Promise<void> {
 }
 
 /** Once the list is there: show the first item, or the one of the address, which may be on no page that was read. */
-function arrived(): void {
+export function arrived(): void {
   const id = current.peek();
   if (id && !rows.peek().some((each) => each.id === id) && linked.data.peek()?.id !== id) {
     void linked.load(`queue ${id}`, (signal) => readItem(id, signal));
@@ -247,4 +248,3 @@ export function chosen(): number[] {
 export function without(ids: ReadonlySet<number>, gone: readonly number[]): ReadonlySet<number> {
   return new Set([...ids].filter((id) => !gone.includes(id)));
 }
-
