@@ -226,7 +226,7 @@ Deno.test("of two reviewers the second sees who was first, also where both want 
   server.on(POST, () => ({ items: [{ id: 2, status: 412, code: "precondition_failed", project: item(2, 2, { status: "rejected" }) }] }));
   press("a");
   await elapse();
-  assertEquals([decisions.outcomes.value[0]?.text, ids()], ["linus rejected it first, now", [3]]);
+  assertEquals([decisions.outcomes.value[0]?.text, ids()], ["linus rejected it first, just now", [3]]);
 });
 
 Deno.test("a decision about many has an outcome for each", async () => {
