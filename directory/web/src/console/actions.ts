@@ -5,7 +5,8 @@ import type { Schemas } from "../api/client.ts";
 export const actions: Record<Schemas["Audit"]["action"], string> = {
   "project.submitted": "Project submitted", "project.imported": "Project imported", "project.edited": "Project edited",
   "project.approved": "Project approved", "project.rejected": "Project rejected", "project.unpublished": "Project taken down",
-  "project.deleted": "Project deleted", "user.role_changed": "Role changed", "user.status_changed": "Suspended or restored",
+  "project.deleted": "Project deleted", "project.votes_discounted": "Votes discounted", "project.votes_counted": "Votes counted again",
+  "user.role_changed": "Role changed", "user.status_changed": "Suspended or restored",
   "user.signed_out": "Signed out everywhere", "user.deleted": "Account deleted",
   "user.renamed": "Username chosen", "user.identity_added": "Provider joined", "user.identity_removed": "Provider removed",
 };

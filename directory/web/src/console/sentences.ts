@@ -22,6 +22,8 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.rejected": return [by, { text: " rejected " }, project, end];
     case "project.unpublished": return [by, { text: " took " }, project, { text: " down." }];
     case "project.deleted": return [by, { text: " deleted " }, project, end];
+    case "project.votes_discounted": return [by, { text: ` discounted ${votes(entry)} of ` }, project, end];
+    case "project.votes_counted": return [by, { text: ` counted ${votes(entry)} of ` }, project, { text: " again." }];
     case "user.role_changed": return [by, { text: " made " }, user, { text: entry.to === "admin" ? " an administrator." : " a member." }];
     case "user.status_changed": return [by, { text: entry.to === "suspended" ? " suspended " : " restored " }, user, end];
     case "user.signed_out": return [by, { text: " signed " }, user, { text: " out everywhere." }];
@@ -47,6 +49,11 @@ export function changesOf(entry: Entry): { field: string; from: string; to: stri
 function valueText(value: string | readonly string[] | null): string {
   const text = typeof value === "string" || value === null ? value : value.join(", ");
   return text || w.nothingThere;
+}
+
+function votes({ votes }: Entry): string {
+  const number = votes?.number ?? 0;
+  return number === 1 ? "1 vote" : `${number} votes`;
 }
 
 function returned({ from, to }: Entry): boolean {
