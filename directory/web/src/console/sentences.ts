@@ -18,6 +18,10 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.submitted": return [by, { text: " submitted " }, project, end];
     case "project.imported": return [by, { text: " imported " }, project, { text: ` as ${entry.to ?? "it was"}.` }];
     case "project.edited": return [by, { text: " edited " }, project, { text: returned(entry) ? ", which went back to the queue." : "." }];
+    case "project.edit_held": return [by, { text: " changed " }, project, { text: ", which waits for review." }];
+    case "project.edit_approved": return [by, { text: " approved the changes of " }, project, end];
+    case "project.edit_rejected": return [by, { text: " rejected the changes of " }, project, end];
+    case "project.edit_withdrawn": return [by, { text: " withdrew the changes of " }, project, end];
     case "project.approved": return [by, { text: " approved " }, project, end];
     case "project.rejected": return [by, { text: " rejected " }, project, end];
     case "project.unpublished": return [by, { text: " took " }, project, { text: " down." }];
