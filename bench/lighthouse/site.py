@@ -16,6 +16,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project, Role, Status, User
 from directory.services.accounts import sessions
+from tests.support.processes import free_port
 from tests.support.serving import serving
 
 VISITOR, MEMBER, ADMIN = "visitor", "member", "administrator"
@@ -43,7 +44,10 @@ class Site:
 @contextmanager
 def site(folder: Path, projects: Path | None) -> Iterator[Site]:
     """Serve a fresh database with the demo, and with the projects of a file if there is one, while the block runs."""
+    port = str(free_port())
     environment = {
+        "PORT": port,
+        "SITE_URL": f"http://127.0.0.1:{port}",  # a canonical address that is relative fails an audit
         "DATABASE_URL": f"sqlite:///{folder}/directory.db",
         "SECRET_KEY": "audits" * 8,
         "RATELIMIT_ENABLED": "false",  # all pages are opened from one address

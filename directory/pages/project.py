@@ -86,16 +86,26 @@ def _head(project: dict[str, Any]) -> head.Head:
     )
 
 
-def not_deleted(form: Form, project_id: int) -> Answer:
-    """Why a project was not deleted; for who is not signed in the form that signs in."""
-    return refused(form, "/mine", f"/p/{project_id}")
+def not_done(form: Form, project_id: int) -> Answer:
+    """Why a button's form was refused; for who is not signed in the form that signs in."""
+    return refused(form, f"/p/{project_id}", f"/p/{project_id}")
 
 
 @bp.post("/delete/<id:project_id>")
-@shows(not_deleted)
+@shows(not_done)
 @owner_required
 @operation(**same_as(projects.delete))
 def delete(project_id: int, query: dict[str, str]) -> Any:
     """Delete a project with its votes, and go to the owner's other projects."""
     projects.delete.view(project_id=project_id)  # type: ignore[attr-defined]
     return see_other("/mine")
+
+
+@bp.post("/withdraw/<id:project_id>")
+@shows(not_done)
+@owner_required
+@operation(**same_as(projects.withdraw_revision))
+def withdraw(project_id: int, query: dict[str, str]) -> Any:
+    """Withdraw the changes that wait for review, or put away their refusal, and go back to the project."""
+    projects.withdraw_revision.view(project_id=project_id)  # type: ignore[attr-defined]
+    return see_other(f"/p/{project_id}")

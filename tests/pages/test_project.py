@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.pages.conftest import head_of, text_of, titles
+from tests.support.browsers import Browser
 from tests.support.factories import Api
 
 HTML = "text/html; charset=utf-8"
@@ -107,3 +108,27 @@ def test_a_host_in_letters_that_look_like_latin_ones_is_shown_in_ascii_too(api, 
     assert "www.\u0430\u0440\u0440\u04cf\u0435.com (www.xn--80ak6aa92e.com)" in shown
     assert "git.example" in shown
     assert "git.example (" not in shown
+
+
+def test_changes_of_a_live_project_wait_in_sight_of_its_owner_alone(app, world, api, path_of):
+    ada = world.user("ada")
+    path = path_of(owner=ada, title="Lamp", tagline="Bright")
+    project_id = path.split("/")[2]
+    owner, admin = Browser(app).sign_in("ada"), world.caller(world.admin())
+    assert (
+        owner.put(f"/api/projects/{project_id}", {"tagline": "Brighter", "url": "https://b.example"}).status_code == 200
+    )
+    shown = text_of(owner.get(path))
+    assert "The changes to the website, tagline are waiting for review. They are number 1 in the queue." in shown
+    assert "Withdraw the changes" in shown
+    assert "Brighter" not in owner.get(path).text
+    assert "Withdraw" not in text_of(admin.get(path))
+    for other in (api, world.caller(world.user())):
+        assert "waiting for review" not in text_of(other.get(path))
+        assert "Brighter" not in other.get(path).text
+    assert admin.put(f"/api/admin/projects/{project_id}/reject", {"reason": "Too bright."}).status_code == 200
+    assert "The last changes were not accepted Reason: Too bright." in text_of(owner.get(path))
+    answer = owner.post(f"/withdraw/{project_id}")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/p/{project_id}")
+    assert "not accepted" not in text_of(owner.get(path)).partition("History")[0]
+    assert owner.post(f"/withdraw/{project_id}").status_code == 404
