@@ -35,6 +35,7 @@ def account_page() -> Answer:
 @bp.get("/admin/queue")
 @bp.get("/admin/queue/<id:project_id>")
 @bp.get("/admin/projects")
+@bp.get("/admin/projects/<id:project_id>")
 @bp.get("/admin/users")
 @bp.get("/admin/users/<id:user_id>")
 @bp.get("/admin/categories")

@@ -34,7 +34,8 @@ DONE = states("303 303 303 303 401 303")
 # The same for everybody; the API decides what they show.
 PAGES = (
     "GET /submit", "GET /mine", "GET /account", "GET /admin", "GET /admin/queue",
-    "GET /admin/queue/<id:project_id>", "GET /admin/projects", "GET /admin/users", "GET /admin/users/<id:user_id>",
+    "GET /admin/queue/<id:project_id>", "GET /admin/projects",
+    "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",
 )  # fmt: skip
 

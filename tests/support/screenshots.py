@@ -102,7 +102,7 @@ class Shown:
         admin.put(f"/api/admin/projects/{approved}/approve")
         self.public = [f"/p/{live}/lanternfish", "/users/ada-demo", f"/categories/{category}", "/tags/csv"]
         self.of_members = [f"/p/{changed}/tern", f"/submit?project={changed}"]
-        self.of_admins = [f"/admin/queue/{changed}", f"/admin/users/{ada.id}"]
+        self.of_admins = [f"/admin/queue/{changed}", f"/admin/users/{ada.id}", f"/admin/projects/{live}"]
 
 
 def story(projects: Path | None) -> Any:

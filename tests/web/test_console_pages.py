@@ -201,7 +201,12 @@ def hostile(make_app, world, grace):
         pages = {**dict.fromkeys(EMPTY, HOSTILE[0]), "/admin/users": "mallory-", "/admin": HOSTILE[1]}
         yield (
             app,
-            {**pages, f"/admin/users/{mallory.id}": HOSTILE[0], f"/admin/queue/{again}": HOSTILE[1]},
+            {
+                **pages,
+                f"/admin/users/{mallory.id}": HOSTILE[0],
+                f"/admin/projects/{wide}": "1 shown",
+                f"/admin/queue/{again}": HOSTILE[1],
+            },
             f"/admin/queue/{wide}",
         )
 

@@ -16,6 +16,7 @@ import { categories } from "./categories.tsx";
 import { dashboard } from "./dashboard.tsx";
 import { deliveries } from "./deliveries.tsx";
 import { KeyHelp } from "./key-help.tsx";
+import { projectVotes } from "./project-votes.tsx";
 import { projects } from "./projects.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
 import { reviewQueue } from "./queue.tsx";
@@ -31,6 +32,7 @@ start([
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
   { pattern: /^\/admin\/projects$/, page: projects },
+  { pattern: /^\/admin\/projects\/(\d{1,19})$/, page: projectVotes },
   { pattern: /^\/admin\/users$/, page: users },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
   { pattern: /^\/admin\/categories$/, page: categories },

@@ -15,6 +15,7 @@ import { Listing, type Query } from "./listing.ts";
 import { OutcomeList } from "./queue-outcomes.tsx";
 import { Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
+import { v } from "./votes-text.ts";
 
 type Project = Schemas["QueueItem"];
 const list = new Listing<Project>(
@@ -34,7 +35,7 @@ const columns: Column<Project>[] = [
   { name: w.state, text: (each) => each.status, cell: (each) => <span class={`badge ${each.status}`}>{w.values[each.status]}</span> },
   { name: w.category, kind: "wrap minor", text: (each) => each.category.name },
   { name: w.owner, kind: "wrap", text: (each) => each.owner.username, cell: (each) => <a href={`/admin/users/${each.owner.id}`}>{each.owner.username}</a> },
-  { name: w.votes, kind: "number", text: (each) => each.upvotes, sort: { descending: "upvotes" } },
+  { name: w.votes, kind: "number", text: (each) => each.upvotes, sort: { descending: "upvotes" }, cell: votesCell },
   {
     name: w.submitted, sort: { ascending: "oldest", descending: "newest" },
     text: (each) => each.submitted_at, cell: (each) => <Time at={each.submitted_at} />,
@@ -63,6 +64,11 @@ export const projects: Page = {
   ),
   title: () => w.pages["/admin/projects"],
 };
+
+/** How many votes count, as a link to who voted. */
+function votesCell({ id, title, upvotes }: Project) {
+  return <a href={`/admin/projects/${id}`} aria-label={v.votesFor(title, upvotes)}>{t.number(upvotes)}</a>;
+}
 
 function Actions({ project }: { project: Project }) {
   const { id, title, url, status } = project;

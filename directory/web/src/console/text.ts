@@ -34,14 +34,14 @@ export const w = {
 
   filters: "Filters",
   filter: {
-    q: "Search", status: "State", category: "Category", owner: "Owner", sort: "Order", role: "Role", state: "State", endpoint: "Endpoint",
+    q: "Search", status: "State", category: "Category", owner: "Owner", counted: "Votes", sort: "Order", role: "Role", state: "State", endpoint: "Endpoint",
     event: "Event", project_id: "Project number", user_id: "User number", actor_id: "By user number", action: "Action",
   } as Record<string, string>,
   values: {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", admin: "Administrator",
     delivered: "Delivered", dead: "Given up", newest: "Newest first", oldest: "Oldest first", popular: "Trending", upvotes: "Most votes",
     username: "Name", submissions: "Most submissions", last_seen: "Last seen", name: "Name", projects: "Most projects",
-    ...actions, "webhook.test": "Test",
+    ...actions, "webhook.test": "Test", true: "That count", false: "That do not count",
     "account.password_reset": "Link for a new password", "account.email_verification": "Link to confirm an address",
     "account.email_changed": "Notice of a new address", "account.password_changed": "Notice of a new password",
   } as Record<string, string>,
@@ -156,20 +156,24 @@ export const w = {
   you: "This is your own account.",
   suspend: "Suspend…",
   suspendOf: (name: string) => `Suspend ${name}`,
-  suspendWhy: "The user is signed out everywhere, tokens stop working, and signing in is refused until the account is restored. Projects that are taken down stay rejected then, until their owner sends each one again.",
+  suspendWhy: (votes: number) => "The user is signed out everywhere, tokens stop working, and signing in is refused until the account is restored. "
+    + `${votes ? `${count(votes, "vote")} of the user ${votes === 1 ? "does" : "do"} not count until then. ` : ""}`
+    + "Projects that are taken down stay rejected then, until their owner sends each one again.",
   suspendDo: "Suspend",
   unpublish: (live: number, pending: number) => {
     const parts = [live && `take down ${count(live, "live project")}`, pending && `reject ${count(pending, "pending project")}`];
     return `Also ${parts.filter(Boolean).join(" and ")}`;
   },
   reasonHint: "It stands in the log, and the user sees it at each project that is taken down.",
-  suspended: (name: string, down?: { unpublished: number; rejected: number }) =>
-    down ? `${name} is suspended. ${count(down.unpublished, "live project")} taken down; ${count(down.rejected, "project")} rejected in all.` : `${name} is suspended.`,
+  suspended: (name: string, down?: { unpublished: number; rejected: number; votes: number }) => {
+    const parts = down && [`${count(down.unpublished, "live project")} taken down`, `${count(down.rejected, "project")} rejected in all`, down.votes && `${count(down.votes, "vote")} no longer counted`];
+    return `${name} is suspended.${parts ? ` ${parts.filter(Boolean).join("; ")}.` : ""}`;
+  },
   takeDownRest: "Take down the projects…",
   takeDownRestOf: (name: string) => `Take down the projects of ${name}`,
   restore: "Restore…",
   restoreOf: (name: string) => `Restore ${name}`,
-  restoreWhy: "The user can sign in again. Projects that were taken down stay rejected, until their owner sends each one again.",
+  restoreWhy: "The user can sign in again, and their votes count again. Projects that were taken down stay rejected, until their owner sends each one again.",
   restoreDo: "Restore",
   restored: (name: string) => `${name} can sign in again.`,
   promote: "Make administrator…",

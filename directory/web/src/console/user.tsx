@@ -95,11 +95,11 @@ function Actions({ user }: { user: User }) {
 }
 
 /** Suspend, and take down where it is chosen. Of a user that is suspended already it takes down what is left. */
-export function suspending({ id, username, status, stats: { projects: { live, pending } } }: User): Question {
+export function suspending({ id, username, status, stats: { projects: { live, pending }, upvotes_given } }: User): Question {
   const isSuspended = status === "suspended";
   return {
     title: isSuspended ? w.takeDownRestOf(username) : w.suspendOf(username),
-    text: isSuspended ? undefined : w.suspendWhy,
+    text: isSuspended ? undefined : w.suspendWhy(upvotes_given),
     action: isSuspended ? w.takeDown : w.suspendDo,
     danger: true,
     fields: [
