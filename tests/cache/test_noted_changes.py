@@ -22,7 +22,7 @@ from tests.support.factories import Api, World
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # No public answer shows these; the last is computed from others.
 HIDDEN = {
-    "users": {"email", "email_verified_at", "notify", "password_hash", "last_seen_at", "deleted_at"},
+    "users": {"email", "email_verified_at", "may_rename", "notify", "password_hash", "last_seen_at", "deleted_at"},
     "projects": {"listed_at"},
 }
 UNSEEN = {"project_search_removals"}  # tells whether matches have to be counted again, not how many there are
