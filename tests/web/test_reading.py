@@ -145,7 +145,7 @@ def test_forced_colours_show_what_is_chosen(chromium, app, world, path):
     world.project()
     with served(app) as site, visitor(chromium, site, forced_colors="active") as person:
         page = person.open(path).page
-        edge = "(link) => getComputedStyle(link).borderBottomColor"
+        edge = "(link) => getComputedStyle(link).borderBottomWidth"
         tabs = [tab.evaluate(edge) for tab in page.locator(".tabs a").all()]
         assert len({*tabs[1:]}) == 1
         assert tabs[0] != tabs[1]
