@@ -217,6 +217,13 @@ class TooManyVotes(Conflict):
     code = "too_many_votes"
 
 
+class OtherUser(Conflict):
+    """A write names in X-Expected-User another account than the one that is signed in."""
+
+    code = "other_user"
+    default = "Another account is now signed in in this browser, so nothing was changed. Reload the page to go on."
+
+
 class PreconditionFailed(DirectoryError):
     """If-Match named another version than the current one, or If-None-Match this one."""
 

@@ -7,7 +7,7 @@ from flask import Response, current_app, request
 log = logging.getLogger("directory.access")
 
 EXPOSED = "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
-ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, X-Request-ID"
+ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, X-Expected-User, X-Request-ID"
 ANY_METHOD = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"]
 ORIGIN_MAX = 300  # characters of an origin that go to the log
 

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Flask, Response, current_app, g, request
 
 from directory.db.transactions import require_writable
-from directory.http import cors, csrf
+from directory.http import cors, csrf, expected_user
 from directory.http.authentication import known
 from directory.http.cache_tags import CREDENTIALS
 
@@ -109,13 +109,14 @@ def answer_error(
 
 
 def _check_write() -> None:
-    """Refuse a write in read-only mode, and one that another site's page caused.
+    """Refuse a write in read-only mode, one that another site's page caused, and one meant for another account.
 
-    This is checked before the caller is looked up and before a password is hashed.
+    This is checked before a password is hashed. The caller is looked up only where the write names an account.
     """
     if request.method not in SAFE_METHODS and request.routing_exception is None:
         require_writable()
         csrf.refuse_cross_site()
+        expected_user.refuse_other()
 
 
 def _finish(response: Response) -> Response:

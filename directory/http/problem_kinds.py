@@ -125,6 +125,12 @@ KINDS = {
         "Last way to sign in",
         "The account has no password and no other provider: without this one nobody could sign in to it.",
     ),
+    "other_user": Kind(
+        409,
+        "Another account is signed in",
+        "X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id "
+        "of the account that it shows with each write, because another tab may have changed the session.",
+    ),
     "precondition_failed": Kind(
         412, "Changed meanwhile", "If-Match named a version of the project that is no longer the current one."
     ),

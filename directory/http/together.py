@@ -1,7 +1,8 @@
 """Answers several requests for a batched route together, without a request of Flask's for each.
 
 The route's `many` does the work of all, and of one where Flask answers. What is left out here leaves nothing done, and
-the application answers it alone: who is not signed in, whose last use is to be recorded, what another site's page sent.
+the application answers it alone: who is not signed in, whose last use is to be recorded, what another
+site's page sent, what is meant for another account.
 """
 
 import logging
@@ -16,7 +17,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory.db import deadline
 from directory.errors import RateLimited
-from directory.http import authentication, csrf, endpoint, hooks, metrics, rate_limits
+from directory.http import authentication, csrf, endpoint, expected_user, hooks, metrics, rate_limits
 from directory.http.cache_tags import CREDENTIALS
 from directory.http.wsgi import read_body
 from directory.services.accounts import sessions
@@ -112,7 +113,7 @@ class Together:
         for each, proof in proofs.items():
             caller, is_stale = (proof and sessions.who(proof, known)) or (None, True)
             each.caller = None if is_stale else caller
-        return [each for each in asked if each.caller is not None]
+        return [each for each in asked if each.caller and not expected_user.is_other(each.environ, each.caller)]
 
     def _count(self, asked: list[Asked], outcomes: dict[Asked, Any]) -> list[Asked]:
         """Those that the rate limits admit; each is counted against its tier."""

@@ -77,6 +77,7 @@ def test_a_preflight_is_answered_for_every_route_without_credentials_and_limits(
         assert answer.headers["Access-Control-Allow-Origin"] == TRUSTED
         allowed = set(answer.headers["Access-Control-Allow-Headers"].split(", "))
         assert allowed >= {"Authorization", "Content-Type", "If-Match", "If-None-Match", "X-Request-ID"}
+        assert "X-Expected-User" in allowed
         assert int(answer.headers["Access-Control-Max-Age"]) > 0
     assert statements == []
 

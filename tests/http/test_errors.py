@@ -44,6 +44,7 @@ STATUSES = {
     "address_taken": 409,
     "identity_taken": 409,
     "last_way_in": 409,
+    "other_user": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,

@@ -133,6 +133,19 @@ def test_votes_of_every_kind_are_answered_as_by_the_application(scene: Scene) ->
     assert json.loads(alone[9][2])["upvoted"] is False
 
 
+def test_a_vote_that_is_meant_for_another_account_is_refused_and_not_counted(scene: Scene) -> None:
+    voter, other = scene.voters[:2]
+    asks = [
+        environ(scene.live[0], "cast", Authorization=scene.bearer(voter), X_Expected_User=str(other.id)),
+        environ(scene.live[0], "cast", Authorization=scene.bearer(other), X_Expected_User=str(other.id)),
+    ]  # fmt: skip
+    found = answered(scene.app, [dict(each) for each in asks])
+    assert [each[:3] if isinstance(each, str) else each[0][:3] for each in found] == ["app", "200"]
+    refused = by_application(scene.app, dict(asks[0]))
+    assert refused[0][:3] == "409"
+    assert '"code":"other_user"' in refused[2]
+
+
 def test_who_is_not_known_or_seen_anew_is_left_to_the_application(scene: Scene, world: World) -> None:
     suspended, over = world.user(), world.user()
     tokens = [scene._token(by) for by in (suspended, over)]

@@ -131,11 +131,43 @@ def test_of_two_who_edit_the_second_sees_that_it_was_changed(chromium, app, worl
         world.caller(ada).put(f"/api/projects/{project_id}", {"tagline": "Saved elsewhere"})
         person.button("Save changes").click()
         expect(page.get_by_role("alert")).to_contain_text("was changed meanwhile")
-        person.button("Load the new version").click()
+        refusal = page.locator(".both")
+        expect(refusal).to_be_focused()
+        header = page.locator("header.top").bounding_box()
+        assert refusal.bounding_box()["y"] >= header["y"] + header["height"]
+        page.reload()  # neither text is lost by it
+        expect(page.get_by_label("Title", exact=True)).to_have_value("Mine")
+        person.button("Use the saved tagline").click()
         expect(page.get_by_label("Tagline")).to_have_value("Saved elsewhere")
-        page.get_by_label("Title", exact=True).fill("Mine")
         person.button("Save changes").click()
         expect(page.get_by_role("heading", name="Mine", exact=True)).to_be_visible()
+
+
+def test_a_page_of_an_account_that_was_signed_out_in_another_tab_sends_nothing(chromium, app, world):
+    world.user("ada")
+    bea = world.user("bea")
+    world.category("tools", "Tools")
+    with served(app) as site, visitor(chromium, site, 409) as person:
+        page = person.enter("ada").open("/submit").page
+        fill(page, website="lantern.example", title="Lanternfish", tagline="Charts in the terminal")
+        page.get_by_label("Category", exact=True).select_option("Tools")
+        person.enter("bea")
+        person.button("Send for review").click()
+        expect(page.locator(".banner.bad")).to_be_focused()
+        expect(page.get_by_role("alert")).to_contain_text("Another account is now signed in")
+    assert world.caller(bea).get("/api/projects?owner=me").json["items"] == []
+
+
+def test_a_directory_without_categories_says_that_nothing_can_be_submitted(chromium, app, world):
+    world.user("ada")
+    world.admin("root")
+    with served(app) as site, visitor(chromium, site) as member, visitor(chromium, site) as admin:
+        member.enter("ada").open("/submit")
+        expect(member.page.get_by_role("heading", name="Nothing can be submitted yet")).to_be_visible()
+        expect(member.button("Send for review")).to_have_count(0)
+        admin.enter("root").open("/admin")
+        admin.page.get_by_role("link", name="Add a category").click()
+        expect(admin.page.get_by_role("heading", name="Categories", exact=True)).to_be_visible()
 
 
 def test_an_account_is_looked_after(chromium, app, world):

@@ -11,7 +11,8 @@ from werkzeug.routing import Rule
 
 from directory.api.docs import ASSETS
 from directory.api.openapi import examples, prose
-from directory.errors import PreconditionFailed
+from directory.errors import OtherUser, PreconditionFailed
+from directory.http import expected_user
 from directory.http.endpoint import READS, Operation
 from directory.http.problem_kinds import KINDS
 from directory.http.validation import NOTHING
@@ -94,7 +95,14 @@ class Route:
             found.append(_header("If-None-Match", prose.IF_NONE_MATCH))
         if PreconditionFailed in self.operation.raises:
             found.append(_header("If-Match", prose.IF_MATCH))
+        if self.is_write_of_a_caller:
+            found.append(_header(expected_user.NAME, prose.EXPECTED_USER))
         return found
+
+    @property
+    def is_write_of_a_caller(self) -> bool:
+        """Whether the route changes something in the name of the caller."""
+        return self.method.upper() not in READS and bool(self.security())
 
     def _path_parameter(self, name: str) -> dict[str, Any]:
         schema = PATH_SCHEMAS.get(name, ID_SCHEMA)
@@ -118,6 +126,8 @@ class Route:
         codes = {*EVERYWHERE, *BY_ACCESS[self.access], *(error.code for error in self.operation.raises)}
         if self.method.upper() not in READS:
             codes.update(WRITES)
+        if self.is_write_of_a_caller:
+            codes.add(OtherUser.code)
         if self.operation.tier is not None:
             codes.add("rate_limited")
         if self.rule.arguments:

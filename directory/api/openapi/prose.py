@@ -59,6 +59,10 @@ IF_MATCH = (
     "The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and "
     "nothing changes."
 )
+EXPECTED_USER = (
+    "The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and "
+    "nothing changes."
+)
 
 # By the name of the member, wherever it stands. A submission of these is one that passes.
 EXAMPLES = {

@@ -7,6 +7,7 @@ const { notice } = await import("../src/state/notice.ts");
 const { Resource, forget } = await import("../src/state/resource.ts");
 const { address, start, withQuery } = await import("../src/state/router.ts");
 const form = await import("../src/state/submission.ts");
+const { tagsOf, withScheme } = await import("../src/state/tags.ts");
 const { EMPTY, stored } = await import("../src/state/draft.ts");
 const { Problem } = await import("../src/api/client.ts");
 const { asciiHost } = await import("../src/parts/address.ts");
@@ -121,14 +122,15 @@ Deno.test("a submission is checked in words before it is sent", () => {
   const good = { ...EMPTY, url: "https://a.example", title: "A", tagline: "B", category: "tools", tags: "x, y-z" };
   assertEquals(form.check(good), {});
   assertEquals(Object.keys(form.check(EMPTY)).sort(), ["category", "tagline", "title", "url"]);
-  for (const url of ["a.example", "javascript:alert(1)", "ftp://a", "https://"]) {
+  for (const url of ["a", "javascript:alert(1)", "mailto:a@b.example", "a@b.example", "a b.example", "ftp://a", "https://"]) {
     assertEquals(Object.keys(form.check({ ...good, url })), ["url"], url);
   }
   assertEquals(Object.keys(form.check({ ...good, title: "x".repeat(101) })), ["title"]);
   assertEquals(form.check({ ...good, title: "\u{1F600}".repeat(100) }), {}, "characters, and not halves of them");
   assertEquals(Object.keys(form.check({ ...good, tags: "a b c d e f" })), ["tags"]);
-  assertEquals(Object.keys(form.check({ ...good, tags: "c++" })), ["tags"]);
-  assertEquals(form.tagsOf(" CLI,backup  cli "), ["cli", "backup"]);
+  assertEquals(form.check({ ...good, url: "a.example" }), {});
+  assertEquals(form.check({ ...good, tags: "C++, .NET" }), {});
+  assertEquals(Object.keys(form.check({ ...good, tags: "\u043f\u043e\u0438\u0441\u043a" })), ["tags"]);
 });
 
 Deno.test("a draft is stored as it is written, and nothing of an account with it", async () => {
@@ -140,6 +142,111 @@ Deno.test("a draft is stored as it is written, and nothing of an account with it
   assertEquals(JSON.stringify({ ...localStorage }).includes("ada"), false);
   form.discard();
   assertEquals(Object.keys({ ...localStorage }), []);
+});
+
+Deno.test("tags become slugs as they are typed, each once", () => {
+  assertEquals(tagsOf(" CLI,backup  cli; #Rust "), ["cli", "backup", "rust"]);
+  assertEquals(tagsOf("C++ C# F# .NET Node.js Caf\u00e9 a_b tcp/ip -x- ++"), ["cpp", "csharp", "fsharp", "dotnet", "nodejs", "cafe", "a-b", "tcp-ip", "x", "pp"]);
+});
+
+Deno.test("an address may be typed without its scheme", () => {
+  for (const [typed, wanted] of Object.entries({
+    "vim.org": "https://vim.org", " www.vim.org/a?b#c ": "https://www.vim.org/a?b#c", "vim.org:8443/x": "https://vim.org:8443/x",
+    "b\u00fccher.example": "https://b\u00fccher.example", "http://vim.org": "http://vim.org", "ftp://vim.org": "ftp://vim.org",
+    "javascript:alert(1)": "javascript:alert(1)", "a@vim.org": "a@vim.org", "mailto:a@vim.org": "mailto:a@vim.org", vim: "vim", "": "",
+  })) assertEquals(withScheme(typed), wanted, typed);
+});
+
+Deno.test("an address without a scheme is sent and stored with it once its field is left", async () => {
+  await signedIn();
+  server.on("GET /api/projects/check", () => ({ same: [], similar: [] }));
+  form.enterForm(null);
+  form.write("url", "vim.org");
+  form.leave("url");
+  assertEquals(form.draft.value.url, "https://vim.org");
+  form.discard();
+});
+
+const SAVED = {
+  id: 9, slug: "a", status: "pending", url: "https://a.example", title: "A", tagline: "B", description: "", category: { slug: "tools" }, tags: ["x"],
+  repository_url: null,
+};
+
+/** The service with one project; `saved` is what it has, which others may change. */
+function withProject(saved: typeof SAVED & { version: number }) {
+  forget();
+  start([{ pattern: /^\/p\/9/, page: { enter: () => {}, view: () => null, title: () => "" } }]); // Deno opens no other page
+  server.on("GET /api/projects/9", () => Response.json(saved, { headers: { ETag: `"${saved.version}"` } }));
+  server.on("PUT /api/projects/9", (request) => {
+    if (request.headers.get("If-Match") !== `"${saved.version}"`) return server.problem(412, "precondition_failed", "It has changed.");
+    return { ...saved, version: ++saved.version };
+  });
+}
+
+Deno.test("a change that is not sent is there after a reload, until it is saved or discarded", async () => {
+  await signedIn();
+  const saved = { ...SAVED, version: 1 };
+  withProject(saved);
+  form.enterForm(9);
+  await server.idle();
+  form.write("tagline", "Mine");
+  form.enterForm(null);
+  assertEquals(form.draft.value, EMPTY, "a new submission has none of it");
+  form.enterForm(9);
+  await server.idle();
+  assertEquals([form.draft.value.tagline, form.theirs.value, form.isChanged.value], ["Mine", null, true]);
+  form.discard();
+  await server.idle();
+  assertEquals([form.draft.value.tagline, form.isChanged.value], ["B", false]);
+  form.write("tagline", "Mine");
+  form.send(() => {});
+  await server.idle();
+  assertEquals(Object.keys({ ...localStorage }), []);
+});
+
+Deno.test("after another saved, both texts are there and saving again keeps one's own", async () => {
+  await signedIn();
+  const saved = { ...SAVED, version: 1 };
+  withProject(saved);
+  form.enterForm(9);
+  await server.idle();
+  form.write("tagline", "Mine");
+  Object.assign(saved, { tagline: "Theirs", version: 2 });
+  form.send(() => {});
+  await server.idle();
+  assertEquals([form.draft.value.tagline, form.theirs.value?.tagline], ["Mine", "Theirs"]);
+  form.enterForm(9);
+  await server.idle();
+  assertEquals([form.draft.value.tagline, form.theirs.value?.tagline], ["Mine", "Theirs"], "after a reload too");
+  form.send(() => {});
+  await server.idle();
+  assertEquals([saved.version, form.problem.value], [3, null]);
+});
+
+Deno.test("a change that was begun before another saved shows both texts when it is taken up", async () => {
+  await signedIn();
+  const saved = { ...SAVED, version: 1 };
+  withProject(saved);
+  form.enterForm(9);
+  await server.idle();
+  form.write("tagline", "Mine");
+  Object.assign(saved, { tagline: "Theirs", version: 2 });
+  form.enterForm(9);
+  await server.idle();
+  assertEquals([form.draft.value.tagline, form.theirs.value?.tagline], ["Mine", "Theirs"]);
+  form.write("tagline", "Theirs");
+  assertEquals(Object.keys({ ...localStorage }), [], "what is the same as saved is no change");
+});
+
+Deno.test("a write names the account that the page shows, and a read does not", async () => {
+  await signedIn();
+  const named: (string | null)[] = [];
+  server.on("GET /api/projects/9", (request) => (named.push(request.headers.get("X-Expected-User")), SAVED));
+  server.on("PUT /api/projects/8/upvote", (request) => (named.push(request.headers.get("X-Expected-User")), { project_id: 8, upvoted: true, upvotes: 4 }));
+  form.enterForm(9);
+  vote(project(8), true);
+  await server.idle();
+  assertEquals(named, [null, "1"]);
 });
 
 Deno.test("what the service refuses stands at its field until the field changes", async () => {

@@ -1481,7 +1481,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2748,8 +2748,11 @@ export interface components {
                 };
             };
         };
-        /** @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL. */
-        Duplicate: {
+        /**
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        DuplicateOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2762,7 +2765,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "duplicate";
+                    code?: "duplicate" | "other_user";
                 };
             };
         };
@@ -2842,8 +2845,11 @@ export interface components {
                 };
             };
         };
-        /** @description - `category_in_use`: Projects belong to this category; move or delete them first. */
-        CategoryInUse: {
+        /**
+         * @description - `category_in_use`: Projects belong to this category; move or delete them first.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        CategoryInUseOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2856,15 +2862,34 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "category_in_use";
+                    code?: "category_in_use" | "other_user";
+                };
+            };
+        };
+        /** @description - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session. */
+        OtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "other_user";
                 };
             };
         };
         /**
          * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live.
          *     - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
-        InvalidTransitionOrDuplicate: {
+        InvalidTransitionOrDuplicateOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2877,7 +2902,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "invalid_transition" | "duplicate";
+                    code?: "invalid_transition" | "duplicate" | "other_user";
                 };
             };
         };
@@ -2899,8 +2924,11 @@ export interface components {
                 };
             };
         };
-        /** @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live. */
-        InvalidTransition: {
+        /**
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        InvalidTransitionOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2913,7 +2941,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "invalid_transition";
+                    code?: "invalid_transition" | "other_user";
                 };
             };
         };
@@ -2921,8 +2949,9 @@ export interface components {
          * @description - `last_admin`: The change would leave the directory without an active administrator.
          *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
          *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
-        LastAdminOrTooManyProjectsOrAccountDeleted: {
+        LastAdminOrTooManyProjectsOrAccountDeletedOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -2935,7 +2964,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "last_admin" | "too_many_projects" | "account_deleted";
+                    code?: "last_admin" | "too_many_projects" | "account_deleted" | "other_user";
                 };
             };
         };
@@ -2954,6 +2983,24 @@ export interface components {
                     status?: 403;
                     /** @enum {unknown} */
                     code?: "cross_site_request";
+                };
+            };
+        };
+        /** @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL. */
+        Duplicate: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "duplicate";
                 };
             };
         };
@@ -3019,8 +3066,11 @@ export interface components {
                 };
             };
         };
-        /** @description - `last_way_in`: The account has no password and no other provider: without this one nobody could sign in to it. */
-        LastWayIn: {
+        /**
+         * @description - `last_way_in`: The account has no password and no other provider: without this one nobody could sign in to it.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        LastWayInOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -3033,7 +3083,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "last_way_in";
+                    code?: "last_way_in" | "other_user";
                 };
             };
         };
@@ -3083,8 +3133,9 @@ export interface components {
         /**
          * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
          *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
-        DuplicateOrAccountDeleted: {
+        DuplicateOrAccountDeletedOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -3097,7 +3148,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "duplicate" | "account_deleted";
+                    code?: "duplicate" | "account_deleted" | "other_user";
                 };
             };
         };
@@ -3105,8 +3156,9 @@ export interface components {
          * @description - `last_admin`: The change would leave the directory without an active administrator.
          *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
          *     - `too_many_votes`: The user has more votes than one request takes back; nothing was changed. To delete one's own account, take some votes back first.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
-        LastAdminOrTooManyProjectsOrTooManyVotes: {
+        LastAdminOrTooManyProjectsOrTooManyVotesOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -3119,7 +3171,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "last_admin" | "too_many_projects" | "too_many_votes";
+                    code?: "last_admin" | "too_many_projects" | "too_many_votes" | "other_user";
                 };
             };
         };
@@ -3272,8 +3324,11 @@ export interface components {
                 };
             };
         };
-        /** @description - `not_votable`: Only live projects take votes. */
-        NotVotable: {
+        /**
+         * @description - `not_votable`: Only live projects take votes.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        NotVotableOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -3286,7 +3341,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {unknown} */
-                    code?: "not_votable";
+                    code?: "not_votable" | "other_user";
                 };
             };
         };
@@ -3571,7 +3626,10 @@ export interface operations {
     adminAddCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3614,7 +3672,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
-            409: components["responses"]["Duplicate"];
+            409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -3626,7 +3684,10 @@ export interface operations {
     adminChangeCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example web-frameworks */
                 slug: string;
@@ -3670,7 +3731,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Duplicate"];
+            409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -3682,7 +3743,10 @@ export interface operations {
     adminRemoveCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example web-frameworks */
                 slug: string;
@@ -3707,7 +3771,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["CategoryInUse"];
+            409: components["responses"]["CategoryInUseOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -3819,7 +3883,10 @@ export interface operations {
     adminDecide: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3950,6 +4017,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -3964,6 +4032,8 @@ export interface operations {
             header?: {
                 /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
             };
             path: {
                 /** @example 42 */
@@ -4039,7 +4109,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["InvalidTransitionOrDuplicate"];
+            409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4199,6 +4269,8 @@ export interface operations {
             header?: {
                 /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
             };
             path: {
                 /** @example 42 */
@@ -4274,7 +4346,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["InvalidTransition"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4290,6 +4362,8 @@ export interface operations {
             header?: {
                 /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
             };
             path: {
                 /** @example 42 */
@@ -4365,7 +4439,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["InvalidTransition"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4451,7 +4525,10 @@ export interface operations {
     adminDecideVotes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 42 */
                 project_id: number;
@@ -4497,6 +4574,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -4676,7 +4754,10 @@ export interface operations {
     adminChangeUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 7 */
                 user_id: number;
@@ -4746,7 +4827,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["LastAdminOrTooManyProjectsOrAccountDeleted"];
+            409: components["responses"]["LastAdminOrTooManyProjectsOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -4758,7 +4839,10 @@ export interface operations {
     adminSignOutUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 7 */
                 user_id: number;
@@ -4783,6 +4867,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -4903,7 +4988,10 @@ export interface operations {
     adminRedeliver: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 91 */
                 delivery_id: number;
@@ -4990,6 +5078,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -5051,7 +5140,10 @@ export interface operations {
     adminTestEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example hooks.example-1f9d03c2ab47 */
                 endpoint: string;
@@ -5113,6 +5205,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -5124,7 +5217,10 @@ export interface operations {
     recoverySendVerification: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5146,6 +5242,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -5246,7 +5343,10 @@ export interface operations {
     providersJoin: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5285,6 +5385,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequestOrSignInAgain"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -5297,7 +5398,10 @@ export interface operations {
     providersRemoveIdentity: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 3 */
                 identity_id: number;
@@ -5322,7 +5426,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["LastWayIn"];
+            409: components["responses"]["LastWayInOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -5393,7 +5497,10 @@ export interface operations {
     authLogout: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5416,6 +5523,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -5471,7 +5579,10 @@ export interface operations {
     authChange: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5517,7 +5628,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequestOrSignInAgain"];
-            409: components["responses"]["DuplicateOrAccountDeleted"];
+            409: components["responses"]["DuplicateOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -5529,7 +5640,10 @@ export interface operations {
     accountDelete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5561,7 +5675,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequestOrSignInAgain"];
-            409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotes"];
+            409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotesOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -6025,7 +6139,10 @@ export interface operations {
     authEndOtherSessions: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6046,6 +6163,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -6057,7 +6175,10 @@ export interface operations {
     authEndSession: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 31 */
                 session_id: number;
@@ -6082,6 +6203,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -6136,7 +6258,10 @@ export interface operations {
     authIssueToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6179,6 +6304,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -6190,7 +6316,10 @@ export interface operations {
     authRevokeToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 5 */
                 token_id: number;
@@ -6215,6 +6344,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -6537,7 +6667,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -6700,7 +6830,10 @@ export interface operations {
     projectsCreate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6783,7 +6916,7 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
-            409: components["responses"]["Duplicate"];
+            409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -7028,6 +7161,8 @@ export interface operations {
             header?: {
                 /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
             };
             path: {
                 /** @example 42 */
@@ -7108,7 +7243,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotOwnerOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Duplicate"];
+            409: components["responses"]["DuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7124,6 +7259,8 @@ export interface operations {
             header?: {
                 /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
             };
             path: {
                 /** @example 42 */
@@ -7149,6 +7286,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotOwnerOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7164,6 +7302,8 @@ export interface operations {
             header?: {
                 /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
                 "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
             };
             path: {
                 /** @example 42 */
@@ -7189,6 +7329,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotOwnerOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7276,7 +7417,10 @@ export interface operations {
     projectsCastVote: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 42 */
                 project_id: number;
@@ -7310,7 +7454,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["NotVotable"];
+            409: components["responses"]["NotVotableOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -7322,7 +7466,10 @@ export interface operations {
     projectsToggleVote: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 42 */
                 project_id: number;
@@ -7356,7 +7503,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["NotVotable"];
+            409: components["responses"]["NotVotableOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -7368,7 +7515,10 @@ export interface operations {
     projectsWithdrawVote: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
             path: {
                 /** @example 42 */
                 project_id: number;
@@ -7402,7 +7552,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["NotVotable"];
+            409: components["responses"]["NotVotableOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];

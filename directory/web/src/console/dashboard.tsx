@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
+import { categories, loadCategories } from "../state/categories.ts";
 import { Resource } from "../state/resource.ts";
 import { query, withQuery, type Page } from "../state/router.ts";
 import { heeded, onceKnown, onNewCaller, user } from "../state/session.ts";
@@ -25,7 +26,7 @@ onNewCaller(() => figures.clear());
 
 export const dashboard: Page = {
   enter: (_match, asked) => onceKnown(() => user.peek()?.is_admin && load(daysOf(asked))),
-  view: () => <Frame title={w.pages["/admin"]}><Dashboard /></Frame>,
+  view: () => <Frame title={w.pages["/admin"]}><NoCategories /><Dashboard /></Frame>,
   title: () => w.pages["/admin"],
 };
 
@@ -36,7 +37,14 @@ export function daysOf(asked: URLSearchParams): number {
 }
 
 function load(days: number): void {
+  loadCategories();
   void figures.load(`console analytics ${days}`, (signal) => heeded(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
+}
+
+/** Until there is a category nothing can be submitted. */
+function NoCategories() {
+  if (categories.data.value?.length !== 0) return null;
+  return <p class="banner pending">{w.noCategories} <a class="button small" href="/admin/categories">{w.addCategory}</a></p>;
 }
 
 function Dashboard() {

@@ -6,16 +6,18 @@ import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { VoteButton } from "../parts/vote.tsx";
-import { type Draft, EMPTY } from "../state/draft.ts";
+import type { Draft } from "../state/draft.ts";
 import { Resource } from "../state/resource.ts";
 import { categories, loadCategories } from "../state/categories.ts";
 import type { Page } from "../state/router.ts";
 import { readOnly, user } from "../state/session.ts";
 import {
-  discard, draft, edited, enterForm, errors, existing, found, leave, LIMITS, loadAgain, problem, send, sending, tagsOf, write,
+  discard, draft, edited, enterForm, errors, found, isChanged, leave, LIMITS, send, sending, write,
 } from "../state/submission.ts";
+import { tagsOf } from "../state/tags.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
+import { Both, Refusal } from "./submit-refusal.tsx";
 
 const previewing = signal(false);
 const preview = new Resource<string>();
@@ -35,6 +37,7 @@ const editing = signal(false);
 
 function SubmitPage() {
   if (editing.value && !edited.data.value) return <NotLoaded />;
+  if (categories.data.value?.length === 0) return <NoCategories />;
   const project = edited.data.value?.project;
   return (
     <div class="wide">
@@ -54,6 +57,18 @@ function SubmitPage() {
   );
 }
 
+/** A directory that was just set up takes nothing yet. */
+function NoCategories() {
+  const isAdmin = user.value?.is_admin;
+  return (
+    <div class="wide">
+      <Empty whole title={f.noCategories} why={isAdmin ? f.noCategoriesAdmin : f.noCategoriesWhy}>
+        <a class="button" href={isAdmin ? "/admin/categories" : "/"}>{isAdmin ? f.toCategories : t.toDirectory}</a>
+      </Empty>
+    </div>
+  );
+}
+
 function NotLoaded() {
   const failed = edited.problem.value;
   if (failed?.status === 404) {
@@ -68,6 +83,7 @@ function Form() {
   return (
     <form class="grow form" noValidate onSubmit={onSubmit}>
       <Refusal />
+      <Both />
       <Text name="url" label={f.url} hint={project ? undefined : f.urlHint} type="url" inputMode="url" placeholder="https://" />
       <Text name="title" label={f.title} />
       <Text name="tagline" label={f.tagline} hint={f.taglineHint} />
@@ -78,7 +94,7 @@ function Form() {
       {!project && found.data.value?.same.length ? <p class="banner pending" role="status">{f.sameSend}</p> : null}
       <p class="actions">
         <button type="submit" class="button primary" disabled={sending.value || readOnly.value}>{sending.value ? f.busy : label}</button>
-        {!project && hasText(draft.value) && (
+        {(project ? isChanged.value : hasText(draft.value)) && (
           <><button type="button" class="link" onClick={discard}>{f.discard}</button><span class="small muted">{f.draftKept}</span></>
         )}
       </p>
@@ -94,34 +110,6 @@ function onSubmit(event: SubmitEvent): void {
   event.preventDefault();
   const form = event.currentTarget as HTMLFormElement;
   send(() => focusWrong(form));
-}
-
-/** What the service refused of the whole. */
-function Refusal() {
-  const refusal = problem.value;
-  if (!refusal) return null;
-  if (refusal.status === 412) {
-    return (
-      <div class="banner bad" role="alert">
-        <p><strong>{f.changed}.</strong> {f.changedWhy}</p>
-        <button type="button" class="button small" onClick={loadAgain}>{f.load}</button>
-      </div>
-    );
-  }
-  const own = existing(refusal);
-  const isOut = refusal.status === 401;
-  const detail = isOut ? f.signedOutWhy : Object.keys(refusal.fields).some((name) => name in EMPTY) ? f.correct : refusal.detail;
-  return (
-    <div class="banner bad" role="alert" ref={scrollHere}>
-      <p><strong>{isOut ? f.signedOutNow : refusal.title}.</strong> {detail}</p>
-      {own && <a class="button small" href={`/submit?project=${own.id}`}>{own.title}</a>}
-    </div>
-  );
-}
-
-/** The button that was pressed is at the other end of a long form. */
-function scrollHere(element: HTMLElement | null): void {
-  element?.scrollIntoView({ block: "nearest" });
 }
 
 type TextProps = { name: keyof Draft } & Omit<Parameters<typeof TextField>[0], "name">;

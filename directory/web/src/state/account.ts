@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
-import { drop } from "./draft.ts";
+import { dropAll } from "./draft.ts";
 import { say, sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
@@ -107,7 +107,7 @@ export async function leave(current_password: string, sure: boolean): Promise<bo
   }
   const left = await attempt("leave", () => ask(api.DELETE("/api/auth/me", { body: { ...(current_password && { current_password }) } })));
   if (!left) return false;
-  drop();
+  dropAll();
   await renew();
   sayThere(f.removed);
   navigate("/");

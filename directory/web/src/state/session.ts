@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Got, Problem } from "../api/client.ts";
 import { t } from "../text.ts";
-import { drop } from "./draft.ts";
+import { dropAll } from "./draft.ts";
 import { say } from "./notice.ts";
 import { forget } from "./resource.ts";
 import { address, reenter } from "./router.ts";
@@ -18,6 +18,13 @@ export const siteName = computed(() => session.value?.site.name ?? nameInHead())
 function nameInHead(): string {
   return globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="application-name"]')?.content ?? "";
 }
+
+// A write says for whom it is meant: in another tab somebody else may have signed in since.
+api.use({
+  onRequest({ request }) {
+    if (user.peek() && !["GET", "HEAD"].includes(request.method)) request.headers.set("X-Expected-User", String(user.peek()?.id));
+  },
+});
 
 const listeners: (() => void)[] = [];
 
@@ -68,7 +75,7 @@ export async function signOut(): Promise<void> {
     if (!(error instanceof Problem)) throw error;
     if (error.status !== 401) return say(error.detail, { bad: true }); // with 401 it has ended already
   }
-  drop();
+  dropAll();
   await renew();
   say(t.signedOut);
 }

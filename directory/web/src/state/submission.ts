@@ -2,11 +2,12 @@
 import { batch, computed, signal } from "@preact/signals";
 import { api, ask, askWhole, type Got, Problem, type Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
-import { type Draft, drop, EMPTY, store, stored } from "./draft.ts";
+import { type Draft, drop, EMPTY, store, stored, storedBase } from "./draft.ts";
 import { sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
 import { learn, onNewCaller, signedIn, user } from "./session.ts";
+import { tagsOf, withScheme } from "./tags.ts";
 
 type Found = Got<"/api/projects/check">;
 type Detail = Schemas["ProjectDetail"];
@@ -20,11 +21,13 @@ const PAUSE = 400; // milliseconds without a key before the directory is asked f
 
 export const draft = signal<Draft>({ ...EMPTY });
 export const edited = new Resource<{ project: Detail; etag: string }>(); // the project that is changed; empty for a new one
+export const theirs = signal<Draft | null>(null); // what another one saved while this was written
 export const left = signal<ReadonlySet<string>>(new Set()); // fields that were left: their faults are shown from then on
 export const refused = signal<Record<string, string>>({}); // what the service said of the fields
 export const problem = signal<Problem | null>(null);
 export const sending = signal(false);
 export const found = new Resource<Found>(true);
+let base = ""; // the version that the change began from: another one is shown beside it, after a reload too
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** What is wrong with each field as it stands, in words. */
@@ -44,7 +47,7 @@ export function enterForm(id: number | null): void {
   batch(() => {
     left.value = new Set();
     refused.value = {};
-    problem.value = null;
+    problem.value = theirs.value = null;
     found.clear();
     if (id === null) {
       edited.clear();
@@ -52,7 +55,11 @@ export function enterForm(id: number | null): void {
     }
   });
   if (id === null) look();
-  else void loadEdited(id);
+  else {
+    const loading = loadEdited(id);
+    takeUp(); // where it is remembered, it shows at once
+    void loading.then(takeUp);
+  }
 }
 
 async function loadEdited(id: number): Promise<void> {
@@ -61,8 +68,18 @@ async function loadEdited(id: number): Promise<void> {
     const { data, response } = await askWhole(api.GET("/api/projects/{project_id}", options));
     return { project: data, etag: response.headers.get("ETag") ?? "" };
   });
-  const loaded = edited.data.peek()?.project;
-  if (loaded) draft.value = toDraft(loaded);
+}
+
+/** Go on with the stored draft of the change, beside what was saved since it was begun; or begin with what is saved. */
+function takeUp(): void {
+  const loaded = edited.data.peek();
+  if (!loaded) return;
+  const began = storedBase(loaded.project.id);
+  base = began ?? loaded.etag;
+  batch(() => {
+    draft.value = began === null ? toDraft(loaded.project) : stored(loaded.project.id);
+    if (base !== loaded.etag) theirs.value = toDraft(loaded.project);
+  });
 }
 
 /** Take over what was written in a field. */
@@ -72,26 +89,44 @@ export function write(name: Name, text: string): void {
     draft.value = { ...draft.peek(), [name]: text };
     refused.value = others;
   });
-  if (!edited.data.peek()) store(draft.peek());
+  keep();
   if (name !== "url" && name !== "title") return;
   clearTimeout(timer);
   timer = setTimeout(look, PAUSE);
 }
 
+/** Store what is written; of a change, with the version that it began from. */
+function keep(): void {
+  const before = edited.data.peek();
+  if (before && !isChanged.peek()) drop(before.project.id);
+  else store(draft.peek(), before?.project.id ?? null, before && base);
+}
+
+/** Whether what is written of a change differs from what is saved. */
+export const isChanged = computed(() => {
+  const before = edited.data.value;
+  return !!before && JSON.stringify(draft.value) !== JSON.stringify(toDraft(before.project));
+});
+
 export function leave(name: Name): void {
+  if (name === "url" || name === "repository_url") {
+    const full = withScheme(draft.peek()[name]);
+    if (full !== draft.peek()[name]) write(name, full);
+  }
   left.value = new Set([...left.peek(), name]);
 }
 
 export function discard(): void {
-  drop();
-  enterForm(null);
+  const id = edited.data.peek()?.project.id ?? null;
+  drop(id);
+  enterForm(id);
 }
 
 /** Ask whether the project is here already. Members alone may: it tells them of their own too. */
 function look(): void {
   clearTimeout(timer);
   const { url, title } = draft.peek();
-  const query = { ...(isAddress(url) && { url: url.trim() }), ...(title.trim().length > 2 && { title: title.trim().slice(0, 100) }) };
+  const query = { ...(isAddress(url) && { url: withScheme(url) }), ...(title.trim().length > 2 && { title: title.trim().slice(0, 100) }) };
   if (!user.peek() || edited.data.peek() || !Object.keys(query).length) return found.clear();
   void found.load(`check ${JSON.stringify(query)}`, (signal) => ask(api.GET("/api/projects/check", { params: { query }, signal })));
 }
@@ -118,6 +153,7 @@ async function change(wrong: () => void): Promise<void> {
   await attempt(wrong, async () => {
     const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": before.etag } };
     const after = await ask(api.PUT("/api/projects/{project_id}", { ...options, body: toBody(draft.peek()) }));
+    drop(after.id);
     sayThere(after.status === "pending" && before.project.status !== "pending" ? f.savedReview : f.saved);
     navigate(`/p/${after.id}/${after.slug}`);
   });
@@ -136,16 +172,19 @@ async function attempt(wrong: () => void, act: () => Promise<void>): Promise<voi
       refused.value = error.fields;
       problem.value = error;
     });
+    if (error.status === 412 && edited.data.peek()) await compare(edited.data.peek()!.project.id);
     wrong();
   } finally {
     sending.value = false;
   }
 }
 
-/** Load the version that another one saved meanwhile. */
-export function loadAgain(): void {
-  const id = edited.data.peek()?.project.id;
-  if (id) enterForm(id);
+/** Read the version that another one saved meanwhile, and show it beside what is written, which stays. */
+async function compare(id: number): Promise<void> {
+  await loadEdited(id);
+  const loaded = edited.data.peek();
+  if (!loaded) return;
+  theirs.value = toDraft(loaded.project);
 }
 
 /** What is wrong with a draft, by field. */
@@ -164,12 +203,8 @@ export function check(given: Draft): Partial<Record<Name, string>> {
 }
 
 export function isAddress(text: string): boolean {
-  return /^https?:\/\/[^\s/]+/i.test(text.trim()) && URL.canParse(text.trim());
-}
-
-/** The tags of a line: separated by commas or spaces, in small letters, each once. */
-export function tagsOf(line: string): string[] {
-  return [...new Set(line.toLowerCase().split(/[\s,]+/).filter(Boolean))];
+  const full = withScheme(text);
+  return /^https?:\/\/[^\s/]+/i.test(full) && URL.canParse(full);
 }
 
 function toDraft(project: Detail): Draft {
@@ -180,8 +215,8 @@ function toDraft(project: Detail): Draft {
 function toBody(given: Draft) {
   const { url, title, tagline, description, category, repository_url, tags } = given;
   return {
-    url: url.trim(), title: title.trim(), tagline: tagline.trim(), description, category: category.trim(),
-    tags: tagsOf(tags), repository_url: repository_url.trim() || null,
+    url: withScheme(url), title: title.trim(), tagline: tagline.trim(), description, category: category.trim(),
+    tags: tagsOf(tags), repository_url: withScheme(repository_url) || null,
   };
 }
 

@@ -1,0 +1,51 @@
+// What the service refused of a project's form: shown above it, scrolled to, focused and read out.
+import { type Draft, EMPTY } from "../state/draft.ts";
+import { draft, existing, problem, theirs, write } from "../state/submission.ts";
+import { f } from "../text.forms.ts";
+
+/** What the service refused of the whole. */
+export function Refusal() {
+  const refusal = problem.value;
+  if (!refusal) return null;
+  if (refusal.status === 412 && theirs.value) return null; // it is said where both texts are
+  const own = existing(refusal);
+  const isOut = refusal.status === 401;
+  const detail = isOut ? f.signedOutWhy : Object.keys(refusal.fields).some((name) => name in EMPTY) ? f.correct : refusal.detail;
+  return (
+    <div class="banner bad" role="alert" tabIndex={-1} ref={showHere}>
+      <p><strong>{isOut ? f.signedOutNow : refusal.title}.</strong> {detail}</p>
+      {own && <a class="button small" href={`/submit?project=${own.id}`}>{own.title}</a>}
+    </div>
+  );
+}
+
+/** The button that was pressed is at the other end of a long form. */
+function showHere(element: HTMLElement | null): void {
+  element?.focus({ preventScroll: true });
+  element?.scrollIntoView({ block: "nearest" });
+}
+
+const LABELS: Record<keyof Draft, string> = {
+  url: f.url, title: f.title, tagline: f.tagline, category: f.category, tags: f.tags, repository_url: f.repository, description: f.description,
+};
+
+/** What another one saved meanwhile, beside what is written here, field by field. */
+export function Both() {
+  const saved = theirs.value;
+  if (!saved) return null;
+  const names = (Object.keys(LABELS) as (keyof Draft)[]).filter((name) => saved[name] !== draft.value[name]);
+  return (
+    <div class="banner bad both" tabIndex={-1} ref={showHere}>
+      <p role="alert"><strong>{f.changed}.</strong> {f.changedWhy}</p>
+      {names.map((name) => (
+        <section key={name} aria-label={LABELS[name]}>
+          <div><h3>{f.yours(LABELS[name])}</h3><p dir="auto">{draft.value[name] || f.nothing}</p></div>
+          <div>
+            <h3>{f.theirs(LABELS[name])}</h3><p dir="auto">{saved[name] || f.nothing}</p>
+            <button type="button" class="button small" onClick={() => write(name, saved[name])}>{f.take(LABELS[name])}</button>
+          </div>
+        </section>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,19 @@
+// Tags and addresses as people type them, and as the API takes them.
+
+/** The tags of a line: separated by commas or spaces, each as a slug, and each once. */
+export function tagsOf(line: string): string[] {
+  return [...new Set(line.split(/[\s,;]+/).map(slugOf).filter(Boolean))];
+}
+
+/** "C++" is cpp, "C#" csharp, "Node.js" nodejs, ".NET" dotnet, "Café" cafe. Letters of other scripts stay, to be refused by name. */
+function slugOf(typed: string): string {
+  const plain = typed.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/^#/, "");
+  const named = plain.replace(/^\.(?=\w)/, "dot").replaceAll(".", "").replaceAll("+", "p").replaceAll("#", "sharp").replaceAll("&", "-and-");
+  return named.replace(/[_/-]+/g, "-").replace(/^-|-$/g, "");
+}
+
+/** An address with its scheme: "vim.org" is https://vim.org. What is no host's name stays as it is. */
+export function withScheme(typed: string): string {
+  const text = typed.trim();
+  return /^[^\s/:@?#]+\.[^\s/:@?#.]+\.?(:\d+)?([/?#]|$)/.test(text) ? `https://${text}` : text;
+}
