@@ -38,7 +38,7 @@ export function Both() {
     <div class="banner bad both" tabIndex={-1} ref={showHere}>
       <p role="alert"><strong>{f.changed}.</strong> {f.changedWhy}</p>
       {names.map((name) => (
-        <section key={name} aria-label={LABELS[name]}>
+        <section key={name}>
           <div><h3>{f.yours(LABELS[name])}</h3><p dir="auto">{draft.value[name] || f.nothing}</p></div>
           <div>
             <h3>{f.theirs(LABELS[name])}</h3><p dir="auto">{saved[name] || f.nothing}</p>
