@@ -38,6 +38,11 @@ def check() -> None:
         raise PoolTimeout("the request has no time left")
 
 
+def extend(seconds: float) -> None:
+    """Give the current request so many seconds from now, for work that has to be one transaction and takes longer."""
+    _expires_at.set(max(time.monotonic() + seconds, _expires_at.get()))
+
+
 @contextmanager
 def expiring_at(instant: float) -> Iterator[None]:
     """Set a deadline for the block. An earlier deadline that is already set stays."""

@@ -14,8 +14,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import schema_changes
+from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.services import health
+from directory.services import health, vote_review
 from directory.services.data import recount, recount_tags, recount_users
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import World
@@ -218,3 +219,64 @@ def test_of_two_runs_at_once_the_second_waits_for_the_first(app: Flask, database
         with Run(start_another).listening():
             flask_migrate.upgrade()
     assert second[0].wait(30) == 0
+
+
+def test_votes_of_users_suspended_before_leave_the_counters_and_come_back_on_the_way_down(
+    app: Flask, world: World, database: Database
+) -> None:
+    admin, sock, gone, fan = world.admin(), world.user(), world.user(status="suspended"), world.user()
+    one, two = world.project(), world.project()
+    for voter in (sock, fan):
+        world.vote(one, voter)
+        world.vote(two, voter)
+    with app.app_context():
+        transaction(lambda: vote_review.decide(two, "discount", by=admin, user_ids=[fan.id]))
+        flask_migrate.downgrade(revision="0025")
+        with db.engine.begin() as connection:
+            numbers = "SELECT upvotes FROM projects ORDER BY id"
+            assert list(connection.scalars(text(numbers))) == [2, 2]
+            connection.exec_driver_sql(f"INSERT INTO upvotes SELECT {gone.id}, {one}, created_at FROM upvotes LIMIT 1")
+            connection.exec_driver_sql(f"UPDATE projects SET upvotes = 3 WHERE id = {one}")
+            connection.exec_driver_sql(f"UPDATE users SET status = 'suspended' WHERE id = {sock.id}")
+        flask_migrate.upgrade()
+        assert list(db.session.scalars(text(numbers))) == [1, 1]
+        assert recount.look(lambda number: number > 0).faults == []
+
+
+@on_postgresql
+def test_suspensions_are_followed_between_all_steps_of_counting_votes_that_count(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema_changes, "AT_ONCE", 2)
+    socks, voter = [world.user(), world.user(), world.user()], world.user()
+    projects = [world.project() for _ in range(5)]
+    for project in projects:
+        for sock in socks:
+            world.vote(project, sock)
+
+    def visit(statement: str, number: int) -> None:
+        assert statement.startswith(HARMLESS) or " VALIDATE CONSTRAINT " in statement, statement
+        if statement in {"COMMIT", "ROLLBACK"}:
+            return
+        sock, project = socks[number % 3], projects[number % 5]
+        with db.engine.connect() as other:
+            other.exec_driver_sql("SET lock_timeout = 100")
+            # Once the trigger is there, which is where every status is followed.
+            if other.scalar(text("SELECT count(*) FROM pg_trigger WHERE tgname = 'users_all_votes_counted'")):
+                changing = "UPDATE users SET status = CASE status WHEN 'active' THEN 'suspended' ELSE 'active' END"
+                other.exec_driver_sql(f"{changing} WHERE id = {sock.id}")
+            other.exec_driver_sql(f"SELECT vote({project}, {voter.id}, 'toggle', now())")
+            other.exec_driver_sql("RESET lock_timeout")
+
+    run = Run(visit)
+    with app.app_context():
+        flask_migrate.downgrade(revision="0025")
+        with db.engine.begin() as connection:
+            connection.exec_driver_sql(
+                f"UPDATE users SET status = 'suspended' WHERE id <> {voter.id} AND id <= {socks[1].id}"
+            )
+        with run.listening():
+            flask_migrate.upgrade(revision="0026")
+        flask_migrate.upgrade()
+        assert run.number > 20
+        assert recount.look(lambda number: number > 0).faults == []

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event, func, select, update
+from sqlalchemy import event, func, select, text, update
 
+from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Standing, Upvote, User, VoteDiscount, now
@@ -356,6 +357,31 @@ def test_a_suspension_costs_the_same_statements_whatever_the_number_of_votes(
     set_status(root, sock, "suspended")
     counted = [sql for sql in statements if "upvotes" in sql and "count(users" not in sql and "given" not in sql]
     assert len(counted) == (2 if database.backend == "postgresql" else 3), counted
+
+
+def test_a_change_of_very_many_votes_has_more_time_than_other_requests(
+    app: Flask, world: World, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sock, project, other = world.user(), world.project(), world.project()
+    world.vote(project, sock)
+    world.vote(other, sock)
+
+    def suspend(status: str) -> tuple[float, Any]:
+        accounts.administer(sock.id, role=None, status=status, by=None)
+        limit = db.session.scalar(text("SHOW statement_timeout")) if database.backend == "postgresql" else "0"
+        return deadline.remaining(100), limit
+
+    with app.app_context():
+        with deadline.within(4):
+            left, limit = transaction(lambda: suspend("suspended"))
+            assert left <= 4
+            assert database.backend == "sqlite" or limit != "0"
+        monkeypatch.setattr(accounts, "MANY_VOTES", 1)
+        with deadline.within(4):
+            left, limit = transaction(lambda: suspend("active"))
+            assert 50 < left <= 60
+            assert limit == "0"
+        assert deadline.remaining(100) == 100
 
 
 @pytest.mark.parametrize("command", ["suspend", "activate"])

@@ -84,7 +84,7 @@ def test_a_project_is_taken_down_with_a_reason_unless_it_was_changed_meanwhile(c
         page.get_by_role("link", name="Log: Lantern").click()
         expect(rows(page).first).to_contain_text("grace took Lantern down.")
         expect(rows(page).first).to_contain_text("The link is dead.")
-        expect(rows(page).nth(1)).to_contain_text("ada edited Lantern.")
+        expect(rows(page).nth(1)).to_contain_text("ada changed Lantern, which waits for review.")
         expect(rows(page).nth(1).locator("del")).to_contain_text("A thing that does things")
         expect(rows(page).nth(1).locator("ins")).to_contain_text("Other")
     assert world.stored(project_id)["status"] == "pending"
