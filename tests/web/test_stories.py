@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from sqlalchemy import update
 
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import User
 from tests.support.chromium import served
 from tests.support.factories import PASSWORD
 from tests.support.visitor import visitor
@@ -168,6 +172,38 @@ def test_a_directory_without_categories_says_that_nothing_can_be_submitted(chrom
         admin.enter("root").open("/admin")
         admin.page.get_by_role("link", name="Add a category").click()
         expect(admin.page.get_by_role("heading", name="Categories", exact=True)).to_be_visible()
+
+
+def test_what_a_member_voted_for_leads_to_no_page_of_a_suspended_owner(chromium, app, world):
+    ada, owner = world.user("ada"), world.user("gone")
+    project_id = world.project(owner=owner, title="Lanternfish")
+    assert world.caller(ada).put(f"/api/projects/{project_id}/upvote").status_code == 200
+    admin = world.caller(world.admin())
+    assert admin.put(f"/api/admin/users/{owner.id}", {"status": "suspended"}).status_code == 200
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("ada").open("/mine?show=votes").page
+        expect(page.get_by_role("link", name="Lanternfish")).to_be_visible()
+        expect(page.locator(".row .meta")).to_contain_text("gone")
+        expect(page.locator("a[href='/users/gone']")).to_have_count(0)
+
+
+def test_a_username_that_a_provider_gave_is_chosen_once(chromium, app, world):
+    ada = world.user("ada-2")
+    world.user("taken")
+    with app.app_context():
+        may = update(User).where(User.id == ada.id).values(may_rename=True)
+        transaction(lambda: db.session.execute(may))
+    with served(app) as site, visitor(chromium, site, 409, 422) as person:
+        page = person.enter("ada-2").open("/account").page
+        name = page.get_by_label("Username", exact=True)
+        name.fill("taken")
+        person.button("Choose this username").click()
+        expect(name).to_be_focused()
+        expect(name).to_have_attribute("aria-invalid", "true")
+        name.fill("Ada")
+        person.button("Choose this username").click()
+        expect(page.locator(".card").first.get_by_role("link", name="ada", exact=True)).to_be_visible()
+        expect(name).to_have_count(0)
 
 
 def test_an_account_is_looked_after(chromium, app, world):

@@ -11,6 +11,9 @@ export const f = {
   optional: "optional",
 
   username: "Username",
+  usernameHint: "You can choose it once.",
+  rename: "Choose this username",
+  renamed: "Your username is changed.",
   email: "E-mail",
   emailHint: "Only you and the administrators see it.",
   passwordHint: "At least 8 characters. A few words are better than one.",

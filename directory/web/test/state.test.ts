@@ -249,6 +249,19 @@ Deno.test("a write names the account that the page shows, and a read does not", 
   assertEquals(named, [null, "1"]);
 });
 
+Deno.test("a username is chosen once, and the page knows it then", async () => {
+  await signedIn({ ...ADA, may_rename: true });
+  const account = await import("../src/state/account.ts");
+  server.on("PUT /api/auth/me", () => server.problem(409, "duplicate", "Taken.", [{ pointer: "#/username", detail: "This username is taken." }]));
+  assertEquals([await account.rename("bea"), account.errors.value.rename?.username], [false, "This username is taken."]);
+  server.on("PUT /api/auth/me", async (request) => {
+    assertEquals(await request.json(), { username: "bea" });
+    return { ...ADA, username: "bea" };
+  });
+  server.on("GET /api/session", () => ({ ...SITE, user: { ...ADA, username: "bea", may_rename: false } }));
+  assertEquals([await account.rename(" Bea "), user.value?.username, user.value?.may_rename], [true, "bea", false]);
+});
+
 Deno.test("what the service refuses stands at its field until the field changes", async () => {
   await signedIn();
   server.on("GET /api/projects/check", () => ({ same: [], similar: [] }));

@@ -5,7 +5,7 @@ import { MembersOnly } from "../parts/members.tsx";
 import { Failed, Skeleton } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
 import {
-  busy, changeEmail, changePassword, createToken, endOthers, endSession, enterAccount, errors, made, revokeToken, sessions, tokens, ways,
+  busy, changeEmail, changePassword, createToken, endOthers, endSession, enterAccount, errors, made, rename, revokeToken, sessions, tokens, ways,
 } from "../state/account.ts";
 import { say } from "../state/notice.ts";
 import type { Resource } from "../state/resource.ts";
@@ -61,6 +61,7 @@ function Profile({ username, email }: { username: string; email: string }) {
     <section class="card">
       <h2>{f.profile}</h2>
       <p><span class="muted">{f.username}:</span> <a href={`/users/${username}`}>{username}</a></p>
+      {user.value?.may_rename && <Rename username={username} />}
       <form class="form" noValidate onSubmit={sending((given) => changeEmail(given("email"), given("email_password")))}>
         <Wrong form="email" />
         <TextField name="email" label={f.email} hint={f.emailHint} type="email" autocomplete="email" defaultValue={email} error={errors.value.email?.email} />
@@ -73,6 +74,17 @@ function Profile({ username, email }: { username: string; email: string }) {
         <button type="submit" class="button" disabled={busy.value === "email"}>{f.saveEmail}</button>
       </form>
     </section>
+  );
+}
+
+/** A username that a provider's name or address gave may be replaced once. */
+function Rename({ username }: { username: string }) {
+  return (
+    <form class="form" noValidate onSubmit={sending((given) => rename(given("username")))}>
+      <Wrong form="rename" />
+      <TextField name="username" label={f.username} hint={f.usernameHint} autocomplete="username" autocapitalize="none" defaultValue={username} error={errors.value.rename?.username} />
+      <button type="submit" class="button" disabled={busy.value === "rename"}>{f.rename}</button>
+    </form>
   );
 }
 

@@ -1,6 +1,5 @@
 import type { Schemas } from "../api/client.ts";
 import { Monogram } from "./monogram.tsx";
-import { Owner } from "./owner.tsx";
 import { Time } from "./time.tsx";
 import { VoteButton } from "./vote.tsx";
 
@@ -23,7 +22,7 @@ export function ProjectRow({ project, level: Heading }: { project: Project; leve
         <p class="meta">
           <a href={`/?category=${category.slug}`}>{category.name}</a>
           {tags.slice(0, 3).map((tag) => <a class="tag" key={tag} href={`/?tag=${tag}`} rel="nofollow">{tag}</a>)}
-          <Owner name={owner.username} />
+          <span>{owner.username}</span>
           <Time at={project.published_at ?? project.created_at} />
         </p>
       </div>

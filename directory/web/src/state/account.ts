@@ -64,6 +64,15 @@ export function removeIdentity(id: number): Promise<boolean> {
   });
 }
 
+/** Choose another username, which is possible once, after a provider opened the account. */
+export function rename(username: string): Promise<boolean> {
+  return attempt("rename", async () => {
+    await ask(api.PUT("/api/auth/me", { body: { username: username.trim().toLowerCase() } }));
+    await loadSession();
+    say(f.renamed);
+  });
+}
+
 /** Change the address. Where the site sends mail it takes the password, and holds once it is confirmed. */
 export function changeEmail(email: string, current_password: string): Promise<boolean> {
   return attempt("email", async () => {
