@@ -11,6 +11,7 @@ from directory.http.authentication import viewer
 from directory.http.endpoint import operation
 from directory.services import build
 from directory.services.accounts import accounts
+from directory.services.catalog import fields
 
 bp = Blueprint("session", __name__, url_prefix="/api/session")
 
@@ -32,6 +33,9 @@ def show() -> Any:
         "password_reset": mail_server.configured() is not None,
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
     }
+    if user is not None:
+        # An administrator's edit applies at once.
+        state["reviewed_fields"] = fields.reviewed("never" if user.is_admin else config["REVIEW_ON_EDIT"])
     if user is not None and user.is_admin:
         state["service"] = build.described()
     return state, {"Cache-Control": "private, no-store"}

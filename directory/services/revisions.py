@@ -86,7 +86,7 @@ def plan(
 
 def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
     """Those of the given fields that need review. A URL that counts as the same needs none."""
-    names = {"always": fields.NAMES, "material": fields.MATERIAL, "never": ()}[review_on_edit]
+    names = fields.reviewed(review_on_edit)
     is_same = "url" in given and url_key(given["url"]) == project.url_key
     return {name for name in given if name in names and not (name == "url" and is_same)}
 

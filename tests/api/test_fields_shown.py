@@ -203,6 +203,7 @@ ANSWERS = {
         *below("site", "name", "url"),
         "registration_open",
         "read_only",
+        "reviewed_fields",
         "password_reset",
         *below("service", "version", "commit"),
         *below("providers[]", "name", "label"),

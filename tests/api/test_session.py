@@ -30,7 +30,8 @@ def test_a_signed_in_caller_gets_their_account_by_token_and_by_cookie(app: Any, 
     ada = world.user("ada")
     caller = world.caller(ada)
     answer = caller.get(PATH)
-    assert answer.json == {**ANYBODY, "user": caller.get("/api/auth/me").json}
+    reviewed = ["title", "tagline", "description", "url", "repository_url", "logo_url"]
+    assert answer.json == {**ANYBODY, "user": caller.get("/api/auth/me").json, "reviewed_fields": reviewed}
     assert answer.json["user"]["email"] == "ada@example.org"
     assert answer.headers["Cache-Control"] == "private, no-store"
     browser = Browser(app)
@@ -54,6 +55,14 @@ def test_the_settings_are_those_of_the_site(make_app: Any) -> None:
     answer = Api(make_app(**settings, READ_ONLY="true")).get(PATH)
     site = {"name": "Makers", "url": "https://makers.example"}
     assert answer.json == {**ANYBODY, "site": site, "registration_open": False, "read_only": True}
+
+
+def test_it_names_the_fields_whose_changes_are_reviewed(make_app: Any, world: World) -> None:
+    member, admin = world.caller(world.user()).token, world.caller(world.admin()).token
+    for setting, number in (("never", 0), ("material", 6), ("always", 8)):
+        app = make_app(REVIEW_ON_EDIT=setting)
+        assert len(Api(app, member).get(PATH).json["reviewed_fields"]) == number
+        assert Api(app, admin).get(PATH).json["reviewed_fields"] == []
 
 
 @pytest.mark.parametrize("signed_in", [False, True])

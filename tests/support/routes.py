@@ -125,7 +125,7 @@ class Targets:
 
     def _values(self, rule: str, status: str) -> Iterator[tuple[str, Any]]:
         makers = {
-            "<id:project_id>": lambda: self.project(status, revised=rule.endswith("/revision")),
+            "<id:project_id>": lambda: self.project(status, revised="revision" in rule or "withdraw" in rule),
             "<id:user_id>": lambda: self.world.user().id,
             "<username:username>": lambda: self.world.user().username,
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),

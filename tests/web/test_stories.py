@@ -133,7 +133,7 @@ def test_of_two_who_edit_the_second_sees_that_it_was_changed(chromium, app, worl
         page = person.enter("ada").open(f"/submit?project={project_id}").page
         page.get_by_label("Title", exact=True).fill("Mine")
         world.caller(ada).put(f"/api/projects/{project_id}", {"tagline": "Saved elsewhere"})
-        person.button("Save changes").click()
+        person.button("Save now").click()
         expect(page.get_by_role("alert")).to_contain_text("was changed meanwhile")
         refusal = page.locator(".both")
         expect(refusal).to_be_focused()
@@ -143,7 +143,7 @@ def test_of_two_who_edit_the_second_sees_that_it_was_changed(chromium, app, worl
         expect(page.get_by_label("Title", exact=True)).to_have_value("Mine")
         person.button("Use the saved tagline").click()
         expect(page.get_by_label("Tagline")).to_have_value("Saved elsewhere")
-        person.button("Save changes").click()
+        person.button("Save now").click()
         expect(page.get_by_role("heading", name="Mine", exact=True)).to_be_visible()
 
 

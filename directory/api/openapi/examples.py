@@ -118,6 +118,7 @@ ANSWERS: dict[str, Any] = {
     },
     "sessionShow": {
         "user": USER,
+        "reviewed_fields": ["title", "tagline", "description", "url", "repository_url", "logo_url"],
         "site": {"name": "Project Directory", "url": "https://projects.example"},
         "registration_open": True,
         "read_only": False,

@@ -6,7 +6,8 @@ from typing import Any
 from marshmallow import fields, missing
 
 from directory.api.schemas.accounts import UserOutput
-from directory.http.fields import Matching, Prose, Slug, Strict, Timestamp, Whole
+from directory.http.fields import Matching, Prose, Slug, Strict, Timestamp, Whole, Word
+from directory.services.catalog.fields import NAMES
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 
@@ -44,6 +45,10 @@ class SessionState(Strict):
     read_only = fields.Boolean(required=True)
     password_reset = fields.Boolean(required=True)
     service = fields.Nested(ServiceOutput)
+    reviewed_fields = fields.List(
+        Word(NAMES),
+        metadata={"description": "The fields of the user's live projects that need review when the user changes them."},
+    )
     providers = fields.List(fields.Nested(ProviderOutput), required=True)
 
 

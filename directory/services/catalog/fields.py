@@ -44,6 +44,12 @@ MATERIAL = frozenset(field.name for field in FIELDS if field.is_material)
 SEARCHED = frozenset(field.name for field in FIELDS if field.is_searched)
 
 
+def reviewed(review_on_edit: str) -> tuple[str, ...]:
+    """The fields of a live project that need review when its owner changes them, by REVIEW_ON_EDIT."""
+    names = {"always": frozenset(NAMES), "material": MATERIAL, "never": frozenset[str]()}[review_on_edit]
+    return tuple(name for name in NAMES if name in names)
+
+
 def current(project: Project, names: Iterable[str]) -> dict[str, Any]:
     """What a project says in some of its fields, as callers write it: a category by its slug."""
     return {name: _category_slug(project) if name == "category" else getattr(project, name) for name in names}

@@ -63,6 +63,7 @@ export const t = {
   history: "History",
   events: {
     submitted: "Submitted", edited: "Edited", approved: "Approved", rejected: "Rejected", unpublished: "Taken down",
+    edit_held: "Changes sent for review", edit_approved: "Changes approved", edit_rejected: "Changes not accepted", edit_withdrawn: "Changes withdrawn",
   } as Record<string, string>,
 
 } as const;

@@ -2502,6 +2502,8 @@ export interface components {
             read_only: boolean;
             password_reset: boolean;
             service?: components["schemas"]["Service"];
+            /** @description The fields of the user's live projects that need review when the user changes them. */
+            reviewed_fields?: ("title" | "tagline" | "description" | "url" | "repository_url" | "logo_url" | "category" | "tags")[];
             providers: components["schemas"]["Provider"][];
         };
         /** @description A tag, and how many live projects carry it. */
@@ -7600,6 +7602,14 @@ export interface operations {
                      *         "may_rename": false,
                      *         "notify": true
                      *       },
+                     *       "reviewed_fields": [
+                     *         "title",
+                     *         "tagline",
+                     *         "description",
+                     *         "url",
+                     *         "repository_url",
+                     *         "logo_url"
+                     *       ],
                      *       "site": {
                      *         "name": "Project Directory",
                      *         "url": "https://projects.example"

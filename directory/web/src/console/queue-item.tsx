@@ -8,7 +8,7 @@ import { ago, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import { showNew, story } from "../state/queue-history.ts";
-import { differences } from "../state/queue-story.ts";
+import { differences, heldChanges, newlyHeld, since, waits } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { readOnly } from "../state/session.ts";
@@ -38,10 +38,11 @@ function Submission({ item: shown }: { item: Item }) {
           <p dir="auto">{tagline}</p>
         </div>
       </header>
-      {status === "pending" ? <Actions url={shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+      {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
       {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
       <Later />
       <SinceSeen item={shown} />
+      <Held item={shown} />
       <Facts item={shown} />
       <Changes />
       <Others />
@@ -68,6 +69,19 @@ function Actions({ url }: { url: string }) {
   );
 }
 
+/** What the owner of a live project wants to change. */
+function Held({ item: shown }: { item: Item }) {
+  const changes = heldChanges(shown);
+  if (!changes.length) return null;
+  return (
+    <section class="held">
+      <h3>{r.held}</h3>
+      <p class="muted">{r.heldWhy} <Time at={since(shown)} /></p>
+      <Changed changes={changes} />
+    </section>
+  );
+}
+
 /** What the submission was when the reviewer looked at it first, where it has changed since. */
 function SinceSeen({ item: shown }: { item: Item }) {
   const seen = changed.value.get(shown.id);
@@ -75,7 +89,7 @@ function SinceSeen({ item: shown }: { item: Item }) {
   return (
     <section class="since">
       <p class="banner pending" role="status"><strong>{r.isNow}</strong></p>
-      <Changed changes={differences(seen, shown)} />
+      <Changed changes={[...differences(seen, shown), ...newlyHeld(seen, shown)]} />
     </section>
   );
 }
@@ -85,7 +99,7 @@ function Later() {
   const later = story.value?.later;
   if (!later) return null;
   const name = later.actor?.username ?? r.system;
-  const isEdit = later.action === "project.edited";
+  const isEdit = ["project.edited", "project.edit_held", "project.edit_withdrawn"].includes(later.action);
   return (
     <div class="banner pending" role="status">
       <p>{isEdit ? r.laterEdit(name, ago(later.at)) : r.laterDecision(name, r.did[later.action] ?? later.action, ago(later.at))}</p>

@@ -3,6 +3,7 @@ import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { history, historyOpen, story, toggleHistory } from "../state/queue-history.ts";
 import { type Other } from "../state/queue-story.ts";
+import { item } from "../state/queue.ts";
 import { t } from "../text.ts";
 import { Changed } from "./difference.tsx";
 import { Entries, Sentence } from "./entries.tsx";
@@ -15,10 +16,10 @@ export function Changes() {
   if (!told.decided) return <p class="muted">{r.first}</p>;
   return (
     <section>
-      <h3>{r.since}</h3>
+      <h3>{item.value?.status === "live" ? r.lastDecision : r.since}</h3>
       <p><Sentence entry={told.decided} /> <span class="muted"><Time at={told.decided.at} /></span></p>
       {told.decided.reason && <p class="reason" dir="auto">{told.decided.reason}</p>}
-      {told.changes.length === 0 ? <p class="muted">{r.unchanged}</p>
+      {item.value?.status === "live" ? null : told.changes.length === 0 ? <p class="muted">{r.unchanged}</p>
         : <Changed changes={told.changes} />}
     </section>
   );

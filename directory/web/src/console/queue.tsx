@@ -10,6 +10,7 @@ import {
 } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { refreshQueue } from "../state/queue-refresh.ts";
+import { since } from "../state/queue-story.ts";
 import { address, type Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
@@ -138,7 +139,7 @@ interface RowProps {
 }
 
 function Row({ item, isShown, isReached }: RowProps) {
-  const { id, title, owner, submitted_at, earlier, warnings } = item;
+  const { id, title, owner, status, earlier, warnings } = item;
   const tabIndex = isReached ? 0 : -1;
   const isSelected = selected.value.has(id);
   return (
@@ -149,11 +150,12 @@ function Row({ item, isShown, isReached }: RowProps) {
       <a href={`/admin/queue/${id}`} tabIndex={tabIndex} aria-current={isShown ? "true" : undefined} ref={(link) => focus(link, id)} onClick={(event) => open(event, id)}>
         <span class="q-title" dir="auto">{title}</span>
         {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
+        {status === "live" && <span class="badge live">{r.changesBadge}</span>}
         {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
         {warnings.length > 0 && <span class="tag" title={r.lookalikes}>Aа<span class="unseen"> {r.lookalikes}</span></span>}
         {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
         <span class="q-owner muted small">{owner.username}</span>
-        <span class="muted small"><Time at={submitted_at} /></span>
+        <span class="muted small"><Time at={since(item)} /></span>
       </a>
     </li>
   );

@@ -6,11 +6,12 @@ type Decision = "approve" | "reject";
 const done: Record<string, string> = {
   approve: "Approved", reject: "Rejected",
   "project.approved": "approved", "project.rejected": "rejected", "project.unpublished": "took down",
+  "project.edit_approved": "approved", "project.edit_rejected": "rejected",
 };
 
 export const r = {
   queue: "Review queue",
-  list: "Submissions that wait for review",
+  list: "Submissions and changes that wait for review",
   empty: "Nothing waits for review",
   emptyWhy: "The queue is read again every few seconds. The oldest submission is always first.",
   refresh: "Refresh",
@@ -24,6 +25,9 @@ export const r = {
   selected: (number: number) => `${t.number(number)} selected`,
   clear: "Clear",
   changedBadge: "Changed",
+  changesBadge: "Live: changes",
+  held: "Changes to this live project",
+  heldWhy: "Visitors see the project as it is below until the changes are approved. If they are rejected, it stays so. Submitted",
   lookalikes: "The title has letters that look like those of another alphabet",
   wasLive: "Was live",
   wasLiveWhy: "This project was live before. It was taken down, or its owner changed it.",
@@ -71,7 +75,8 @@ export const r = {
   did: {
     "project.submitted": "submitted it", "project.imported": "imported it", "project.edited": "edited it",
     "project.approved": "approved it", "project.rejected": "rejected it", "project.unpublished": "took it down",
-    "project.deleted": "deleted it",
+    "project.deleted": "deleted it", "project.edit_held": "sent changes of it", "project.edit_withdrawn": "withdrew the changes",
+    "project.edit_approved": "approved the changes", "project.edit_rejected": "rejected the changes",
   } as Record<string, string>,
   isNow: "It changed after you looked. This is what it is now.",
   laterEdit: (name: string, when: string) => `${name} changed this submission ${when}. You see the version before.`,
@@ -112,6 +117,7 @@ export const r = {
     firstUnknown: "Another reviewer decided it first",
     changed: "Not decided: it changed after you looked. Look again",
     gone: "Not decided: it was deleted",
+    duplicate: "Not approved: the owner has another project with this website",
     failed: (why: string) => `Not decided: ${why}`,
   },
   busy: "Sending…",

@@ -103,7 +103,7 @@ function Nothing({ tab }: { tab: Tab }) {
 }
 
 function OwnRow({ project }: { project: Own }) {
-  const { id, title, tagline, status, upvotes, rejection_reason, queue_position, submitted_at } = project;
+  const { id, title, tagline, status, upvotes, rejection_reason, queue_position, submitted_at, revision } = project;
   const isOpen = open.value === id;
   return (
     <article class="row own">
@@ -117,6 +117,10 @@ function OwnRow({ project }: { project: Own }) {
           {status === "pending" && queue_position != null && <span>{f.place(queue_position)}</span>}
           <Time at={submitted_at} />
         </p>
+        {revision?.submitted_at && <p class="meta"><span class="badge pending">{t.states.pending}</span> <span>{f.changesWait(queue_position ?? null)}</span></p>}
+        {revision && !revision.submitted_at && (
+          <p class="reason" dir="auto"><strong>{f.changesRefused}.</strong> {revision.reason && `${t.reason}: ${revision.reason}`}</p>
+        )}
         {rejection_reason && <p class="reason" dir="auto"><strong>{t.reason}:</strong> {rejection_reason}</p>}
         <p class="actions">
           <a class="button small" href={`/submit?project=${id}`}>{status === "rejected" ? t.editAgain : t.edit}</a>

@@ -10,9 +10,9 @@ import type { Draft } from "../state/draft.ts";
 import { Resource } from "../state/resource.ts";
 import { categories, loadCategories } from "../state/categories.ts";
 import type { Page } from "../state/router.ts";
-import { readOnly, user } from "../state/session.ts";
+import { readOnly, session, user } from "../state/session.ts";
 import {
-  discard, draft, edited, enterForm, errors, found, isChanged, leave, LIMITS, send, sending, write,
+  discard, draft, edited, enterForm, errors, found, isChanged, isReviewed, leave, LIMITS, send, sending, write,
 } from "../state/submission.ts";
 import { tagsOf } from "../state/tags.ts";
 import { f } from "../text.forms.ts";
@@ -42,7 +42,13 @@ function SubmitPage() {
   return (
     <div class="wide">
       <h1>{project ? f.editTitle : f.submitTitle}</h1>
-      <p class="lead">{project ? (project.status === "live" ? f.liveEdit : project.title) : f.submitLead}</p>
+      <p class="lead">{project ? (project.status === "live" ? liveLead() : project.title) : f.submitLead}</p>
+      {project?.revision?.submitted_at && (
+        <div class="banner pending"><p><strong>{f.changesWait(project.queue_position ?? null)}.</strong> {f.heldEdit}</p></div>
+      )}
+      {project?.revision && !project.revision.submitted_at && (
+        <div class="banner rejected"><p><strong>{f.changesRefused}.</strong></p>{project.revision.reason && <p dir="auto">{project.revision.reason}</p>}</div>
+      )}
       {project?.rejection_reason && (
         <div class="banner rejected"><p><strong>{f.rejectedFor}</strong></p><p dir="auto">{project.rejection_reason}</p></div>
       )}
@@ -69,6 +75,10 @@ function NoCategories() {
   );
 }
 
+function liveLead(): string {
+  return session.value?.reviewed_fields?.length ? f.liveEdit : f.liveEditNow;
+}
+
 function NotLoaded() {
   const failed = edited.problem.value;
   if (failed?.status === 404) {
@@ -79,7 +89,7 @@ function NotLoaded() {
 
 function Form() {
   const project = edited.data.value?.project;
-  const label = project ? (project.status === "rejected" ? f.saveAgain : f.save) : user.value ? f.send : f.sendSignedOut;
+  const label = project ? (project.status === "rejected" ? f.saveAgain : isReviewed.value ? f.send : f.save) : user.value ? f.send : f.sendSignedOut;
   return (
     <form class="grow form" noValidate onSubmit={onSubmit}>
       <Refusal />

@@ -1,24 +1,24 @@
 // Who decided about a project. An answer of 200 says that a decision holds, and not whose it was: the log does.
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
-import { isDecision, type Entry } from "./queue-story.ts";
+import { isDecision, type Entry, waits } from "./queue-story.ts";
 
 export type Decider = Entry;
 type Answer = Schemas["Decision"];
 
 const ACTIONS = { approve: "project.approved", reject: "project.rejected" } as const;
+const EDIT_ACTIONS = { approve: "project.edit_approved", reject: "project.edit_rejected" } as const;
 const MOST = 100;
+type Action = (typeof ACTIONS | typeof EDIT_ACTIONS)["approve" | "reject"];
 
-/** The last decision about each of the projects that an answer says are decided. */
-export async function deciders(answers: readonly Answer[], decision: "approve" | "reject"): Promise<Map<number, Entry>> {
+/** The last decision about each of the projects that an answer says are decided; of `edits` about their changes. */
+export async function deciders(answers: readonly Answer[], decision: "approve" | "reject", edits: readonly number[]): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>();
   const held = answers.filter((each) => each.status === 200).map((each) => each.id);
-  const others = answers.filter((each) => each.status === 409 || (each.status === 412 && each.project?.status !== "pending"));
-  const action = ACTIONS[decision];
+  const others = answers.filter((each) => each.status === 409 || (each.status === 412 && !(each.project && waits(each.project))));
   try {
-    if (held.length > 1) note(found, await log({ action, limit: MOST }), held);
-    const missing = held.filter((id) => !found.has(id));
     await Promise.all([
-      ...missing.map(async (id) => note(found, await log({ action, project_id: id, limit: 1 }), [id])),
+      holders(found, held.filter((id) => !edits.includes(id)), ACTIONS[decision]),
+      holders(found, held.filter((id) => edits.includes(id)), EDIT_ACTIONS[decision]),
       ...others.map(async ({ id }) => note(found, await log({ project_id: id, limit: 10 }), [id])),
     ]);
   } catch (error) {
@@ -27,7 +27,14 @@ export async function deciders(answers: readonly Answer[], decision: "approve" |
   return found;
 }
 
-async function log(query: { action?: typeof ACTIONS["approve" | "reject"]; project_id?: number; limit: number }): Promise<readonly Entry[]> {
+/** Find whose the decisions are that hold: by the newest entries, and one by one what those leave out. */
+async function holders(found: Map<number, Entry>, ids: readonly number[], action: Action): Promise<void> {
+  if (ids.length > 1) note(found, await log({ action, limit: MOST }), ids);
+  const missing = ids.filter((id) => !found.has(id));
+  await Promise.all(missing.map(async (id) => note(found, await log({ action, project_id: id, limit: 1 }), [id])));
+}
+
+async function log(query: { action?: Action; project_id?: number; limit: number }): Promise<readonly Entry[]> {
   return (await ask(api.GET("/api/admin/audit", { params: { query } }))).items;
 }
 

@@ -10,6 +10,7 @@ import {
 } from "./queue.ts";
 import { recount, wasLive } from "./queue-record.ts";
 import { deciders, type Decider } from "./queue-deciders.ts";
+import { waits } from "./queue-story.ts";
 import { address } from "./router.ts";
 import { learn, onNewCaller, readOnly, user } from "./session.ts";
 
@@ -67,7 +68,7 @@ export function tell(text: string, bad = false): void {
 /** Decide what is selected, or the item that is shown. */
 export function decide(decision: Decision, ids: readonly number[] = chosen(), reason = ""): void {
   if (readOnly.peek()) return tell(r.readOnly, true);
-  const items = ids.flatMap((id) => (decided.peek().has(id) ? [] : itemOf(id) ?? [])).filter((each) => each.status === "pending");
+  const items = ids.flatMap((id) => (decided.peek().has(id) ? [] : itemOf(id) ?? [])).filter(waits);
   const [first] = items;
   if (!first) return;
   const made: Batch = { decision, reason, items, timer: undefined };
@@ -112,7 +113,7 @@ export function confirmApproval(): void {
 /** Ask for the reason of a rejection. */
 export function askReason(ids: readonly number[] = chosen()): void {
   if (readOnly.peek()) return tell(r.readOnly, true);
-  const open = ids.filter((id) => itemOf(id)?.status === "pending");
+  const open = ids.filter((id) => waits(itemOf(id) ?? { status: "rejected" }));
   if (open.length) rejecting.value = open;
 }
 
@@ -175,7 +176,8 @@ async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Pr
   const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...(reason && { reason }) };
   try {
     const answer = await post(body);
-    const first = await deciders(answer.items, decision);
+    const edits = items.filter((each) => each.status === "live").map((each) => each.id);
+    const first = await deciders(answer.items, decision, edits);
     answer.items.forEach((each, place) => judge(items[place] as Item, each, decision, first.get(each.id), settled));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -195,14 +197,18 @@ function post(body: Schemas["DecisionsInput"]): Promise<Schemas["DecisionList"]>
 /** What an answer about one item means. */
 function judge(item: Item, answer: Schemas["Decision"], decision: Decision, decider: Decider | undefined, settled: Settled): void {
   const { id, status, project } = answer;
-  if (status === 412 && project?.status === "pending") {
+  if (status === 412 && project && waits(project)) {
     settled.fresh.push(project);
     return note(settled, item, r.outcome.changed);
+  }
+  if (answer.code === "duplicate") {
+    settled.back.push(id);
+    return note(settled, item, r.outcome.duplicate);
   }
   settled.gone.push(id);
   if (status === 404) return note(settled, item, r.outcome.gone);
   const isOwn = decider?.actor?.id === user.peek()?.id;
-  if (status === 200 && (isOwn || !decider)) settled.done.push({ owner: item.owner.id, state: decision === "approve" ? "live" : "rejected" });
+  if (status === 200 && item.status === "pending" && (isOwn || !decider)) settled.done.push({ owner: item.owner.id, state: decision === "approve" ? "live" : "rejected" });
   if (status === 200 && (isOwn || !decider)) return note(settled, item, r.outcome.done(decision), true);
   note(settled, item, decider ? r.outcome.first(decider.actor?.username ?? r.system, decider.action, ago(decider.at)) : r.outcome.firstUnknown);
 }

@@ -20,7 +20,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** What the log tells of the item that is shown; null until it is read. */
 export const story = computed(() => {
   const [shown, told] = [item.value, history.data.value];
-  return shown && told?.id === shown.id ? storyOf(told.entries, shown.id, shown.updated_at) : null;
+  return shown && told?.id === shown.id ? storyOf(told.entries, shown.id, shown.updated_at, shown.revision?.changes) : null;
 });
 
 onNewCaller(() => history.clear());

@@ -25,7 +25,7 @@ export function startPending(): void {
 }
 
 function readPending(): void {
-  const query = { status: "pending" as const, limit: 1 };
+  const query = { waiting: "true" as const, limit: 1 };
   void read.load("console pending", async (signal) => {
     const found = await heeded(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
     return found.pagination.total;

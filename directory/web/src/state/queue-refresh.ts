@@ -3,6 +3,7 @@ import { aborted, Problem } from "../api/client.ts";
 import { history } from "./queue-history.ts";
 import { sending } from "./queue-decisions.ts";
 import { arrived, busyMore, current, decided, isOpen, type Item, queue, read, selected } from "./queue.ts";
+import { since } from "./queue-story.ts";
 import { user } from "./session.ts";
 
 const MOST = 100; // rows of one answer
@@ -38,7 +39,7 @@ async function catchUp(): Promise<void> {
   const fresh = new Map(page.items.map((each) => [each.id, each]));
   const last = page.next ? page.items.at(-1) : undefined; // what comes after it was not read
   const isKept = (each: Item) => each.id === current.peek() || selected.peek().has(each.id) || decided.peek().has(each.id);
-  const isBeyond = (each: Item) => last !== undefined && each.submitted_at > last.submitted_at;
+  const isBeyond = (each: Item) => last !== undefined && since(each) > since(last);
   const kept = now.items.flatMap((each) => {
     const found = fresh.get(each.id);
     fresh.delete(each.id);

@@ -27,26 +27,57 @@ export interface Story {
   later: Entry | null;
 }
 
-const DECISIONS = ["project.approved", "project.rejected", "project.unpublished"];
+const DECISIONS = ["project.approved", "project.rejected", "project.unpublished", "project.edit_approved", "project.edit_rejected"];
+const EDITS = ["project.edited", "project.edit_held", "project.edit_withdrawn"];
 
 export function isDecision(entry: Entry): boolean {
   return DECISIONS.includes(entry.action);
 }
 
-/** The story of a project whose version of `shownAt` is on the screen; `entries` are newest first. */
-export function storyOf(entries: readonly Entry[], id: number, shownAt: string): Story {
+/** Whether a project, or changes of it, wait for review. */
+export function waits({ status, revision }: Pick<Schemas["ProjectDetail"], "status" | "revision">): boolean {
+  return status === "pending" || Boolean(revision?.submitted_at);
+}
+
+/** Since when an item waits. */
+export function since({ status, revision, submitted_at }: Pick<Schemas["ProjectDetail"], "status" | "revision" | "submitted_at">): string {
+  return (status !== "pending" && revision?.submitted_at) || submitted_at;
+}
+
+/** The story of a project that is on the screen as of `shownAt`, with its changes that wait; `entries` are newest first. */
+export function storyOf(entries: readonly Entry[], id: number, shownAt: string, held: Record<string, unknown> = {}): Story {
   const own = entries.filter((entry) => entry.project_id === id);
   const place = own.findIndex(isDecision);
   const since = place < 0 ? [] : own.slice(0, place);
-  const changed = (entry: Entry) => isDecision(entry) || entry.action === "project.edited" || entry.action === "project.deleted";
+  const changed = (entry: Entry) => isDecision(entry) || EDITS.includes(entry.action) || entry.action === "project.deleted";
+  const newest = own.find(changed);
   return {
     id,
     own,
     decided: own[place] ?? null,
     changes: changesOf(since),
     others: othersOf(entries, id),
-    later: own.find((entry) => changed(entry) && entry.at > shownAt) ?? null,
+    later: newest && newest.at > shownAt && !isShown(newest, held) ? newest : null,
   };
+}
+
+/** Whether an edit of the changes that wait is part of those that are shown. */
+function isShown({ action, changes }: Entry, held: Record<string, unknown>): boolean {
+  return action === "project.edit_held" && Object.entries(changes ?? {}).every(([field, { from, to }]) => written(field in held ? held[field] : from) === written(to));
+}
+
+/** The changes of a live project that wait, from what it shows. */
+export function heldChanges(project: Shown & Pick<Schemas["QueueItem"], "revision">): Change[] {
+  const held: Record<string, unknown> = project.revision?.changes ?? {};
+  return FIELDS.filter((field) => field in held).map((field) => ({ field, from: textOf(project, field), to: written(held[field]) }));
+}
+
+/** What waits now in another way than when the reviewer looked. */
+export function newlyHeld(seen: Parameters<typeof heldChanges>[0], now: Parameters<typeof heldChanges>[0]): Change[] {
+  const [before, after] = [heldChanges(seen), heldChanges(now)];
+  const toOf = (changes: Change[], field: string) => changes.find((each) => each.field === field)?.to;
+  return FIELDS.map((field) => ({ field, from: toOf(before, field) ?? textOf(seen, field), to: toOf(after, field) ?? textOf(now, field) }))
+    .filter((each) => each.from !== each.to && (toOf(before, each.field) ?? toOf(after, each.field)) !== undefined);
 }
 
 /** What edits, newest first, changed together: a field that ended as it began did not change. */
@@ -75,8 +106,11 @@ const FIELDS = ["title", "tagline", "url", "repository_url", "logo_url", "catego
 
 /** The fields in which two versions of a project differ. */
 export function differences(from: Shown, to: Shown): Change[] {
-  const text = (project: Shown, field: (typeof FIELDS)[number]) => written(field === "category" ? project.category.slug : project[field]);
-  return FIELDS.map((field) => ({ field, from: text(from, field), to: text(to, field) })).filter((each) => each.from !== each.to);
+  return FIELDS.map((field) => ({ field, from: textOf(from, field), to: textOf(to, field) })).filter((each) => each.from !== each.to);
+}
+
+function textOf(project: Shown, field: (typeof FIELDS)[number]): string {
+  return written(field === "category" ? project.category.slug : project[field]);
 }
 
 function written(value: unknown): string {

@@ -99,7 +99,7 @@ function asShown(found: Item): Item {
 
 /** A page of what waits. Throws a Problem. */
 export async function read(cursor: string | null, signal?: AbortSignal, limit = PAGE): Promise<Queue> {
-  const query = { status: "pending" as const, limit, ...(cursor && { cursor }) };
+  const query = { waiting: "true" as const, limit, ...(cursor && { cursor }) };
   const { items, pagination } = await heeded(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
   return { items, total: pagination.total, next: pagination.next_cursor };
 }

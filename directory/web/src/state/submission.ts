@@ -6,7 +6,7 @@ import { type Draft, drop, EMPTY, store, stored, storedBase } from "./draft.ts";
 import { sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
-import { learn, onNewCaller, signedIn, user } from "./session.ts";
+import { learn, onNewCaller, session, signedIn, user } from "./session.ts";
 import { tagsOf, withScheme } from "./tags.ts";
 
 type Found = Got<"/api/projects/check">;
@@ -154,7 +154,8 @@ async function change(wrong: () => void): Promise<void> {
     const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": before.etag } };
     const after = await ask(api.PUT("/api/projects/{project_id}", { ...options, body: toBody(draft.peek()) }));
     drop(after.id);
-    sayThere(after.status === "pending" && before.project.status !== "pending" ? f.savedReview : f.saved);
+    const isSent = (after.status === "pending" && before.project.status !== "pending") || after.revision?.submitted_at;
+    sayThere(isSent ? f.savedReview : f.saved);
     navigate(`/p/${after.id}/${after.slug}`);
   });
 }
@@ -207,10 +208,22 @@ export function isAddress(text: string): boolean {
   return /^https?:\/\/[^\s/]+/i.test(full) && URL.canParse(full);
 }
 
+/** A project as its owner wants it: with the changes that wait for review. */
 function toDraft(project: Detail): Draft {
-  const { url, title, tagline, description, category, tags, repository_url } = project;
-  return { url, title, tagline, description, category: category.slug, tags: tags.join(", "), repository_url: repository_url ?? "" };
+  const wanted = { ...project, category: project.category.slug, ...project.revision?.changes };
+  const { url, title, tagline, description, category, tags, repository_url } = wanted;
+  return { url, title, tagline, description, category, tags: tags.join(", "), repository_url: repository_url ?? "" };
 }
+
+/** Whether what is written will wait for review: for a live project, if a field that is reviewed differs from it. */
+export const isReviewed = computed(() => {
+  const project = edited.data.value?.project;
+  if (!project || project.status !== "live") return Boolean(project && project.status === "rejected");
+  const reviewed: readonly string[] = session.value?.reviewed_fields ?? [];
+  const shown: Detail = { ...project, revision: null };
+  const [live, wanted] = [toBody(toDraft(shown)), toBody(draft.value)];
+  return Object.entries(wanted).some(([name, value]) => reviewed.includes(name) && JSON.stringify(value) !== JSON.stringify(live[name as keyof typeof live]));
+});
 
 function toBody(given: Draft) {
   const { url, title, tagline, description, category, repository_url, tags } = given;
