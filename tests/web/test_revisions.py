@@ -37,7 +37,7 @@ def test_changes_wait_until_a_reviewer_approves_them_and_visitors_see_them_then(
         page.get_by_label("Tagline").fill("A blue lamp")
         owner.button("Send for review").click()
         banner = page.locator(".banner.pending")
-        expect(banner).to_contain_text("Changes to tagline wait for review")
+        expect(banner).to_contain_text("The changes to tagline are waiting for review")
         expect(banner).to_contain_text("number 1 in the queue")
         expect(page.locator(".project .lead")).to_have_text("A green lamp")
         owner.open("/mine")
