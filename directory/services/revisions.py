@@ -73,13 +73,14 @@ def plan(
     changes = fields.differences(shown, {name: value for name, value in given.items() if name not in later})
     shown |= {name: change["to"] for name, change in changes.items()}
     kept = {name: value for name, value in before.items() if not (is_replacing and name in given)}
-    held = {
-        name: value for name, value in (kept | {name: given[name] for name in later}).items() if value != shown[name]
-    }
+    wanted = kept | {name: given[name] for name in later}
+    held = {name: wanted[name] for name in fields.NAMES if name in wanted and wanted[name] != shown[name]}
     holding = {
         name: {"from": shown[name], "to": held.get(name, shown[name])}
-        for name in {*before, *held}
-        if name not in changes and before.get(name, shown[name]) != held.get(name, shown[name])
+        for name in fields.NAMES
+        if name in before.keys() | held.keys()
+        and name not in changes
+        and before.get(name, shown[name]) != held.get(name, shown[name])
     }
     return Plan(changes, held, holding, before)
 
