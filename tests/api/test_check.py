@@ -43,12 +43,22 @@ def test_each_is_shown_with_what_tells_it_apart(world: World, caller: Api) -> No
         title="Lanternfish Charts", tagline="In the terminal", url="https://lantern.example", votes=1
     )
     shown = {"id": project, "slug": "lanternfish-charts", "title": "Lanternfish Charts", "tagline": "In the terminal",
-             "status": "live", "upvotes": 1}  # fmt: skip
+             "status": "live", "upvotes": 1, "has_upvoted": False}  # fmt: skip
     answer = caller.get("/api/projects/check?title=lanternfish&url=https://x.example")
     assert answer.json == {"same": [], "similar": [shown]}
     assert answer.headers["Cache-Control"] == "private, no-cache"
     answer = caller.get("/api/projects/check?title=lanternfish&url=http://lantern.example/")
     assert answer.json == {"same": [shown], "similar": []}
+
+
+def test_the_callers_own_votes_are_shown(world: World, caller: Api) -> None:
+    same, similar_, other = (world.project(title="Lantern", url=f"https://{name}.example") for name in "abc")
+    for project in (same, similar_):
+        assert caller.put(f"/api/projects/{project}/upvote").status_code == 200
+    world.caller(world.user()).put(f"/api/projects/{other}/upvote")
+    found = caller.get("/api/projects/check?title=lantern&url=https://a.example").json
+    shown = {each["id"]: each["has_upvoted"] for each in (*found["same"], *found["similar"])}
+    assert shown == {same: True, similar_: True, other: False}
 
 
 def test_similar_are_at_most_five_live_ones_the_most_alike_first_and_ones_own_before(
@@ -139,7 +149,7 @@ def test_url_or_title_has_to_be_given_and_to_be_one(api: Api, caller: Api) -> No
         assert (answer.status_code, answer.json["errors"][0]["parameter"]) == (422, name), query
 
 
-def test_it_takes_a_statement_for_the_url_and_one_for_the_title(
+def test_it_takes_a_statement_for_the_url_one_for_the_title_and_one_for_the_votes(
     world: World, caller: Api, statements: Statements
 ) -> None:
     for _ in range(8):
@@ -149,4 +159,4 @@ def test_it_takes_a_statement_for_the_url_and_one_for_the_title(
                           ("url=https://x.example&title=Flask+Admin+Kit", 2)):  # fmt: skip
         statements.clear()
         caller.get(f"/api/projects/check?{query}")
-        assert len([each for each in statements if "token_hash" not in each]) == number
+        assert len([each for each in statements if "token_hash" not in each]) == number + 1

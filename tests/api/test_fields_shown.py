@@ -194,7 +194,8 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/projects/counts": {"live", "pending", "rejected"},
-    "GET /api/projects/check": {"same"} | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes"),
+    "GET /api/projects/check": {"same"}
+    | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"),
     "GET /api/categories": items(CATEGORY),
     "GET /api/tags": items({"tag", "live_projects"}),
     "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
@@ -318,7 +319,9 @@ ELSEWHERE = {
     ),
     "GET /api/admin/projects": revised("items[]"),
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
-    "GET /api/projects/check": below("same[]", "id", "slug", "title", "tagline", "status", "upvotes"),  # test_check.py
+    "GET /api/projects/check": below(
+        "same[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"
+    ),  # test_check.py
     "POST /api/admin/projects/decisions": {"items[].code"} | revised("items[].project"),  # test_decisions.py
     "GET /api/admin/projects/<id:project_id>/history": below("items[].votes", "number", "user_ids")
     | below("items[].user", "id", "username"),  # of other entries, in the log

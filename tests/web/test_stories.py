@@ -107,13 +107,16 @@ def test_the_address_holds_the_filters_and_back_restores_them(chromium, app, wor
 
 def test_what_is_here_already_is_said_before_it_is_sent(chromium, app, world):
     ada = world.user("ada")
-    world.project(title="Blue Lantern", url="https://www.lantern.example/")
+    blue = world.project(title="Blue Lantern", url="https://www.lantern.example/")
+    assert world.caller(ada).put(f"/api/projects/{blue}/upvote").status_code == 200
     world.project(owner=ada, title="Red Lamp", url="https://lamp.example", status="rejected")
     with served(app) as site, visitor(chromium, site, 409) as person:
         page = person.enter("ada").open("/submit").page
         fill(page, website="http://lantern.example")
         expect(page.locator(".similar")).to_contain_text("It is here already")
         expect(page.locator(".similar")).to_contain_text("Blue Lantern")
+        voted = page.get_by_role("button", name="Upvote Blue Lantern, 1 vote")
+        expect(voted).to_have_attribute("aria-pressed", "true")
         fill(page, website="https://lamp.example/", title="Blue Lantern Two", tagline="Another")
         expect(page.locator(".similar")).to_contain_text("You have submitted this website already")
         page.get_by_label("Category", exact=True).select_option(index=1)

@@ -189,4 +189,4 @@ CHECKS = {
     "webhooks": {"oldest_undelivered_seconds": None},
     "mail": None,
 }
-KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes")}
+KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")}

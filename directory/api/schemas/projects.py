@@ -231,6 +231,7 @@ class KnownProject(Strict):
     tagline = fields.String(required=True)
     status = Word(STATUSES, required=True)
     upvotes = fields.Integer(required=True, metadata={"minimum": 0})
+    has_upvoted = fields.Boolean(required=True, metadata={"description": "Whether the caller has voted for it."})
 
 
 class CheckOutput(Strict):

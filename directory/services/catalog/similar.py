@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, literal, select, text, union_all
 
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.models import Project, Status
+from directory.models import Project, Status, Upvote
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.search_words import whole, words
 from directory.services.links import url_key
@@ -36,7 +36,15 @@ def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[d
     """
     same = [] if url is None else _same(url_key(url), by)
     similar = [] if title is None else _similar(title, by, {row[0] for row in same})
-    return {"same": [_item(row) for row in same], "similar": [_item(row) for row in similar]}
+    voted = _voted([row[0] for row in (*same, *similar)], by)
+    return {"same": [_item(row, voted) for row in same], "similar": [_item(row, voted) for row in similar]}
+
+
+def _voted(ids: list[int], by: Caller) -> set[int]:
+    """Those of the projects that the caller has voted for."""
+    if not ids:
+        return set()
+    return {*db.session.scalars(select(Upvote.project_id).where(Upvote.user_id == by.id, Upvote.project_id.in_(ids)))}
 
 
 def _same(key: str, by: Caller) -> list[Any]:
@@ -58,8 +66,8 @@ def _similar(title: str, by: Caller, others: set[int]) -> list[Any]:
     return alike[:MOST_SIMILAR]
 
 
-def _item(row: Any) -> dict[str, Any]:
-    return dict(zip(NAMES, row, strict=False))
+def _item(row: Any, voted: set[int]) -> dict[str, Any]:
+    return {**dict(zip(NAMES, row, strict=False)), "has_upvoted": row[0] in voted}
 
 
 def _telling(title: str) -> set[str]:

@@ -2414,6 +2414,8 @@ export interface components {
             /** @enum {string} */
             status: "live" | "pending" | "rejected";
             upvotes: number;
+            /** @description Whether the caller has voted for it. */
+            has_upvoted: boolean;
         };
         /** @description Projects of the same URL, and others with a similar title; the caller's own first. */
         Check: {
@@ -7014,7 +7016,8 @@ export interface operations {
                      *           "title": "Flask",
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
-                     *           "upvotes": 128
+                     *           "upvotes": 128,
+                     *           "has_upvoted": null
                      *         }
                      *       ],
                      *       "similar": []

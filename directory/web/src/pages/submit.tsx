@@ -205,7 +205,7 @@ function Known({ project }: { project: NonNullable<typeof found.data.value>["sam
         <p class="tagline" dir="auto">{tagline}</p>
         {status !== "live" && <span class={`badge ${status}`}>{t.states[status as "pending"]}</span>}
       </div>
-      {status === "live" && <VoteButton project={{ ...project, has_upvoted: false }} />}
+      {status === "live" && <VoteButton project={project} />}
     </article>
   );
 }

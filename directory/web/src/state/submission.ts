@@ -8,6 +8,7 @@ import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
 import { learn, onNewCaller, session, signedIn, user } from "./session.ts";
 import { tagsOf, withScheme } from "./tags.ts";
+import { note } from "./votes.ts";
 
 type Found = Got<"/api/projects/check">;
 type Detail = Schemas["ProjectDetail"];
@@ -128,7 +129,12 @@ function look(): void {
   const { url, title } = draft.peek();
   const query = { ...(isAddress(url) && { url: withScheme(url) }), ...(title.trim().length > 2 && { title: title.trim().slice(0, 100) }) };
   if (!user.peek() || edited.data.peek() || !Object.keys(query).length) return found.clear();
-  void found.load(`check ${JSON.stringify(query)}`, (signal) => ask(api.GET("/api/projects/check", { params: { query }, signal })));
+  void found.load(`check ${JSON.stringify(query)}`, async (signal) => {
+    const began = performance.now();
+    const read = await ask(api.GET("/api/projects/check", { params: { query }, signal }));
+    note([...read.same, ...read.similar], began);
+    return read;
+  });
 }
 
 /** Send what was written. Who is not signed in is asked to first. */
