@@ -127,7 +127,7 @@ def test_a_terminal_shows_a_start_for_people_with_the_addresses_last(settings: d
     ]
     assert all(re.match(r"\d\d:\d\d:\d\d [A-Z]+ +\S", line) for line in log.splitlines())
     told, _, later = rest.partition("Press Ctrl-C to stop.\n")
-    addresses = [f"http://127.0.0.1:{port}{path}" for path in ("/", "/api/docs", "/api/projects.atom")]
+    addresses = [f"http://127.0.0.1:{port}{path}" for path in ("/", "/admin", "/api/docs", "/api/projects.atom")]
     assert re.findall(r"http://\S+", told) == addresses
     assert told.index("Passwords are random") < told.index("Project Directory is ready")
     assert re.search(r"INFO    GET /api/nowhere 404 [0-9.]+ ms\n", later)

@@ -169,7 +169,9 @@ def server() -> Iterator[Named]:
 
 @pytest.mark.postgresql
 def test_postgresql_is_backed_up_and_restored_as_the_page_says(server: Named, tmp_path: Path) -> None:
-    assert "`pg_dump -Fc`, and `pg_restore` into an empty database" in section(OPERATIONS, "Back-ups")
+    assert "pg_dump -Fc directory > directory.dump)`, and `pg_restore` into an empty database" in section(
+        OPERATIONS, "Back-ups"
+    )
     dump, restore = blocks(section(DEPLOY, "Back-up and restore"))
     [make, *_] = blocks(section(DEPLOY, "1. PostgreSQL and Redis"))
     admin = make_url(server.url)
@@ -233,7 +235,7 @@ def test_a_damaged_copy_gets_no_name(app: Flask, world: World, database: Any, tm
     world.project()
     with closing(sqlite3.connect(database.path)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET rootpage = 2 WHERE name = 'ix_upvotes_project_id'")
+        connection.execute("UPDATE sqlite_master SET rootpage = 2 WHERE name = 'ix_upvotes_created_at'")
         connection.commit()
     result = back_up(app, tmp_path / "backup.db")
     assert result.exit_code == 1
