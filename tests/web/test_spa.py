@@ -29,7 +29,7 @@ const titles = [];
 for await (const project of client.projects({ q: "lamp", sort: "newest" })) titles.push(project.title);
 told.push(titles.length, new Set(titles).size);
 for (const on of [true, true, false, false]) told.push((await client.vote(1, on)).upvotes);
-told.push((await client.edit(1, { tagline: "Changed" })).tagline);
+told.push((await client.edit(1, { tagline: "Changed" })).revision.changes.tagline);
 told.push(await refused(() => client.edit(1, { tagline: "" })));
 document.body.textContent = JSON.stringify(told);
 """
