@@ -80,7 +80,7 @@ def reference() -> Response:
 
 @bp.get("/api/docs/<version>/<name>")
 @public
-@operation(tier="read", media_types=docs.MEDIA_TYPES, raises=(NotFound,))
+@operation(tier="read", media_types=docs.MEDIA_TYPES, optional_headers=("Vary",), raises=(NotFound,))
 def asset(version: str, name: str) -> Response:
     """Give a file of the pages, which clients may cache for ever."""
     return docs.asset(version, name)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from flask import current_app
+from flask import current_app, has_app_context
 from marshmallow import Schema, ValidationError, fields, missing
 
 from directory.services.characters import without_invisible
@@ -123,7 +123,7 @@ class Link(Checked):
 
     def check(self, value: str) -> str:
         """The URL; an address of a private network only where the operator allows them."""
-        return check_url(value, internal=current_app.config["ALLOW_INTERNAL_URLS"])
+        return check_url(value, internal=has_app_context() and current_app.config["ALLOW_INTERNAL_URLS"])
 
 
 class Matching(Checked):

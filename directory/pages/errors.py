@@ -26,7 +26,7 @@ def no_route(_error: HTTPException) -> Response | HTTPException:
     if request.path.startswith("/api/"):
         return response
     if request.method in SAFE_METHODS and request.path.endswith("/") and _is_page(request.path[:-1]):
-        query = request.query_string.decode("ascii", "replace")
+        query = request.query_string.decode("ascii", "ignore")
         return RequestRedirect(f"{request.path[:-1]}{'?' if query else ''}{query}")
     response.vary.add("Accept")
     if request.accept_mimetypes.best_match(KINDS) != "text/html":

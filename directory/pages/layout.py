@@ -112,7 +112,11 @@ def explained(response: Response) -> Answer:
 
 def _own_address() -> str:
     """The address that a reader of the present page comes back to; "/" where it takes no reading."""
-    return own_path(request.full_path.rstrip("?")) if request.method in ("GET", "HEAD") else "/"
+    if request.method not in ("GET", "HEAD"):
+        return "/"
+    # A query may hold any bytes: those that are not ASCII belong to no address of ours.
+    query = request.query_string.decode("ascii", "ignore")
+    return own_path(f"{request.path}?{query}" if query else request.path)
 
 
 def own_path(given: str | None, default: str = "/") -> str:

@@ -1,5 +1,6 @@
 """What callers were told, line by line, and whether the database agrees: a ledger after the manner of Jepsen.
 
+The service runs with REVIEW_ON_EDIT=never: an edit of a live project applies at once, so its title is what was sent.
 Whoever puts load on the service notes every write with what was answered, `unknown` where nothing or a 5xx came (it
 may have been done or not). When the faults are over, `check` names everything that the database has otherwise.
 """
@@ -17,8 +18,7 @@ from sqlalchemy import Connection, NullPool, create_engine, text
 # From and to, by the action in the audit log; a submission comes from nothing, a deletion leads there.
 EDGES = {
     "project.submitted": {(None, "pending")},
-    "project.edited": {(s, s) for s in ("pending", "live", "rejected")}
-    | {("live", "pending"), ("rejected", "pending")},
+    "project.edited": {(s, s) for s in ("pending", "live", "rejected")} | {("rejected", "pending")},
     "project.approved": {("pending", "live")},
     "project.rejected": {("pending", "rejected")},
     "project.unpublished": {("live", "pending")},

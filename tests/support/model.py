@@ -1,7 +1,7 @@
 """The directory as a model in Python: what each request answers and changes, for a test to hold the service against.
 
 Each method takes the caller (None for an anonymous one) and returns the status and code that the answer must have, None
-where there is no error; what it changes of the model the request must change of the database.
+where there is no error; what it changes of the model the request must change of the database. REVIEW_ON_EDIT is never.
 """
 
 from typing import Any
@@ -83,9 +83,8 @@ class Model:
             return 409, "duplicate"
         if changed:
             before, changes = project.status, {n: {"from": project.fields[n], "to": changes[n]} for n in changed}
-            material = before == "rejected" or (before == "live" and bool(changed & {"title", "url"}))
             project.fields, project.version = edited.fields, project.version + 1
-            if material and who.person.role != "admin":
+            if before == "rejected" and who.person.role != "admin":
                 project.status, project.reason, project.due = "pending", None, {"submitted_at"}
             self._happened("edited", project, who, before, project.status, changes=changes)
         return OK

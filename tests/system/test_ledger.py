@@ -62,7 +62,7 @@ class History:
 
 @pytest.fixture
 def history(make_app: Any, tmp_path: Path) -> Any:
-    app = make_app(WEBHOOK_ENDPOINTS=HOOK)
+    app = make_app(WEBHOOK_ENDPOINTS=HOOK, REVIEW_ON_EDIT="never")
     made = History(app, World(app), tmp_path / "ledger")
     yield made
     made.ledger.close()
@@ -215,14 +215,16 @@ def test_of_two_concurrent_requests_either_may_be_the_last(history: History, dat
 
 
 def test_an_edit_is_a_decision_where_it_sends_a_project_to_review(history: History, database: Database) -> None:
-    history.edit(history.live, "Another")
+    history.decide("reject", history.pending)
+    history.edit(history.pending, "Another")
+    assert found(history, database) == []
     history.damage(
-        "UPDATE projects SET status = 'live' WHERE id = {live}",
-        EDGE.format("'project.approved', CURRENT_TIMESTAMP, {live}, 'pending', 'live'"),
+        "UPDATE projects SET status = 'rejected' WHERE id = {pending}",
+        EDGE.format("'project.rejected', CURRENT_TIMESTAMP, {pending}, 'pending', 'rejected'"),
     )
-    assert f"project {history.live} is live, by what was acknowledged pending" in found(history, database)
-    history.ledger.note("approve", None, project=history.live)
-    assert found(history, database) == [f"project {history.live} has 2 approvals and 1 events"]
+    assert found(history, database) == [f"project {history.pending} is rejected, by what was acknowledged pending"]
+    history.ledger.note("reject", None, project=history.pending)
+    assert found(history, database) == []
 
 
 def test_a_restored_administrator_may_act_again(history: History, database: Database) -> None:

@@ -49,6 +49,8 @@ def cleaned(value, **bounds):
 
 
 def test_text_is_given_back_as_it_was_taken_or_refused_by_name(owner, admin, api):
+    admin.put("/api/admin/projects/1/unpublish")
+
     @effort(100)
     @given(title=TEXT, tagline=TEXT, description=TEXT, reason=TEXT)
     @example("e\u0301", "\U0001f600", "a\r\nb\tc", "%_'\"\\")

@@ -254,7 +254,7 @@ class Story(Teller):
 def test_the_service_does_what_the_model_says(make_app, database, monkeypatch):
     # A machine that stands still for five seconds would be a 503 as promised, of which the model knows nothing.
     monkeypatch.setattr(deadline, "SECONDS", 60.0)
-    app = make_app(WEBHOOK_ENDPOINTS=json.dumps([ENDPOINT]))
+    app = make_app(WEBHOOK_ENDPOINTS=json.dumps([ENDPOINT]), REVIEW_ON_EDIT="never")
     story = type("Told", (Story,), {"app": app, "database": database})
     run_state_machine_as_test(story, settings=effort(50, stateful_step_count=40))
     print(f"{database.backend}: {story.told:,} stories, {story.steps:,} requests by steps")

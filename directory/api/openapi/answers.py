@@ -123,7 +123,7 @@ def successes(route: "Route") -> dict[str, Any]:
     names = ["X-Request-ID", "Cache-Control", *operation.headers]
     if operation.etag:
         names.append("ETag")
-    if not operation.constant:
+    if not operation.constant and "Vary" not in operation.optional_headers:
         names.append("Vary")
     if operation.tier is not None:
         names += ["RateLimit", "RateLimit-Policy"]

@@ -29,7 +29,6 @@ class Email(Matching):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(EMAIL.pattern, EMAIL_MAX, says="Not an e-mail address.", fold=True, trim=True, **kwargs)
-        document(self, format="email")
 
     def check(self, value: str) -> str:
         """The address."""

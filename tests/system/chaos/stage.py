@@ -139,7 +139,14 @@ def stage(
         made = Stage(folder, f"sqlite:///{folder / 'test.db'}", {}, ledger, target)
         seen = _database(made, stack, kind, proxied=proxied, pooled=pooled, replicated=replicated)
         given = {name: str(value).replace("{folder}", str(folder)) for name, value in settings.items()}
-        made.settings = {**ENVIRONMENT, **WEBHOOK, "LOG_LEVEL": "ERROR", "DATABASE_URL": seen, **given}
+        made.settings = {
+            **ENVIRONMENT,
+            **WEBHOOK,
+            "LOG_LEVEL": "ERROR",
+            "REVIEW_ON_EDIT": "never",
+            "DATABASE_URL": seen,
+            **given,
+        }
         people(made, admins=admins)
         stack.callback(made.stop)
         made.start()

@@ -2153,10 +2153,7 @@ export interface components {
              * @example ada
              */
             username?: string;
-            /**
-             * Format: email
-             * @example ada@example.org
-             */
+            /** @example ada@example.org */
             email?: string;
             /**
              * Format: password
@@ -2304,10 +2301,7 @@ export interface components {
         RegisterInput: {
             /** @example ada */
             username: string;
-            /**
-             * Format: email
-             * @example ada@example.org
-             */
+            /** @example ada@example.org */
             email: string;
             /**
              * Format: password
@@ -6486,9 +6480,10 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The request's headers on which the answer depends. */
+                    Vary?: string;
                     [name: string]: unknown;
                 };
                 content: {
