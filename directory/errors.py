@@ -232,12 +232,12 @@ class PreconditionFailed(DirectoryError):
 
 
 class RateLimited(DirectoryError):
-    """Over a rate limit; `retry_after` is in seconds."""
+    """Over a rate limit; `retry_after` is in seconds. The log names the tier."""
 
     code = "rate_limited"
 
-    def __init__(self, retry_after: int) -> None:
-        self.retry_after = retry_after
+    def __init__(self, retry_after: int, tier: str | None = None) -> None:
+        self.retry_after, self.tier = retry_after, tier
         super().__init__(f"Too many requests. Try again in {retry_after} second{'' if retry_after == 1 else 's'}.")
 
 

@@ -1,5 +1,6 @@
 """Limits of accounts: guesses at a password, and links that are mailed to an account or an address over all callers."""
 
+import logging
 from dataclasses import dataclass
 
 from flask import g
@@ -7,6 +8,7 @@ from flask import g
 from directory.errors import RateLimited
 from directory.http import rate_limits
 
+log = logging.getLogger(__name__)
 GUESSES = ("auth", "account", "password")  # what a guess at a password counts against
 TIERS = ("mail_account", "mail_address")
 
@@ -107,6 +109,7 @@ def _spent(tier: str) -> bool:
     try:
         rate_limits.spend(tier, shown=False)
     except RateLimited:
+        log.info("silent limit reached", extra={"tier": tier, "account_id": g.get("account_id")})
         rate_limits.standings_of_request().pop(tier, None)
         return False
     return True

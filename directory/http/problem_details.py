@@ -13,6 +13,7 @@ from directory.db.errors import FULL, cause_of, is_unavailable, state_of
 from directory.errors import (
     DirectoryError,
     NotFound,
+    RateLimited,
     TooLarge,
     Unavailable,
     UnsupportedMediaType,
@@ -49,6 +50,8 @@ def answer(error: DirectoryError) -> Response:
     if error.code in REFUSALS or isinstance(error, WrongPassword):
         who = {"address": client_address(), "account_id": g.get("account_id")}
         why = {"reason": error.extra["reason"]} if "reason" in error.extra else {}
+        if isinstance(error, RateLimited):
+            why = {"tier": error.tier}
         log.info("refused", extra={"code": error.code, **who, **why})
     body = {**_body(error.code, kind.status, error.detail, g.get("request_id")), **error.extra}
     response = Response(orjson.dumps(body), status=kind.status, content_type=MEDIA_TYPE)

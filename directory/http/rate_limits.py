@@ -149,7 +149,7 @@ def require(tier: str) -> None:
         return
     standings_of_request()[tier] = standings = _standings(tier)
     if any(not standing.remaining for standing in standings):
-        raise RateLimited(retry_after())
+        raise RateLimited(retry_after(), tier)
 
 
 def spend(tier: str, *, shown: bool = True) -> None:
@@ -166,7 +166,7 @@ def spend(tier: str, *, shown: bool = True) -> None:
     if shown or not count.is_admitted:
         standings_of_request()[tier] = count.standings
     if not count.is_admitted:
-        raise RateLimited(retry_after())
+        raise RateLimited(retry_after(), tier)
 
 
 class Count(NamedTuple):

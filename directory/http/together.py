@@ -123,7 +123,7 @@ class Together:
             for each, count in zip(mine, counts, strict=True):
                 each.standings = {tier: count.standings} if count.standings else {}
                 if not count.is_admitted:
-                    outcomes[each] = RateLimited(rate_limits.wait_of(each.standings))
+                    outcomes[each] = RateLimited(rate_limits.wait_of(each.standings), tier)
         return [each for each in asked if outcomes[each] is None]
 
     def _done(self, many: Callable[[list[Vote]], list[Any]], votes: list[Vote]) -> list[Any]:

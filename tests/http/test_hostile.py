@@ -13,6 +13,7 @@ from tests.http.test_request_body import chunked
 from tests.support import reading
 from tests.support.factories import Api
 from tests.support.routes import Targets, operation, routes, unsafe
+from tests.support.routes import body as body_of
 
 JSON = "application/json"
 MALFORMED = (
@@ -307,7 +308,7 @@ def test_an_impossible_id_is_404_on_every_method_and_a_possible_one_of_nothing_t
             if operation(app, route).page:  # which shows for itself that there is nothing
                 continue
             for value in (4711, 2**31, 2**63 - 1):
-                body = {} if operation(app, route).body_required else None
+                body = (body_of(route, value) or {}) if operation(app, route).body_required else None
                 wrong.append(complaint(admin.call(route.method, f"{start}{value}{end}", body), 404, "not_found"))
     assert found(wrong) == []
 

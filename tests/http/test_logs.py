@@ -252,11 +252,20 @@ def test_a_rate_limited_caller_is_logged_and_a_password_typed_as_the_login_is_no
     for _ in range(7):
         Api(app).post("/api/auth/login", typed)
     text = json.dumps(found := lines())
-    assert [line["code"] for line in found if line["message"] == "refused"] == (
-        ["invalid_credentials"] * 5 + ["rate_limited"] * 2
+    assert [(line["code"], line.get("tier")) for line in found if line["message"] == "refused"] == (
+        [("invalid_credentials", None)] * 5 + [("rate_limited", "account")] * 2
     )
-    assert "exceeded at endpoint: account" in text
     assert "planted-password-4" not in text.lower()
+
+
+def test_a_limit_that_no_answer_shows_is_logged_with_the_account(make_logged, monkeypatch):
+    monkeypatch.setitem(ENVIRONMENT, "RATELIMIT_ENABLED", "true")
+    app, lines = make_logged("INFO")
+    ada = World(app).user("ada")
+    for login in ("ada", "ada@example.org") * 3:
+        Api(app).post("/api/auth/login", {"login": login, "password": "not the password"})
+    found = [(each["tier"], each["account_id"]) for each in lines() if each["message"] == "silent limit reached"]
+    assert found == [("password", ada.id)]
 
 
 def test_the_handler_has_a_lock_for_every_version_of_logging():

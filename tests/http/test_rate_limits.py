@@ -153,12 +153,11 @@ def test_a_longer_limit_that_is_not_used_up_delays_no_caller(limited):
 
 def test_signing_in_and_registering_count_by_address_for_signed_in_callers_too(limited):
     world = World(app := limited(RATELIMIT_AUTH="2 per hour"))
-    callers = [Api(app), world.caller(world.user()), world.caller(world.user())]
-    bodies = [
-        {"username": f"new{n}", "email": f"new{n}@example.org", "password": "analytical engine"} for n in range(3)
-    ]
-    calls = [lambda c=c, b=b: c.post("/api/auth/register", b) for c, b in zip(callers, bodies, strict=True)]
-    assert statuses(calls) == [201, 201, 429]
+    taken = {"username": "taken", "email": "taken@example.org", "password": "analytical engine"}
+    callers = [Api(app), world.caller(world.user("taken")), world.caller(world.user())]
+    calls = [lambda c=c: c.post("/api/auth/register", taken) for c in callers]
+    assert statuses(calls) == [409, 409, 429]
+    assert statuses([lambda: callers[2].post("/api/auth/login", WRONG)]) == [429]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,9 @@ def test_a_body_that_is_refused_with_422_spends_nothing_of_the_auth_tier(limited
     api = Api(limited(RATELIMIT_AUTH="2 per hour"))
     answers = [api.post(path, body) for _ in range(5)]
     assert [(answer.status_code, policy(answer)["auth-3600s"][2]) for answer in answers] == [(422, 2)] * 5
-    assert policy(api.post("/api/auth/register", NEW))["auth-3600s"][2] == 1
+    assert policy(api.post("/api/auth/login", WRONG))["auth-3600s"][2] == 1
+    finished = api.post("/api/auth/register", NEW)
+    assert (finished.status_code, policy(finished)["auth-3600s"][2]) == (201, 1), "which gives its hit back"
 
 
 @pytest.mark.parametrize(
