@@ -36,7 +36,8 @@ def test_registering_signs_in_and_tells_the_account_without_its_secrets(browser)
     answer = browser.post("/api/auth/register", NEW)
     assert answer.status_code == 201
     members = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
-    assert answer.json.keys() == members
+    assert answer.json.keys() == members | {"may_rename"}
+    assert answer.json["may_rename"] is False
     assert (answer.json["username"], answer.json["email"]) == ("ada", "ada@example.org")
     assert (answer.json["role"], answer.json["is_admin"], answer.json["status"]) == ("member", False, "active")
     assert answer.json["created_at"].endswith("Z")

@@ -34,6 +34,7 @@ WRITABLE = {
     "PUT /api/admin/projects/<id:project_id>/reject": {"reason"},
     "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason"},
     "POST /api/admin/projects/decisions": {"decision", "ids", "items", "reason"},
+    "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
     "PUT /api/admin/users/<id:user_id>": {"role", "status", "unpublish", "reason"},
     "POST /api/admin/categories": {"slug", "name", "description"},
     "PUT /api/admin/categories/<slug:slug>": {"slug", "name", "description"},

@@ -78,7 +78,7 @@ def test_what_was_authenticated_before_a_suspension_is_not_done_after_it(
     world.vote(ids["voted"], user)
     pause = Pause("spammer")
     monkeypatch.setattr(endpoint, "transaction", pause.before(endpoint.transaction))
-    monkeypatch.setattr(voting, "_vote", pause.before(voting._vote))
+    monkeypatch.setattr(voting, "_count", pause.before(voting._count))
     method, path, body = DEEDS[deed]
     caller = world.caller(user)
     with ThreadPoolExecutor(1) as pool:
