@@ -108,6 +108,28 @@ async function votes([first = 0]: number[]): Promise<void> {
   expect("profile", [profile.live_projects, 1], [profile.upvotes_received, 1]);
 }
 
+/** An owner's changes of a live project wait beside it, and are withdrawn. */
+async function held([first = 0]: number[]): Promise<void> {
+  const params = { params: { path: { project_id: first } } };
+  const edited = await good(ada.PUT("/api/projects/{project_id}", { ...params, body: { tagline: "Longer" } }));
+  expect("held", [edited.tagline, "In short"], [edited.revision?.changes, { tagline: "Longer" }]);
+  const { response } = await ada.DELETE("/api/projects/{project_id}/revision", params);
+  expect("withdrawn", [response.status, 204]);
+  expect("nothing is held", [(await good(ada.GET("/api/projects/{project_id}", params))).revision, null]);
+}
+
+/** A vote is shown to administrators, discounted, and counted again. */
+async function judged([first = 0]: number[]): Promise<void> {
+  const params = { path: { project_id: first } };
+  const { items, summary } = await good(admin.GET("/api/admin/projects/{project_id}/votes", { params: { ...params, query: { counted: "true" } } }));
+  expect("who voted", [items.map(({ user, counted }) => [user.username, counted]), [["bob", true]]], [summary.counted, 1], [summary.single_owner, 0]);
+  const path = "/api/admin/projects/{project_id}/votes/decisions";
+  const discounted = await good(admin.POST(path, { params, body: { decision: "discount", match: ["new_accounts"], reason: "Too new" } }));
+  expect("discounted", [discounted, { changed: 1, upvotes: 0 }]);
+  const counted = await good(admin.POST(path, { params, body: { decision: "count", user_ids: items.map(({ user }) => user.id) } }));
+  expect("counted again", [counted, { changed: 1, upvotes: 1 }]);
+}
+
 async function webhooks(): Promise<void> {
   const [endpoint] = (await good(admin.GET("/api/admin/webhooks/endpoints"))).items;
   expect("endpoint", [endpoint?.name, "ops"], [endpoint?.host, "127.0.0.1:9"], [endpoint?.deliveries.pending, 5]);
@@ -173,7 +195,7 @@ async function takedown(): Promise<void> {
   const body = { status: "suspended", unpublish: true, reason: "Spam" } as const;
   const params = { params: { path: { user_id: items[0]?.id ?? 0 } } };
   const suspended = await good(admin.PUT("/api/admin/users/{user_id}", { ...params, body }));
-  expect("takedown", [suspended.taken_down, { unpublished: 0, rejected: 1 }]);
+  expect("takedown", [suspended.taken_down, { unpublished: 0, rejected: 1, votes: 1 }]);
   const { response } = await bob.GET("/api/auth/me");
   expect("suspended", [response.status, 401]);
 }
@@ -190,12 +212,16 @@ async function around(): Promise<void> {
   expect("health", [(await good(anyone.GET("/healthz"))).status, "ok"]);
   expect("ready", [(await good(anyone.GET("/readyz"))).checks.database.ok, true]);
   await good(anyone.GET("/api/openapi.json"));
+  const { html } = await good(anyone.POST("/api/markdown", { body: { text: "A **lamp**" } }));
+  expect("markdown", [html, "<p>A <strong>lamp</strong></p>\n"]);
 }
 
 const ids = await submissions();
 await review(ids);
 await logs(ids);
 await votes(ids);
+await held(ids);
+await judged(ids);
 await webhooks();
 await accounts();
 await takedown();
