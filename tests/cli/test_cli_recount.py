@@ -68,6 +68,7 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         ("INSERT INTO project_tags VALUES ('zz', 2 * :id)", "project 2: tags zz instead of none"),
         ("DELETE FROM standings WHERE project_id = :id", "project 1: standing missing"),
         ("UPDATE standings SET upvotes = 9 WHERE project_id = :id", "project 1: standing out of date"),
+        ("UPDATE projects SET url_key = 'x' WHERE id = :id", "project 1: url_key x instead of "),
         ("UPDATE standings SET hot = 0.5 WHERE project_id = :id", "project 1: standing out of date"),
         ("UPDATE standings SET status = 'pending' WHERE project_id = :id", "project 1: standing out of date"),
         ("UPDATE standings SET category_id = 99 WHERE project_id = :id", "project 1: standing out of date"),
@@ -95,6 +96,12 @@ def test_what_is_wrong_is_named_and_repaired(app: Flask, run: Any, first: int, s
     again = run()
     assert again.exit_code == 0
     assert again.output.endswith(": all is right.\n")
+
+
+def test_the_key_of_what_is_not_a_url_by_the_rules_of_today_is_left_as_it_is(app: Flask, run: Any, first: int) -> None:
+    damage(app, "UPDATE projects SET url = 'ftp://old', url_key = 'old' WHERE id = :id", id=first)
+    assert run().stderr == f"project {first}: missing or out of date in the search index\n"  # the words of the URL
+    assert run().output == RIGHT
 
 
 def test_a_project_lost_from_the_index_is_found_again(

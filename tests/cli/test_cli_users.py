@@ -61,7 +61,7 @@ def test_two_different_passwords_are_asked_for_again(app: Flask, run: Any) -> No
 @pytest.mark.parametrize(
     ("username", "email", "password", "says"),
     [
-        ("Bo", "b@example.org", PASSWORD, "username: Use 3 to 32 of a-z, 0-9, _ and -."),
+        ("Bo", "b@example.org", PASSWORD, "username: Use 3 to 32 small letters (a-z, no capitals), digits, _ and -."),
         ("boss", "nowhere", PASSWORD, "email: Not an e-mail address."),
         ("boss", "b@example.org", "short", "password: Use at least 8 characters."),
         ("boss", "b@example.org", "password1", "password: This password is among the most common ones"),

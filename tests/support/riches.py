@@ -59,6 +59,9 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row |= {"status": "active", "role": "admin"}
     for row in tables["mail_links"]:
         row["purpose"] = "reset"
+    for n, row in enumerate(tables["tokens"]):
+        row["parent_id"] = FIRST_ID if n else None
+    tables["audit_retention"] = tables["audit_retention"][:1]
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
     tables["revisions"] = tables["revisions"][: len(tables["projects"])]
     for n, row in enumerate(tables["revisions"]):

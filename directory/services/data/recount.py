@@ -226,12 +226,20 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
         yield Fault("hot", project.id, project.hot, rank)
     if not project.stands:
         yield Fault("standing", project.id, project.stands is not None, True)
-    if project.url_key not in (key := url_key(project.url), key_apart(project.url, project.id)):
-        yield Fault("url_key", project.id, project.url_key, key)
+    if project.url_key not in (keys := _url_keys(project)):
+        yield Fault("url_key", project.id, project.url_key, keys[0])
     if tagged != set(project.tags):
         yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
     if project.id not in indexed:
         yield Fault("search", project.id, False, True)
+
+
+def _url_keys(project: Any) -> tuple[str, ...]:
+    """The keys that a project may have: any for text that the rules of today do not take for a URL."""
+    try:
+        return url_key(project.url), key_apart(project.url, project.id)
+    except ValueError:
+        return (project.url_key,)
 
 
 def _shown(value: Any) -> str:
