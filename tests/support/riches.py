@@ -63,16 +63,20 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row["parent_id"] = FIRST_ID if n else None
     tables["audit_retention"] = tables["audit_retention"][:1]
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
-    tables["revisions"] = tables["revisions"][: len(tables["projects"])]
-    for n, row in enumerate(tables["revisions"]):
-        waits = row["submitted_at"] is not None
-        row |= {"project_id": FIRST_ID + n, "category": "0" if waits else None}
-        row["reason"] = None if waits else row["reason"]
+    tables["revisions"] = _revisions(tables["revisions"][: len(tables["projects"])])
     for n, row in enumerate(tables["projects"]):
         votes = 0 if n else len(tables["users"]) - 1  # one of which is discounted
         rank = hot(votes, row["published_at"] or row["created_at"])
         row |= {"status": "live" if row["published_at"] else "rejected", "upvotes": votes, "hot": rank}
     return tables
+
+
+def _revisions(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for n, row in enumerate(rows):
+        waits = row["submitted_at"] is not None
+        row |= {"project_id": FIRST_ID + n, "category": "0" if waits else None}
+        row["reason"] = None if waits else row["reason"]
+    return rows
 
 
 def _fixed(n: int) -> dict[str, Any]:

@@ -94,11 +94,14 @@ def waiting(dialect: str) -> Subquery:
     """What waits for review: pending projects, and live ones with changes that wait.
 
     `submitted_at` is that of the project, or of its changes. Either kind is read in the order of its index, which
-    PostgreSQL does only where each has an order by itself, and SQLite only where it has none.
+    PostgreSQL does only where each has an order by itself, and SQLite only where it has none. SQLite is kept from
+    looking up the changes of each project, which it did where its last ANALYZE had found no changes.
     """
     columns = (P.status, P.category_id, P.owner_id, P.upvotes, P.hot, P.listed_at)
     pending = select(P.id, P.submitted_at, *columns).where(P.status == PENDING)
-    changed = select(R.project_id.label("id"), R.submitted_at, *columns).join(projects, P.id == R.project_id)
+    changed = select(R.project_id.label("id"), R.submitted_at, *columns).join(
+        projects, P.id == unindexed(R.project_id, dialect)
+    )
     changed = changed.where(R.submitted_at.is_not(None))
     if dialect == "postgresql":
         pending = select(pending.order_by(P.submitted_at, P.id).subquery())
