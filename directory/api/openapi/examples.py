@@ -80,7 +80,7 @@ ANSWERS: dict[str, Any] = {
     "adminAddCategory": {**NEW_CATEGORY, "live_projects": 0},
     "adminChangeCategory": CATEGORY,
     "adminQueue": {
-        "items": [{**NOTES, "owner_stats": {"live": 1, "pending": 1, "rejected": 0}, "earlier": 0}],
+        "items": [{**NOTES, "owner_stats": {"live": 1, "pending": 1, "rejected": 0}, "earlier": 0, "warnings": []}],
         "pagination": PAGINATION,
     },
     "adminDecide": {

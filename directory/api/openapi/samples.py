@@ -189,4 +189,6 @@ CHECKS = {
     "webhooks": {"oldest_undelivered_seconds": None},
     "mail": None,
 }
-KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")}
+KNOWN = {name: FLASK[name] for name in ("id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")} | {
+    "has_upvoted": False
+}

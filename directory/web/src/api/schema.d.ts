@@ -3853,7 +3853,8 @@ export interface operations {
                      *             "pending": 1,
                      *             "rejected": 0
                      *           },
-                     *           "earlier": 0
+                     *           "earlier": 0,
+                     *           "warnings": []
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7012,7 +7013,7 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": null
+                     *           "has_upvoted": false
                      *         }
                      *       ],
                      *       "similar": []
