@@ -87,7 +87,8 @@ class Fuzzer:
         """What schemathesis has against the service, each as text that shows how to do it again."""
 
         def before_call(context: Any, case: Any, kwargs: Any) -> None:
-            self._prepare(case)
+            with self.app.app_context():  # some rules ask the settings
+                self._prepare(case)
 
         with _hooked(before_load_schema, before_call):
             yield from self._run(effort.SEED, PHASES)
@@ -221,7 +222,7 @@ def _mend_body(case: Any, operation: Route) -> None:
         body["category"] = CATEGORY
     if "current_password" in body:
         body |= {name: PASSWORD for name in ("current_password", "password") if name in schema.fields}
-    if operation.id == "authRegister" and is_reserved(body["username"]):
+    if operation.id == "authRegister" and is_reserved(body["username"].strip()):
         body["username"] = prose.EXAMPLES["username"]
     if "password" in body and check_password_rules(body["password"], username=body.get("username", "")):
         body["password"] = prose.EXAMPLES["password"]
