@@ -48,13 +48,13 @@ def _parser() -> MarkdownIt:
     parser.enable(["linkify", "table", "strikethrough"])
     parser.validateLink = _is_absolute  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
-    if parser.linkify is not None:
-        # Only what says of itself that it is an address: "node.js" and "readme.md" are none.
-        parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
-        for scheme in ("ftp:", "mailto:", "//"):
-            parser.linkify.add(scheme, None)
-        parser.linkify.add("http:", {"validate": _http_length})
-        parser.linkify.add("www.", {"validate": _www_length, "normalize": _add_scheme})
+    assert parser.linkify is not None  # noqa: S101 (the option above asks for it)
+    # Only what says of itself that it is an address: "node.js" and "readme.md" are none.
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+    for scheme in ("ftp:", "mailto:", "//"):
+        parser.linkify.add(scheme, None)
+    parser.linkify.add("http:", {"validate": _http_length})
+    parser.linkify.add("www.", {"validate": _www_length, "normalize": _add_scheme})
     parser.core.ruler.push("plain", _plain)
     return parser
 

@@ -102,3 +102,7 @@ def test_a_text_is_rendered_once():
     text = "once " * 7
     first = markdown.html(text)
     assert markdown.html(text) is first
+
+
+def test_punctuation_alone_is_no_part_of_an_address():
+    assert markdown._without_trailing("?!.") == ""

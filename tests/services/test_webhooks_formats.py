@@ -203,3 +203,10 @@ def test_no_line_of_a_slack_message_begins_as_a_quotation() -> None:
     project = {**EVENT["data"]["project"], "title": "> a", "tagline": ">>> b", "url": "ftp://example.org"}
     [first, _] = sent("slack", {**EVENT, "data": {"project": project}})["blocks"]
     assert "\n\u200b&gt; a\n\u200b&gt;&gt;&gt; b" in first["text"]["text"]
+
+
+@pytest.mark.parametrize("style", ["discord", "slack"])
+def test_a_message_about_an_edit_names_the_fields_that_changed(style: str) -> None:
+    changes = {"title": {"from": "a", "to": "b"}, "repository_url": {"from": None, "to": "https://example.org"}}
+    shown = " ".join(texts(sent(style, event("Lantern", "project.edited", changes=changes))))
+    assert "title, repository url" in shown

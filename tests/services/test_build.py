@@ -1,0 +1,52 @@
+"""Which commit runs: of a build by its file, of a checkout by git, and otherwise unknown."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from directory.services import build
+
+
+@pytest.fixture(autouse=True)
+def _asked_again() -> Iterator[None]:
+    build.commit.cache_clear()
+    yield
+    build.commit.cache_clear()
+
+
+@pytest.mark.parametrize(("written", "commit"), [("9da359c3b1f0\n", "9da359c3b1f0"), ("", None)])
+def test_a_build_has_its_commit_in_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: str, commit: str | None
+) -> None:
+    (tmp_path / "commit.txt").write_text(written)
+    monkeypatch.setattr(build, "COMMIT_FILE", tmp_path / "commit.txt")
+    assert build.described() == {"version": build.VERSION, "commit": commit}
+
+
+def test_a_folder_that_is_not_a_checkout_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    assert build.commit() is None
+
+
+def test_a_checkout_asks_git_and_goes_on_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    answers: list[Any] = [
+        subprocess.CompletedProcess([], 0, "abc\n", ""),
+        subprocess.CompletedProcess([], 128, "", "no"),
+    ]
+
+    def run(*_: Any, **__: Any) -> Any:
+        if not answers:
+            raise FileNotFoundError
+        return answers.pop(0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    found = []
+    for _ in range(3):
+        build.commit.cache_clear()
+        found.append(build.commit())
+    assert found == ["abc", None, None]
