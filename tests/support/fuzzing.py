@@ -213,17 +213,21 @@ def _mend_query(case: Any, operation: Route) -> None:
     query.update({name: prose.EXAMPLES[name] for name in errors if _beyond_schema(errors[name])})
 
 
+def _mend_account(body: dict[str, Any], operation: Route) -> None:
+    # A pattern that all readers of the document share cannot count a part of a text.
+    if len(str(body.get("email", "")).strip().partition("@")[0]) > LOCAL_PART_MAX:
+        body["email"] = prose.EXAMPLES["email"]
+    if operation.path == "/api/auth/me":
+        body.pop("username", None)  # only an account that a provider named may choose one
+
+
 def _mend_body(case: Any, operation: Route) -> None:
     body, schema = case.body, operation.operation.body
     if not isinstance(body, dict) or not schema.fields:
         return
     errors = schema.validate(body)
     body.update({name: prose.EXAMPLES[name] for name in errors if _beyond_schema(errors[name])})
-    # A pattern that all readers of the document share cannot count a part of a text.
-    if len(str(body.get("email", "")).strip().partition("@")[0]) > LOCAL_PART_MAX:
-        body["email"] = prose.EXAMPLES["email"]
-    if operation.path == "/api/auth/me":
-        body.pop("username", None)  # only an account that a provider named may choose one
+    _mend_account(body, operation)
     if "category" in body:
         body["category"] = CATEGORY
     if "current_password" in body:

@@ -20,7 +20,7 @@ from tests.support.lying_provider import LyingProvider
 @pytest.fixture
 def app(make_app: Any, provider: LyingProvider) -> Flask:
     """The application with mail and a provider, without which their routes are 404."""
-    return make_app(**MAIL, **provider.environment)  # type: ignore[no-any-return]
+    return make_app(ALLOW_INTERNAL_URLS="true", **MAIL, **provider.environment)  # type: ignore[no-any-return]
 
 
 @pytest.mark.slow
