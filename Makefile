@@ -49,8 +49,8 @@ run: $(BIN)/python ## Serve on http://127.0.0.1:8000, with demo projects where t
 	@[ "$${WEB_ENABLED:-true}" = false ] || $(MAKE) -s $(PAGES) & pages=$$!; $(MAKE) -s .venv/.compiled || exit; \
 	  wait $$pages || true; exec $(BIN)/python serve.py
 
-web: $(BIN)/python ## Build the pages (needs a package index for JavaScript); make run does it where they are missing
-	@$(WEB) build
+web: $(BIN)/python ## Build the pages and print their weights (needs a package index for JavaScript); make run builds missing ones
+	@$(WEB) build --weights
 
 # Two watchers: one rebuilds the pages when their sources change, the other restarts the server when Python, a template
 # or a built page changes. The first one ends with the second; the pages with source maps go, so that `make` rebuilds them.

@@ -1,10 +1,11 @@
 """Build and check the pages of directory/web: python .ci/web.py build|tools|check|lighthouse|run ARGUMENTS...
 
-`build` installs what the build needs, and bundles; `tools` installs what checks the pages, and `check` checks their
-sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema` makes those types anew,
-`lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself, which does all of this: the one on PATH,
-or the wheel of PyPI, which goes into .venv/web. The lock files refuse a package other than the one that was tested. A
-failure is one line: the API works without its pages.
+`build` installs what the build needs, bundles, and warns of a bundle over its budget (directory/web/budgets.json). 1 KB
+above it the build fails. With `--weights` it prints the weight of every bundle. `tools` installs what checks the pages,
+and `check` checks their sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema` makes
+those types anew, `lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself, which does all of this:
+the one on PATH, or the wheel of PyPI, which goes into .venv/web. The lock files refuse a package other than the tested
+one. A failure is one line: the API works without its pages.
 """
 
 import os
@@ -63,8 +64,8 @@ def _version(program: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def step(what: str, command: list[str], folder: Path = ROOT) -> None:
-    """Run a command in silence. Raises CannotBuild."""
+def step(what: str, command: list[str], folder: Path = ROOT) -> list[str]:
+    """Run a command in silence, and return the lines that it printed. Raises CannotBuild."""
     environment = {**os.environ, **ENVIRONMENT}
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
     try:
@@ -73,9 +74,10 @@ def step(what: str, command: list[str], folder: Path = ROOT) -> None:
         raise CannotBuild(f"cannot {what}: no end within {WITHIN:g} seconds") from None
     except OSError as error:
         raise CannotBuild(f"cannot {what}: {error.strerror}") from None
+    lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
     if ran.returncode:
-        lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
         raise CannotBuild(f"cannot {what}:{_reason(lines)}")
+    return lines
 
 
 def _reason(lines: list[str]) -> str:
@@ -90,11 +92,13 @@ def _rank(line: str) -> int:
     return next((place for place, word in enumerate(words) if word in line.lower()), len(words))
 
 
-def build() -> None:
-    """Bundle the pages into directory/web/dist. Raises CannotBuild."""
+def build(weights: bool = False) -> None:
+    """Bundle the pages into directory/web/dist, print warnings, and with `weights` every budget. Raises CannotBuild."""
     program = deno()
     step("install the packages of the pages", [program, "install", "--frozen"], WEB)
-    step("bundle the pages", [program, "run", "-A", "build.mjs"], WEB)
+    for line in step("bundle the pages", [program, "run", "-A", "build.mjs"], WEB):
+        if weights or line.startswith("warning:"):
+            sys.stdout.write(f"{line}\n")
 
 
 def tools() -> None:
@@ -146,7 +150,12 @@ def main(action: str, *arguments: str) -> int:
             wrong = check()
             sys.stderr.write("".join(f"{line}\n" for line in wrong))
             return int(bool(wrong))
-        actions = {"build": build, "tools": tools, "lighthouse": lighthouse, "schema": lambda: schema(SCHEMA)}
+        actions = {
+            "build": lambda: build("--weights" in arguments),
+            "tools": tools,
+            "lighthouse": lighthouse,
+            "schema": lambda: schema(SCHEMA),
+        }
         actions[action]()
     except CannotBuild as error:
         sys.stderr.write(f"The pages are not {DONE[action]}: {error}\n")

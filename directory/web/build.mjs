@@ -1,6 +1,6 @@
 // Bundles the pages into dist/: hashed files under assets/, each also compressed, and a listing of the files of each entry.
 import { build } from "esbuild";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -32,6 +32,10 @@ const SHARED = {
 // Each has its own build: a file that two of them share would be one more for each page to load.
 const ENTRIES = { reading: "src/reading/main.ts", members: "src/main.tsx", console: "src/console/main.tsx" };
 
+// The most KB, compressed, that the files of an entry may have: see CONTRIBUTING.md.
+const BUDGETS = JSON.parse(await readFile(join(ROOT, "budgets.json"), "utf8"));
+const GRACE = 1; // KB above a budget that only warn; more than that fails
+
 const began = performance.now();
 const entries = Object.entries(ENTRIES);
 const builds = await Promise.all(
@@ -39,14 +43,19 @@ const builds = await Promise.all(
 ).catch(report);
 const outputs = Object.assign({}, ...builds.map((each) => each.metafile.outputs));
 const files = new Map(builds.flatMap((each) => each.outputFiles).map((file) => [basename(file.path), file.contents]));
+const compressed = new Map([...files].map(([name, contents]) => [name, gzipSync(contents, { level: 9 })]));
+const listing = Object.fromEntries(entries.map(([name, source]) => [name, listed(source)]));
+const weights = entries.flatMap(([name]) => Object.entries(BUDGETS[name]).map(([kind, most]) => weighed(name, kind, most)));
+for (const each of weights) console.log(each.line);
+// `make dev` puts the sources into the scripts, so their weight says nothing there.
+if (!SHARED.sourcemap && weights.some((each) => each.over > GRACE)) process.exit(1);
 
 await mkdir(join(DRAFT, "assets"), { recursive: true });
 for (const [name, contents] of files) {
   await writeFile(join(DRAFT, "assets", name), contents);
-  await writeFile(join(DRAFT, "assets", `${name}.gz`), gzipSync(contents, { level: 9 }));
+  await writeFile(join(DRAFT, "assets", `${name}.gz`), compressed.get(name));
 }
 
-const listing = Object.fromEntries(entries.map(([name, source]) => [name, listed(source)]));
 await writeFile(join(DRAFT, "pages.json"), JSON.stringify(listing));
 await rm(OUT, { recursive: true, force: true });
 await rename(DRAFT, OUT);
@@ -65,6 +74,16 @@ function report({ errors = [], message }) {
 function listed(source) {
   const script = outputOf(source);
   return { style: address(outputs[script].cssBundle), script: address(script), preload: importsOf(script).map(address) };
+}
+
+// What the files of a kind weigh in an entry, as a line to print, and by how many KB that is above its budget.
+function weighed(name, kind, most) {
+  const { style, script, preload } = listing[name];
+  const kept = [style, script, ...preload].map((path) => basename(path)).filter((path) => path.endsWith(`.${kind}`));
+  const kb = kept.reduce((sum, path) => sum + compressed.get(path).length, 0) / 1024;
+  const over = kb - most;
+  const verdict = over > GRACE ? "error: over its budget, " : over > 0 ? "warning: over its budget, " : "";
+  return { over, line: `${verdict}${name}.${kind}: ${kb.toFixed(1)} of at most ${most} KB` };
 }
 
 function outputOf(source) {

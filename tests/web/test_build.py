@@ -1,5 +1,6 @@
 """How the pages are built: what they weigh, what their sources may not use, and where nothing can be downloaded."""
 
+import json
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ from tests.support.web import DENO, ROOT, require_pages
 
 SCRIPT = ROOT / ".ci" / "web.py"
 KB = 1024
+BUDGETS = json.loads((ROOT / "directory" / "web" / "budgets.json").read_text())
 
 
 def load_script():
@@ -27,21 +29,19 @@ def load_script():
 
 
 def weight(entry, suffix):
-    """The compressed bytes of the files of a kind that an entry loads, and how many files there are."""
+    """Return the compressed KB of the files of a kind that an entry loads, and how many files there are."""
     build = web_build.load()
     files = build.entries[entry]
     names = [path.rpartition("/")[2] for path in (files.style, files.script, *files.preload)]
     sizes = [len(build.assets[name].compressed) for name in names if name.endswith(suffix)]
-    return sum(sizes), len(sizes)
+    return sum(sizes) / KB, len(sizes)
 
 
 def test_the_pages_weigh_no_more_than_they_may():
     require_pages()
-    for entry in ("reading", "members", "console"):
-        assert weight(entry, "css")[0] <= 8 * KB
-    assert weight("reading", "js")[0] <= 8 * KB
-    assert weight("members", "js")[0] <= 35 * KB
-    assert weight("console", "js")[0] <= 55 * KB
+    for entry, budget in BUDGETS.items():
+        for kind, most in budget.items():
+            assert weight(entry, kind)[0] <= most, (entry, kind)
     # besides: the page and the icon
     assert weight("reading", "js")[1] + weight("reading", "css")[1] + 2 <= 5
 
@@ -106,6 +106,24 @@ def test_an_error_in_a_source_is_named_with_its_file_and_line(checkout):
     assert str(raised.value).splitlines()[:2] == [
         "cannot bundle the pages:", f'  src/main.tsx:{line}:14: error: Unexpected "="',
     ]  # fmt: skip
+
+
+def test_a_bundle_over_its_budget_is_warned_of_and_fails_one_kilobyte_above(checkout):
+    require_pages()
+    script, web = load_script(), checkout / "directory" / "web"
+    (web / "node_modules").symlink_to(ROOT / "directory" / "web" / "node_modules")
+    bundle = ["bundle the pages", [script.deno(), "run", "-A", "build.mjs"], web]
+    is_now = weight("reading", "js")[0]
+
+    (web / "budgets.json").write_text(json.dumps({**BUDGETS, "reading": {"js": is_now - 0.5, "css": 8}}))
+    lines = script.step(*bundle)
+    assert [line.partition(": ")[0] for line in lines if "reading.js: " in line] == ["warning"]
+    assert not [line for line in lines if "warning" in line and "reading.js" not in line]
+    assert (web / "dist" / "pages.json").exists()
+
+    (web / "budgets.json").write_text(json.dumps({**BUDGETS, "reading": {"js": is_now - 1.5, "css": 8}}))
+    with pytest.raises(script.CannotBuild, match=r"error: over its budget, reading\.js: "):
+        script.step(*bundle)
 
 
 def refused():
