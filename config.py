@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from settings import extras, mail, providers, values, webhooks
+from settings import colours, extras, mail, providers, site, values, webhooks
 from settings.secrets import is_guessable
 
 T = TypeVar("T")
@@ -78,6 +78,12 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "WEB_ENABLED": _flag(env, "WEB_ENABLED", True),
         "SITE_NAME": _read(env, "SITE_NAME", "Project Directory", values.site_name),
         "SITE_URL": _read(env, "SITE_URL", "", values.site_url),
+        "SITE_TAGLINE": _read(env, "SITE_TAGLINE", "", site.tagline),
+        "SITE_ACCENT": _read(env, "SITE_ACCENT", "", colours.accent),
+        "SITE_LOGO": _read(env, "SITE_LOGO", "", lambda value: site.picture(value, HOME)),
+        "SITE_IMAGE": _read(env, "SITE_IMAGE", "", lambda value: site.picture(value, HOME)),
+        "SITE_LINKS": _read(env, "SITE_LINKS", "", site.links),
+        "SITE_DIR": _read(env, "SITE_DIR", "", lambda value: site.folder(value, HOME / "site")),
         "LOG_LEVEL": _choice(env, "LOG_LEVEL", "INFO", {"DEBUG", "INFO", "WARNING", "ERROR"}),
         "LOG_FORMAT": _choice(env, "LOG_FORMAT", "", {"text", "json"}),
         "LOG_COLOURS": not env.get("NO_COLOR", "").strip(),

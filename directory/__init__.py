@@ -45,7 +45,10 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     with app.app_context():
         engine.configure(db.engine)
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
-    app.extensions["site"] = site = Site(config["SITE_NAME"], config["SITE_URL"])
+    app.extensions["site"] = site = Site(
+        config["SITE_NAME"], config["SITE_URL"], config["SITE_TAGLINE"], config["SITE_LINKS"],
+        *(pages.picture_path(config, name) for name in ("SITE_LOGO", "SITE_IMAGE")),
+    )  # fmt: skip
     app.extensions["webhooks"] = [
         Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site, e["name"])
         for e in config["WEBHOOK_ENDPOINTS"]

@@ -26,6 +26,10 @@ def document(site: Site, category: str | None = None, tag: str | None = None) ->
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
     _add(root, "id", feed.name(suffix).urn)
     _add(root, "title", f"{site.name}: {of}" if of else site.name)
+    if site.tagline:
+        _add(root, "subtitle", site.tagline)
+    if site.logo and site.url:
+        _add(root, "logo", site.address(site.logo))
     _add(root, "updated", max(changes, default=NOTHING_YET))
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": site.address(f"{PATH}{suffix}")})
     if site.url:

@@ -20,6 +20,7 @@ VOTES_PER_PROJECT = 10
 
 @click.command("seed")
 @click.option("--if-empty", is_flag=True, help="Do nothing where there is any project or user.")
+@click.option("--categories", is_flag=True, help="Add the demo's categories that are missing, and nothing else.")
 @click.option("--projects", type=click.IntRange(min=0), metavar="N", help="Make up so many projects.")
 @click.option(
     "--users", type=click.IntRange(min=1), metavar="N", help="Of so many users.  [default: half the projects]"
@@ -40,13 +41,21 @@ VOTES_PER_PROJECT = 10
 @refusals()
 @names_database
 def seed(
-    if_empty: bool, projects: int | None, users: int | None, votes: int | None, random_seed: int, force: bool
-) -> None:
+    if_empty: bool, categories: bool, projects: int | None, users: int | None, votes: int | None, random_seed: int,
+    force: bool,
+) -> None:  # fmt: skip
     """Fill the directory with projects.
 
+    With --categories it adds the demo's categories alone, also in production: a start for a directory of one's own.
     With no numbers these are the demo's: some dozens of real projects, submitted, reviewed and voted for by invented
     people over the past months. With numbers they are made up. Passwords are random and shown this once.
     """
+    if categories:
+        if if_empty or force or not projects is users is votes is None:
+            raise click.UsageError("--categories goes with no other option.")
+        _, added = transaction(lambda: seeding.add_categories(demo.data("demo")["categories"]))
+        click.echo(f"Added {count(added, 'category', 'categories')}.")
+        return
     if if_empty and not seeding.is_empty():
         click.echo("Nothing seeded: the directory is not empty.")
         return

@@ -4,16 +4,51 @@ They are for people: they pass over unknown query parameters and are not in the 
 route of the API. It has an access rule and an operation with cache tags, and calls the same services.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import Flask
 
-from directory.pages import build, crawlers, errors, layout, member, project, reading, shells, short, signing_in, votes
+from directory.pages import (
+    build,
+    crawlers,
+    errors,
+    layout,
+    member,
+    own,
+    project,
+    reading,
+    shells,
+    short,
+    signing_in,
+    votes,
+)
+
+PICTURES = {"SITE_LOGO": "logo", "SITE_IMAGE": "image"}
 
 __all__ = ["errors", "init_app", "member", "project", "reading", "shells", "signing_in", "votes"]
 
 
 def init_app(app: Flask) -> None:
-    """Add the pages, or the one short page that stands in their place where they are not wanted."""
-    app.extensions["web_build"] = build.load()
+    """Add the pages, or the one short page that stands in their place where they are not wanted. Raises SiteError."""
+    with_pages = app.config["WEB_ENABLED"]
+    app.extensions["own_site"] = own_site = own.read(app.config["SITE_DIR"]) if with_pages else own.OwnSite()
+    pictures = {_picture_name(app.config, name): app.config[name].content for name in PICTURES if app.config[name]}
+    app.extensions["web_build"] = build.of_operator(build.load(), app.config["SITE_ACCENT"], pictures)
     layout.init_app(app)
     app.register_blueprint(crawlers.bp)
-    app.register_blueprint(layout.bp if app.config["WEB_ENABLED"] else short.bp)
+    app.register_blueprint(layout.bp if with_pages else short.bp)
+    if app.config["SITE_DIR"] and with_pages:
+        own.use(app, own_site)
+        app.register_blueprint(own.routes(app, own_site))
+        own.try_out(app)
+
+
+def picture_path(config: Mapping[str, Any], name: str) -> str:
+    """The address of the picture of a setting; empty where there is none, or no pages that show it."""
+    return f"/assets/{_picture_name(config, name)}" if config[name] and config["WEB_ENABLED"] else ""
+
+
+def _picture_name(config: Mapping[str, Any], name: str) -> str:
+    picture = config[name]
+    return build.hashed(PICTURES[name], picture.content, picture.suffix)

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from directory.services.site import Site
 
 DESCRIPTION = "Projects that members submitted and voted for: browse, search, vote, and submit your own."
-ICON = "/favicon.svg"
 CONTEXT = "https://schema.org"
 
 
@@ -33,16 +32,16 @@ class Head:
 
     `path` is the page's canonical address, "" where it has none. `indexed` says whether search engines may list the
     page; `previous` and `next` are the addresses of the pages beside it. `image` is for previews of links. `data` is
-    JSON-LD.
+    JSON-LD. Where the description or the image is empty, the page has the site's.
     """
 
     title: str = ""
-    description: str = DESCRIPTION
+    description: str = ""
     path: str = ""
     indexed: bool = True
     previous: str = ""
     next: str = ""
-    image: str = ICON
+    image: str = ""
     kind: str = "website"
     feeds: Sequence[Feed] = (NEW,)
     data: Sequence[dict[str, Any]] = ()

@@ -1,5 +1,6 @@
 """How a page is made of a template: what every page shows, its policy, and what stands in its place unless built."""
 
+import logging
 import re
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from directory.http import problem_details
 from directory.http.authentication import known, viewer
 from directory.http.cache_tags import CacheTags
 from directory.pages.build import Build
-from directory.pages.head import Head, path_of, source_of
+from directory.pages.head import DESCRIPTION, Head, path_of, source_of
 from directory.services import links, markdown
 from directory.services.site import Site
 
@@ -25,6 +26,8 @@ POLICY = (
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
+log = logging.getLogger(__name__)
+
 HTML = "text/html; charset=utf-8"
 TINTS = 10
 PAGE_NUMBER = re.compile("[1-9][0-9]{0,8}")
@@ -68,9 +71,16 @@ def _rendered(
     script = head.script() if head.data else ""
     allowed = f" {source_of(script)}" if script else ""
     facts = {"head": head, "data": script, "files": files, "viewer": by, "site": here()}
+    facts["own_pages"] = current_app.extensions["own_site"].pages
     page = Page(render_template(template, **facts, **values).encode())
     page.tags = tags
     return page, {"Content-Security-Policy": POLICY.format(allowed)}
+
+
+def rendered(head: Head) -> Answer:
+    """The page of a problem, which shows what all pages share and asks the database for nothing."""
+    problem = {"title": head.title, "detail": "", "status": 404}
+    return _rendered("problem_page.html", head, None, problem=problem, is_missing=True, here="/")
 
 
 def unbuilt() -> Answer:
@@ -95,11 +105,18 @@ def with_page(response: Response, answer: Answer) -> Response:
 
 
 @bp.after_request
-def _explain(response: Response) -> Response:
-    """A problem as a page: whatever a route of this blueprint refuses, and where the service itself fails."""
+def explain(response: Response) -> Response:
+    """A problem as a page: whatever a route of this blueprint refuses, and where the service itself fails.
+
+    Where a template fails, that page would too: the problem stays as it is, which programs are given.
+    """
     if response.mimetype != problem_details.MEDIA_TYPE:
         return response
-    return with_page(response, explained(response))
+    try:
+        return with_page(response, explained(response))
+    except Exception:
+        log.exception("the page of a problem cannot be made")
+        return response
 
 
 def explained(response: Response) -> Answer:
@@ -149,7 +166,7 @@ def init_app(app: Flask) -> None:
         "day": _day, "number": _number, "letters": _letters, "tint": _tint, "markdown": _markdown, "path": path_of,
         "host": _host, "ascii_host": links.ascii_host,
     }  # fmt: skip
-    app.jinja_env.globals |= {"address_with": address_with}
+    app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
 
 

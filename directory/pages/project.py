@@ -80,7 +80,7 @@ def _head(project: dict[str, Any]) -> head.Head:
         project["tagline"],
         path,
         indexed=is_live,
-        image=project["logo_url"] or head.ICON,
+        image=project["logo_url"] or "",
         kind="article",
         data=[head.software(project, site), head.breadcrumbs(site, *steps)] if is_live else [],
     )

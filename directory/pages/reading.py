@@ -200,7 +200,7 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
     data = [head.item_list(found.items, here(), (page - 1) * SIZE + 1)]
     return head.Head(
         " · ".join(part for part in parts if part),
-        (chosen.description if chosen else "") or (f"{subject}: {head.DESCRIPTION}" if subject else head.DESCRIPTION),
+        (chosen.description if chosen else "") or (f"{subject}: {head.DESCRIPTION}" if subject else ""),
         wanted.address(),
         indexed=not wanted.q,
         previous=wanted.address(page=page - 1) if page > 1 else "",

@@ -42,6 +42,32 @@ def html(text: str) -> str:
     return nh3.clean(_parser().render(text), tags=ELEMENTS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=REL)
 
 
+def page_html(text: str) -> str:
+    """The HTML of a text by the operator: also with paths of the site, addresses of mail, images and subheadings.
+
+    It is HTML of few elements all the same, so that a page that was copied from elsewhere brings no script along.
+    """
+    allowed = {**ATTRIBUTES, "img": {"src", "alt", "title"}}
+    tags, schemes = ELEMENTS | {"h3", "img"}, SCHEMES | {"mailto"}
+    html = _page_parser().render(text)
+    return nh3.clean(html, tags=tags, attributes=allowed, url_schemes=schemes, link_rel="noopener")
+
+
+@lru_cache(1)
+def _page_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": DEEPEST})
+    parser.enable(["linkify", "table", "strikethrough"])
+    parser.core.ruler.push("below", _below_the_title)
+    return parser
+
+
+def _below_the_title(state: StateCore) -> None:
+    """Headings become those below the page's own: one of the second level at most, others of the third."""
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h2" if token.tag in ("h1", "h2") else "h3"
+
+
 @lru_cache(1)
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": DEEPEST})

@@ -5,10 +5,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The name of the site, and its public origin, which is empty where it is not known."""
+    """The name of the site, its public origin, which is empty where it is not known, and what it says of itself.
+
+    `links` are the label and address of each link at the end of a page. `logo` and `image`, for previews of links, are
+    paths, empty where the operator has none.
+    """
 
     name: str = "Project Directory"
     url: str = ""
+    tagline: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+    logo: str = ""
+    image: str = ""
 
     def address(self, path: str) -> str:
         """The absolute address of a path; the path itself where the origin is not known."""

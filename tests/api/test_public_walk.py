@@ -29,6 +29,7 @@ WITHOUT_ROWS = {
     "/admin/queue/<id:project_id>", "/admin/users", "/admin/users/<id:user_id>", "/api/docs",
     "/api/docs/<version>/<name>", "/api/openapi.json", "/api/problems", "/api/problems/<code>", "/api/session",
     "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback", "/assets/<name>", "/favicon.svg",
+    "/static/<path:name>",
     "/healthz", "/metrics", "/mine", "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/readyz", "/reset",
     "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml",
     "/sitemap-lists.xml", "/submit", "/users/<username>", "/verify", "/sign-in",

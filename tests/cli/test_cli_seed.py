@@ -208,3 +208,13 @@ def test_production_is_seeded_by_force_alone(make_app: Any) -> None:
     assert size(app, User) == 0
     assert seed(app, "--force").exit_code == 0
     assert size(app, Project) == 63
+
+
+def test_the_categories_alone_are_a_start_in_production_too(app: Flask, run: Any, world: World) -> None:
+    world.category("databases", "Our own")
+    app.config["APP_ENV"] = "production"
+    assert run("--categories").output.splitlines()[-1] == "Added 11 categories."
+    assert [size(app, model) for model in (Category, Project, User)] == [12, 0, 0]
+    assert scalar(app, select(Category.name).where(Category.slug == "databases")) == "Our own"
+    assert run("--categories").output.splitlines()[-1] == "Added 0 categories."
+    assert run("--categories", "--force").exit_code == 2

@@ -10,7 +10,9 @@ import pytest
 
 import config
 from config import ConfigError
+from settings.site import Picture
 
+SVG = config.ROOT / "directory" / "assets" / "favicon.svg"
 KEY = "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e"
 RATELIMITS = (
     "RATELIMIT_VOTING",
@@ -82,6 +84,12 @@ def test_everything_has_a_default_that_works(instance):
         "WEB_ENABLED": True,
         "SITE_NAME": "Project Directory",
         "SITE_URL": "",
+        "SITE_TAGLINE": "",
+        "SITE_ACCENT": {},
+        "SITE_LOGO": None,
+        "SITE_IMAGE": None,
+        "SITE_LINKS": (),
+        "SITE_DIR": "",
         "LOG_LEVEL": "INFO",
         "LOG_FORMAT": "",
         "LOG_COLOURS": True,
@@ -131,6 +139,10 @@ GOOD = [
     ("SITE_NAME", "x" * 100, "x" * 100),
     ("SITE_URL", "https://Projects.Example.com/", "https://projects.example.com"),
     ("SITE_URL", "http://localhost:5173", "http://localhost:5173"),
+    ("SITE_TAGLINE", "What we make", "What we make"),
+    ("SITE_LINKS", '[{"label": " Imprint ", "url": "/imprint"}]', (("Imprint", "/imprint"),)),
+    ("SITE_LOGO", str(SVG), Picture(".svg", SVG.read_bytes())),
+    ("SITE_DIR", str(SVG.parent), str(SVG.parent)),
 ]
 
 
@@ -244,6 +256,19 @@ NONSENSE = [
     *(("LOG_FORMAT", value) for value in ("TEXT", "auto", "1")),
     *(("SITE_NAME", value) for value in ("x" * 101, "two\nlines", "a\u202eb", "\x1b[31m", "\ud800")),
     *(("SITE_URL", v) for v in ("projects.example.com", "https://a.example/x", "ftp://a.example", "https://a:443")),
+    *(("SITE_TAGLINE", value) for value in ("x" * 141, "two\nlines", "a\u202eb")),
+    *(("SITE_ACCENT", value) for value in ("red", "#12", "#ggg", "#ffcc00", "#fff", "#777", "0b6b62", "#0b6b62;}")),
+    *(
+        (name, v)
+        for name in ("SITE_LOGO", "SITE_IMAGE")
+        for v in ("/nothing.svg", "/etc", str(config.ROOT / "README.md"), "\0")
+    ),
+    *(("SITE_LINKS", v) for v in ("x", "{}", "[1]", "[" * 9000, '[{"label": "x"}]', '[{"label": "", "url": "/x"}]')),
+    *(
+        ("SITE_LINKS", f'[{{"label": "x", "url": "{v}"}}]')
+        for v in ("javascript:1", "//x.example", "x", "/a b", "http://")
+    ),
+    *(("SITE_DIR", value) for value in ("/nothing/here", "README.md", "\0")),
     *(("SITE_URL", v) for v in ("https://u@a.example", "https://a.example?x", "https://a b", "https://ä.example")),
 ]
 

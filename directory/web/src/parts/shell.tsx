@@ -28,11 +28,15 @@ function focusNewPage(main: HTMLElement | null): void {
   }
 }
 
+// The operator's logo and links, as the page came with them.
+const logo = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="site-logo"]')?.content;
+const links = [...globalThis.document?.querySelectorAll?.<HTMLAnchorElement>("#site-links a") ?? []];
+
 function Header() {
   return (
     <header class="top">
       <div class="wide">
-        <a class="site" href="/"><span class="logo" aria-hidden="true" /><span class="name">{siteName.value}</span></a>
+        <a class="site" href="/">{logo ? <img class="logo own" src={logo} width="24" height="24" alt="" /> : <span class="logo" aria-hidden="true" />}<span class="name">{siteName.value}</span></a>
         <nav aria-label={t.account}>
           <a class="button primary" href="/submit"><Plus /><span class="full">{t.submit}</span><span class="brief">{t.submitShort}</span></a>
           {user.value ? <Menu name={user.value.username} admin={user.value.is_admin} /> : <SignedOut />}
@@ -89,6 +93,7 @@ function Footer() {
   const service = session.value?.service;
   return (
     <footer class="wide foot">
+      {links.map((link) => <a key={link.href} href={link.href} target="_self" dir="auto">{link.textContent}</a>)}
       <a href="/api/docs" target="_self">{t.footerApi}</a>
       <a href="/api/projects.atom" target="_self">{t.footerFeed}</a>
       {service && <span>{t.version(service.version, service.commit)}</span>}

@@ -1,0 +1,231 @@
+"""The operator's own pages, templates and files: a folder that is read once, at the start.
+
+What is wrong with it ends the start with one line. A restart or a reload reads it again.
+"""
+
+import re
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from flask import Blueprint, Flask, Response, current_app
+from jinja2 import ChoiceLoader, FunctionLoader, PrefixLoader, TemplateError, TemplateNotFound, meta, nodes
+from markupsafe import Markup
+
+from directory.errors import NotFound
+from directory.http.access import public
+from directory.http.endpoint import operation, tag
+from directory.pages import layout
+from directory.pages.build import media_type
+from directory.pages.head import Head
+from directory.services import markdown
+
+NAMESPACE = "own"  # of the routes of its pages
+PAGES, TEMPLATES, STATIC = "pages", "templates", "static"
+OURS = "default"  # a template may begin with {% extends "default/layout.html" %}
+NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
+HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)")
+LARGEST_TEXT, LARGEST_FILE, LARGEST_FOLDER = 256 * 1024, 8 * 2**20, 32 * 2**20  # bytes
+DESCRIPTION_MAX = 160
+# Names that Flask gives every template, and Jinja its loops and macros.
+ALWAYS = {"config", "request", "session", "g", "get_flashed_messages", "url_for", "loop", "caller", "kwargs", "varargs"}
+
+
+class SiteError(SystemExit):
+    """Something in SITE_DIR cannot be used; as a SystemExit it ends the start with its one line on standard error."""
+
+    def __init__(self, place: Path | str, why: object) -> None:
+        super().__init__(f"SITE_DIR: {place}: {' '.join(str(why).split())}")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPage:
+    """A page of the operator."""
+
+    name: str
+    title: str
+    html: str
+    description: str
+
+    @property
+    def path(self) -> str:
+        """The address of the page."""
+        return f"/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSite:
+    """What the folder holds: pages in the order of their names, templates by name with their files, files by path."""
+
+    pages: tuple[OwnPage, ...] = ()
+    templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def read(folder: str) -> OwnSite:
+    """What a folder holds; nothing where none is named. Raises SiteError."""
+    if not folder:
+        return OwnSite()
+    root = Path(folder)
+    pages = [_page(root / PAGES, path) for path in _files(root, PAGES)]
+    templates = {}
+    for path in _files(root, TEMPLATES):
+        if path.suffix != ".html":
+            raise SiteError(path, "a template is a file *.html")
+        templates[path.relative_to(root / TEMPLATES).as_posix()] = (_text(path), str(path))
+    files = {path.relative_to(root / STATIC).as_posix(): _bytes(path, LARGEST_FILE) for path in _files(root, STATIC)}
+    if sum(map(len, files.values())) > LARGEST_FOLDER:
+        raise SiteError(
+            root / STATIC, f"its files are larger than {LARGEST_FOLDER // 2**20} MiB, and memory holds them"
+        )
+    return OwnSite(tuple(pages), templates, files)
+
+
+def _files(root: Path, part: str) -> Iterator[Path]:
+    """The files of a part of the folder by name, but for hidden ones. Raises SiteError for what lies elsewhere."""
+    try:
+        home = root.resolve()
+        paths = sorted((root / part).rglob("*"))
+        for path in paths:
+            if any(step.startswith(".") for step in path.relative_to(root).parts):
+                continue
+            if not path.resolve().is_relative_to(home):
+                raise SiteError(path, "is a link that leads out of the folder")
+            if path.is_symlink() and path.is_dir():
+                raise SiteError(path, "is a link to a folder")
+            if path.is_file():
+                yield path
+            elif not path.is_dir():
+                raise SiteError(path, "is not a file")
+    except (OSError, RuntimeError) as error:  # the latter where links lead in a ring
+        raise SiteError(root / part, getattr(error, "strerror", None) or error) from None
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise SiteError(path, f"cannot be read: {error.strerror}") from None
+    if len(content) > most:
+        raise SiteError(path, f"is larger than {most // 1024} KiB")
+    return content
+
+
+def _text(path: Path) -> str:
+    try:
+        return _bytes(path, LARGEST_TEXT).decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise SiteError(path, f"is not UTF-8 at byte {error.start}") from None
+
+
+def _page(home: Path, path: Path) -> OwnPage:
+    name, text = path.stem, _text(path).lstrip()
+    if path.parent != home or path.suffix != ".md" or not NAME.fullmatch(name):
+        raise SiteError(path, "a page is a file [name].md, its name of a-z, 0-9 and hyphens")
+    heading = HEADING.match(text)
+    if heading is None:
+        raise SiteError(path, 'does not begin with its title, as "# Imprint"')
+    html = markdown.page_html(text[heading.end() :])
+    words = " ".join(Markup(html).striptags().split())  # noqa: S704 (cleaned)
+    return OwnPage(name, heading[1], html, textwrap.shorten(words, DESCRIPTION_MAX, placeholder=" …"))
+
+
+def use(app: Flask, site: OwnSite) -> None:
+    """Have the templates override ours, and check them. Raises SiteError."""
+    ours = app.jinja_loader
+    assert ours is not None  # noqa: S101 (the application has a folder of templates)
+    known = ALWAYS | set(app.jinja_env.globals)
+    for name in app.jinja_env.list_templates() if site.templates else ():
+        source = ours.get_source(app.jinja_env, name)[0]
+        known |= _names(app.jinja_env.parse(source))
+    own = FunctionLoader(lambda name: (*site.templates[name], _never) if name in site.templates else None)
+    app.jinja_loader = ChoiceLoader([own, ours, PrefixLoader({OURS: ours})])
+    for name, (source, file) in site.templates.items():
+        _check(app, name, source, file, known)
+
+
+def _never() -> bool:
+    """Whether a template is up to date, which is asked while a template is developed."""
+    return True
+
+
+def _names(parsed: nodes.Template) -> set[str]:
+    """The names that a template gets from outside, or gives to one that it includes."""
+    return meta.find_undeclared_variables(parsed) | {name.name for name in parsed.find_all(nodes.Name)}
+
+
+def _check(app: Flask, name: str, source: str, file: str, known: set[str]) -> None:
+    """Raise SiteError unless Jinja can compile the template, and knows what it names."""
+    env = app.jinja_env
+    try:
+        parsed = env.parse(source, name, file)
+        env.get_template(name)
+        for other in meta.find_referenced_templates(parsed):
+            if other is not None:
+                env.get_template(other)
+    except TemplateNotFound as error:
+        raise SiteError(file, f"there is no template {error.message!r}") from None
+    except TemplateError as error:
+        line = getattr(error, "lineno", None)
+        raise SiteError(f"{file}:{line}" if line else file, error.message) from None
+    unknown = sorted(meta.find_undeclared_variables(parsed) - known)
+    if unknown:
+        raise SiteError(file, f"no page has a value of the name {unknown[0]!r}")
+
+
+def try_out(app: Flask) -> None:
+    """Make a page, so that a template that all pages share fails now and not at the first visit. Raises SiteError."""
+    head = Head("Not found", path="/")
+    with app.test_request_context("/"):
+        try:
+            layout.rendered(head)
+        except Exception as error:
+            _give_up(app, error)
+
+
+def _give_up(app: Flask, error: Exception) -> NoReturn:
+    folder = app.config["SITE_DIR"]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(folder)]
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else folder
+    raise SiteError(place, error) from None
+
+
+def routes(app: Flask, site: OwnSite) -> Blueprint:
+    """The routes of the operator's pages, which our own are not hidden by. Raises SiteError."""
+    bp = Blueprint(NAMESPACE, __name__)
+    bp.after_request(layout.explain)
+    taken = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
+    for page in site.pages:
+        if page.name in taken:
+            raise SiteError(
+                Path(app.config["SITE_DIR"], PAGES, f"{page.name}.md"), f"{page.path} is an address of the service"
+            )
+        bp.add_url_rule(page.path, page.name, _view(page))
+    return bp
+
+
+def _view(page: OwnPage) -> Callable[..., Any]:
+    @public
+    @operation(tier="read", page=True, etag=True, personal=True, cache_tags=layout.tags_of)
+    def own_page() -> layout.Answer:
+        """Show a page of the operator."""
+        return layout.show("own_page.html", Head(page.title, page.description or page.title, page.path), page=page)
+
+    return own_page
+
+
+@layout.bp.get("/static/<path:name>")
+@public
+@operation(tier=None, page=True)
+def static_file(name: str) -> Response:
+    """Give a file of the operator. Only files that the start has read are there, so no path leads anywhere else."""
+    site: OwnSite = current_app.extensions["own_site"]
+    if name not in site.files:
+        raise NotFound
+    response = Response(site.files[name], content_type=media_type(name))
+    tag(response)
+    return response

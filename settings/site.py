@@ -1,0 +1,84 @@
+"""What makes the site its operator's own. Each function raises ValueError with the reason."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from settings.values import web_address
+
+LONGEST_TAGLINE, LONGEST_LABEL, MOST_LINKS = 140, 50, 20
+LARGEST = 512 * 1024  # bytes of a picture, which is held in memory
+LINK = '{"label": "Imprint", "url": "/imprint"}'
+
+
+class Picture(NamedTuple):
+    """A picture of the site: what ends its name, and its content."""
+
+    suffix: str
+    content: bytes
+
+
+def tagline(value: str) -> str:
+    """One line, or nothing."""
+    if len(value) > LONGEST_TAGLINE or not value.isprintable():
+        raise ValueError(f"a tagline is one line of at most {LONGEST_TAGLINE} characters, none of them invisible")
+    return value
+
+
+def links(value: str) -> tuple[tuple[str, str], ...]:
+    """The label and address of each link of a JSON list."""
+    try:
+        given = json.loads(value) if value else []
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, list) or len(given) > MOST_LINKS:
+        raise ValueError(f"is no JSON list of at most {MOST_LINKS} links such as [{LINK}]")
+    return tuple(_link(each) for each in given)
+
+
+def _link(given: Any) -> tuple[str, str]:
+    label, url = (given.get("label"), given.get("url")) if isinstance(given, dict) else (None, None)
+    is_label = isinstance(label, str) and label.strip() and label.isprintable() and len(label) <= LONGEST_LABEL
+    if not is_label or given.keys() != {"label", "url"} or not _is_address(url):
+        raise ValueError(f"{json.dumps(given)[:200]} is no link such as {LINK}")
+    return str(label).strip(), str(url)
+
+
+def _is_address(url: Any) -> bool:
+    """Whether a link may lead there: to a site, a mailbox, or a path of this site."""
+    if not isinstance(url, str) or not url.isprintable() or re.search(r'[\s<>"\\]', url):
+        return False
+    return bool(web_address(url) or re.fullmatch("mailto:[^@]+@[^@]+", url) or re.fullmatch("/(?!/).*", url))
+
+
+def picture(value: str, home: Path) -> Picture | None:
+    """The picture in a file, whose path may begin at `home`: SVG, PNG or WebP, by its content. None without one."""
+    if not value:
+        return None
+    try:
+        with (home / value).open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{value!r} cannot be read: {getattr(error, 'strerror', error)}") from None
+    if len(content) > LARGEST:
+        raise ValueError(f"{value!r} is larger than {LARGEST // 1024} KiB")
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return Picture(".png", content)
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return Picture(".webp", content)
+    if re.match(
+        rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]", content, re.DOTALL
+    ):
+        return Picture(".svg", content)
+    raise ValueError(f"{value!r} is neither SVG, PNG nor WebP")
+
+
+def folder(value: str, default: Path) -> str:
+    """The folder of the site's own pages; empty where none is named and the default does not exist."""
+    path = default.parent / value if value else default
+    if not path.is_dir():
+        if value:
+            raise ValueError(f"there is no folder {value!r}")
+        return ""
+    return str(path)
