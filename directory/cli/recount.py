@@ -10,7 +10,7 @@ from directory.cli.console import Progress, count, names_database, refusals
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import catalog
-from directory.services.data import recount, recount_tags, recount_users
+from directory.services.data import recount, recount_revisions, recount_tags, recount_users
 from directory.services.data.bulk import chunks
 
 SHOWN = 20  # faults of a kind; a lost index would be a line for each project
@@ -42,8 +42,8 @@ def recount_all(check: bool) -> None:
     """Prove the counters right, or repair them.
 
     Votes, ranks, standings, tags, search entries, the counters of categories and tags, and the numbers of users and of
-    their submissions are taken from the rows again. The exit status is 0 where all was right, else 1. It may run while
-    the service does.
+    their submissions are taken from the rows again; revisions lose fields that need no decision. The exit status is 0
+    where all was right, else 1. It may run while the service does.
     """
     projects = votes = 0
     with Progress(catalog.total(catalog.Filters()), "Counting") as progress:
@@ -61,6 +61,8 @@ def recount_all(check: bool) -> None:
             findings.add(transaction(partial(recount_users.confirm, repair=not check)))
         if recount_tags.look():
             findings.add(transaction(partial(recount_tags.confirm, repair=not check)))
+        if recount_revisions.look():
+            findings.add(transaction(partial(recount_revisions.confirm, repair=not check)))
     _conclude(projects, votes, sum(findings.numbers.values()), check=check)
 
 

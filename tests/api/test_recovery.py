@@ -510,6 +510,34 @@ def test_the_owner_gets_a_mail_about_a_decision_with_its_reason(
     assert (f"https://directory.example.net/p/{project}/grusse-a-title\n" in letter.text) == (decision == "approve")
 
 
+@pytest.mark.parametrize(
+    ("decision", "subject", "says", "path"),
+    [
+        ("approve", "Your changes to “New” are live", "have been approved and are live", "/p/{}/new"),
+        (
+            "reject",
+            "Your changes to “Old” were not accepted",
+            "were reviewed and not accepted. The project stays live as it was.\n\nThe reason: No.",
+            "/mine",
+        ),
+    ],
+)
+def test_the_owner_gets_one_mail_about_a_decision_on_changes_that_waited(
+    world: World, post: Any, decision: str, subject: str, says: str, path: str
+) -> None:
+    ada = world.user("ada")
+    project, admin = world.project(ada, title="Old"), world.caller(world.admin())
+    assert world.caller(ada).put(f"/api/projects/{project}", {"title": "New"}).json["revision"] is not None
+    assert post() == []
+    for _ in range(2):  # a repetition mails nothing
+        assert admin.put(f"/api/admin/projects/{project}/{decision}", {"reason": "No."}).status_code == 200
+    [letter] = post()
+    assert (letter.to, str(letter.message["Subject"])) == (["ada@example.org"], subject)
+    assert says in letter.text
+    assert f"https://directory.example.net{path.format(project)}\n" in letter.text
+    assert ("No." in letter.text) == (decision == "reject")
+
+
 def test_one_click_switches_mail_off_without_signing_in(app: Flask, world: World, api: Api, post: Any) -> None:
     ada = world.user("ada")
     first, second = (world.project(ada, "pending") for _ in range(2))

@@ -55,10 +55,22 @@ def signed_in(app: Flask, username: str) -> str:
     return str(Api(app).post("/api/auth/login", login).headers["Set-Cookie"]).partition(";")[0]
 
 
+def doubtful(world: World, project: int) -> None:
+    """Add two votes that do not count: one of a suspended user, and one that is discounted."""
+    root, users = world.caller(world.admin()), [world.user() for _ in range(2)]
+    for user in users:
+        world.vote(project, user)
+    root.put(f"/api/admin/users/{users[0].id}", {"status": "suspended"})
+    body = {"decision": "discount", "user_ids": [users[1].id]}
+    assert root.post(f"/api/admin/projects/{project}/votes/decisions", body).json == {"changed": 1, "upvotes": 1}
+
+
 def test_the_service_goes_on_where_it_was(app: Flask, target: Flask, world: World, run: Any) -> None:
     ada, grace = world.user("ada"), world.admin("grace")
     projects = [world.project(ada, status, title=f"Zebra {status}", tags=["a", "b"]) for status in ("live", "rejected")]
     world.vote(projects[0], grace)
+    world.revise(projects[0], ada, title="Held", category="tools")
+    doubtful(world, projects[0])
     gone = world.project(ada)
     token, cookie = world.caller(ada).token, signed_in(app, "ada")
     assert Api(app, token).delete(f"/api/projects/{gone}").status_code == 204
@@ -72,6 +84,8 @@ def test_the_service_goes_on_where_it_was(app: Flask, target: Flask, world: Worl
         answers = [Api(one, token).get(path) for one in (app, target)]
         assert answers[0].json == answers[1].json, path
         assert answers[1].status_code == 200
+    shown = Api(target, token).get(f"/api/projects/{projects[0]}").json
+    assert (shown["revision"]["changes"], shown["upvotes"]) == ({"title": "Held"}, 1)
     before, after = (Api(one).get("/api/auth/me", headers={"Cookie": cookie}).status_code for one in (app, target))
     assert (before, after) == (200, 401)
     assert signed_in(target, "grace")

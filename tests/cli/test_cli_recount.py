@@ -9,7 +9,9 @@ from sqlalchemy import select, text
 from directory.cli import recount as command
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Project, now
+from directory.models import Project, Revision, now
+from directory.services import moderation, revisions
+from directory.services.accounts.identity import Caller
 from directory.services.catalog import search_index
 from directory.services.data import recount, recount_tags
 from tests.conftest import Database
@@ -96,6 +98,54 @@ def test_what_is_wrong_is_named_and_repaired(app: Flask, run: Any, first: int, s
     again = run()
     assert again.exit_code == 0
     assert again.output.endswith(": all is right.\n")
+
+
+HELD = """UPDATE revisions SET changes = '{"title": "Needle", "url": "https://x.example"}' WHERE project_id = 1"""
+SAME = "UPDATE revisions SET category = 'tools' WHERE project_id = 1"
+EMPTY = "UPDATE revisions SET changes = '{}', category = NULL WHERE project_id = 1"
+WAITING = "INSERT INTO revisions (project_id, changes, submitted_at) SELECT 2, changes, submitted_at FROM revisions"
+
+
+@pytest.mark.parametrize(
+    ("statement", "number", "says", "kept"),
+    [
+        (HELD, 1, "title, url, category instead of url, category", {"url", "category"}),
+        (
+            "UPDATE revisions SET category = 'tools' WHERE project_id = 1",
+            1,
+            "title, category instead of title",
+            {"title"},
+        ),
+        (
+            "UPDATE revisions SET changes = '{}', category = NULL WHERE project_id = 1",
+            1,
+            "nothing instead of none",
+            None,
+        ),
+        ("INSERT INTO revisions (project_id, changes) VALUES (2, '{}')", 2, "refusal instead of none", None),
+        (f"{WAITING} WHERE project_id = 1", 2, "title instead of none", None),
+    ],
+)
+def test_a_revision_that_holds_what_needs_no_decision_is_named_and_repaired(
+    app: Flask, run: Any, first: int, world: World, statement: str, number: int, says: str, kept: Any
+) -> None:
+    world.category("games")
+    owner = Caller(world.stored(first)["owner"]["id"], "owner", "member")
+    refused = world.project(owner)
+    world.revise(first, owner, title="Held", category="games")
+    world.revise(refused, owner, title="Refused")
+    with app.app_context():
+        transaction(lambda: moderation.decide(refused, "reject", by=None, notify=[]))
+    assert run("--check").exit_code == 0
+    damage(app, statement)
+    for arguments in (["--check"], []):
+        result = run(*arguments)
+        assert (result.exit_code, result.stderr) == (1, f"project {number}: revision {says}\n")
+    assert run("--check").exit_code == 0
+    assert world.stored(number)["version"] == {1: 4, 2: 2}[number]
+    with app.app_context():
+        stored = {revision.project_id: set(revisions.changes_of(revision)) for revision in db.session.query(Revision)}
+    assert (stored.get(number), stored[refused]) == (kept, set())
 
 
 def test_the_key_of_what_is_not_a_url_by_the_rules_of_today_is_left_as_it_is(app: Flask, run: Any, first: int) -> None:

@@ -1,20 +1,32 @@
-"""The application for gunicorn, which ends with all its processes by SIGKILL between a commit and its answer.
+"""The application for gunicorn, which ends with all its processes by SIGKILL once the file named by DIES exists.
 
-It does so once the file named by DIES exists: at the first commit after that has something in the outbox.
+Where the file is empty it does so between a commit and its answer: the first commit that has something in the outbox.
+Where it has a number, it does so at that moment of an approval: before its first statement (1), its second and so on,
+before its commit, and before its answer.
 """
 
 import os
 import signal
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event
+from flask import Response, has_request_context, request
+from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 from directory.models import Delivery
 from wsgi import app
 
 __all__ = ["app"]
+
+SWITCH = Path(os.environ["DIES"])
+
+
+def end() -> None:
+    """End all processes."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @event.listens_for(Session, "after_flush")
@@ -23,7 +35,21 @@ def note(session: Any, _context: Any) -> None:
 
 
 @event.listens_for(Session, "after_commit")
-def die(session: Any) -> None:
-    if session.info.get("enqueued") and Path(os.environ["DIES"]).exists():
-        os.kill(os.getppid(), signal.SIGKILL)
-        os.kill(os.getpid(), signal.SIGKILL)
+def die_after_commit(session: Any) -> None:
+    if session.info.get("enqueued") and SWITCH.exists() and not SWITCH.read_text():
+        end()
+
+
+@event.listens_for(Engine, "before_cursor_execute")
+@event.listens_for(Engine, "commit")
+def die_within(*_: Any) -> None:
+    if has_request_context() and request.path.endswith("/approve") and SWITCH.exists():
+        moments = request.environ.setdefault("moments", count(1))
+        if str(next(moments)) == SWITCH.read_text():
+            end()
+
+
+@app.after_request
+def die_before_answer(response: Response) -> Response:
+    die_within()
+    return response

@@ -1,6 +1,6 @@
 """What callers were told, line by line, and whether the database agrees: a ledger after the manner of Jepsen.
 
-The service runs with REVIEW_ON_EDIT=never: an edit of a live project applies at once, so its title is what was sent.
+Edits are noted where REVIEW_ON_EDIT is never: there a live project has the title that was sent.
 Whoever puts load on the service notes every write with what was answered, `unknown` where nothing or a 5xx came (it
 may have been done or not). When the faults are over, `check` names everything that the database has otherwise.
 """
@@ -23,6 +23,8 @@ EDGES = {
     "project.rejected": {("pending", "rejected")},
     "project.unpublished": {("live", "pending")},
     "project.deleted": {(s, None) for s in ("pending", "live", "rejected")},
+    "project.edit_held": {("live", "live")},
+    "project.edit_approved": {("live", "live")},
 }
 DECISIONS = {"approve": "project.approved", "reject": "project.rejected", "unpublish": "project.unpublished"}
 # What a project is after it; of an edit its caller is told, and one that was not answered may send it to review.

@@ -63,7 +63,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row["parent_id"] = FIRST_ID if n else None
     tables["audit_retention"] = tables["audit_retention"][:1]
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
-    tables["revisions"] = _revisions(tables["revisions"][: len(tables["projects"])])
+    tables["revisions"] = _revisions(tables["revisions"], tables["projects"])
     for n, row in enumerate(tables["projects"]):
         votes = 0 if n else len(tables["users"]) - 1  # one of which is discounted
         rank = hot(votes, row["published_at"] or row["created_at"])
@@ -71,12 +71,15 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
     return tables
 
 
-def _revisions(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    for n, row in enumerate(rows):
+def _revisions(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Revisions of those that are live; what waits differs from the project, and a refusal has no fields."""
+    live = [project for project in projects if project["published_at"]]
+    for row, project in zip(rows, live, strict=False):
         waits = row["submitted_at"] is not None
-        row |= {"project_id": FIRST_ID + n, "category": "0" if waits else None}
+        held = {"description": f"{project['description']}{''.join(row['changes'])}!"}
+        row |= {"project_id": project["id"], "changes": held if waits else {}, "category": None}
         row["reason"] = None if waits else row["reason"]
-    return rows
+    return rows[: len(live)]
 
 
 def _fixed(n: int) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def _fixed(n: int) -> dict[str, Any]:
 def write(tables: dict[str, list[dict[str, Any]]]) -> None:
     """Put them into the database; every user votes for the first project."""
     for table in db.metadata.sorted_tables:
-        if table.name in tables:
+        if tables.get(table.name):
             db.session.execute(insert(table), tables[table.name])
     voters = [row["id"] for row in tables["users"]]
     db.session.execute(insert(Upvote), [{"user_id": v, "project_id": FIRST_ID, "created_at": now()} for v in voters])

@@ -1,14 +1,19 @@
 """The service, or its database, ends by SIGKILL in the middle of what it does."""
 
+import json
 import random
 import signal
 import time
+from itertools import count
 
+from sqlalchemy import create_engine, text
+
+from tests.support.receiver import SECRET
 from tests.system.chaos import Outcome, scenario
 from tests.system.chaos.actors import everybody, reader
 from tests.system.chaos.load import REFUSED, Load, until_good
 from tests.system.chaos.sqlite_trouble import integrity
-from tests.system.chaos.stage import Stage, stage
+from tests.system.chaos.stage import Stage, live_project, stage
 
 
 def done(at: Stage, kills: int, load: Load) -> str:
@@ -85,3 +90,65 @@ def postgresql(kills: int) -> Outcome:
             done(at, kills, load),
             f"nothing wrong by the ledger; good again after {max(back) * 1000:.0f} ms",
         )
+
+
+EDITED = {
+    "REVIEW_ON_EDIT": "material",
+    "WEBHOOK_ENDPOINTS": json.dumps(
+        [{"url": "http://127.0.0.1:9/hook", "secret": SECRET, "events": ["project.approved", "project.edited"]}]
+    ),
+}
+
+
+@scenario(
+    "kill -9 of the whole service between two statements of the approval of changes that wait",
+    "the project is wholly as before or wholly changed; with an entry of the log and a notification, or without both",
+    short={"step": 12},
+    long={"step": 1},
+)
+def approval(step: int) -> Outcome:
+    seen = []
+    for kind in ("sqlite", "postgresql"):
+        with stage(kind, target="tests.support.dying:app", DIES="{folder}/dies", **EDITED) as at:
+            found = approved_until_no_kill(at, step)
+            assert at.server is not None or integrity(at) == "ok"
+            at.settle()
+            assert set(found) == {False, True}
+            seen.append(f"{kind}: {found.count(False)} as before, {found.count(True)} changed")
+    return Outcome("killed at each moment of an approval" if step == 1 else "killed now and then", "; ".join(seen))
+
+
+def approved_until_no_kill(at: Stage, step: int) -> list[bool]:
+    """Approve the changes of one project after the other, with a later kill each time; whether each was changed."""
+    found, switch = [], at.folder / "dies"
+    for number in count(1, step):
+        project = live_project(at, at.members[0], f"revised/{number}")
+        held = at.ask("PUT", f"/api/projects/{project}", at.members[0], {"title": "Changed"})
+        assert held.json["revision"]["changes"] == {"title": "Changed"}
+        switch.write_text(str(number))
+        answer = at.ask("PUT", f"/api/admin/projects/{project}/approve", at.admins[0])
+        switch.unlink()
+        if answer.status is None:
+            at.kill()
+            at.start()
+        found.append(is_changed(at, project))
+        if answer.status is not None:
+            assert answer.status == 200
+            return found
+    raise AssertionError("unreachable")
+
+
+def is_changed(at: Stage, project: int) -> bool:
+    """Whether the changes of a project were applied. AssertionError where some of it was done and some was not."""
+    shown = at.ask("GET", f"/api/projects/{project}", at.members[0]).json
+    is_new = shown["title"] == "Changed"
+    assert shown["revision"] == (None if is_new else {**shown["revision"], "changes": {"title": "Changed"}})
+    engine = create_engine(at.url)
+    with engine.connect() as connection:
+        for query in (
+            "SELECT count(*) FROM audit_entries WHERE project_id = :id AND action = 'project.edit_approved'",
+            "SELECT count(*) FROM deliveries WHERE project_id = :id AND event = 'project.edited'",
+        ):
+            assert connection.scalar(text(query), {"id": project}) == is_new, query
+    engine.dispose()
+    return is_new
