@@ -29,7 +29,9 @@ class EndpointOutput(Strict):
     name = fields.String(required=True)
     host = fields.String(required=True, metadata={"description": "With the port, where the address has one."})
     format = fields.String(required=True)
-    events = fields.List(Word(EVENTS), required=True, metadata={"description": "The events that are sent to it."})
+    events = fields.List(
+        Word((*EVENTS, *MAIL_ACTORS)), required=True, metadata={"description": "The events that are sent to it."}
+    )
     deliveries = fields.Nested(DeliveryCounts, required=True)
 
 
