@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Hashable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from flask import current_app, has_app_context
@@ -240,3 +240,26 @@ class Timestamp(fields.Field[datetime]):
         except (ValueError, OverflowError):
             pass
         raise ValidationError("Not a time in RFC 3339, such as 2026-11-20T10:00:00Z.")
+
+
+class DayOrTime(Timestamp):
+    """An instant as `Timestamp` reads it, or the beginning (with `end`, the end) of a day in UTC."""
+
+    _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+    def __init__(self, *, end: bool = False, **kwargs: Any) -> None:
+        self.end = end
+        super().__init__(**kwargs)
+        described = {name: value for name, value in self.metadata.items() if name != "format"}
+        self.metadata = {**described, "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
+        if not isinstance(value, str) or not self._DAY.fullmatch(value):
+            return super()._deserialize(value, attr, data, **kwargs)
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:
+            raise ValidationError("There is no such day.") from None
+        if self.end and day == date.max:
+            return datetime.combine(day, time.max, UTC)
+        return datetime.combine(day, time.min, UTC) + timedelta(days=self.end)

@@ -80,6 +80,11 @@ def links(paging: dict[str, Any]) -> str:
     return ", ".join(f'<{_reference(target)}>; rel="{rel}"' for rel, target in targets.items())
 
 
+def next_link(position: Position) -> str:
+    """The Link header of a list that pages by cursor alone, to what follows `position`."""
+    return f'<{_reference({"cursor": _encode(position)})}>; rel="next"'
+
+
 def _reference(target: dict[str, Any]) -> str:
     filters = {name: value for name, value in g.parameters.items() if name not in {"page", "cursor"}}
     return f"{g.path}?{urlencode({**filters, **target})}"

@@ -26,6 +26,7 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "actor_id", "id"),  # what a user did
         Index(None, "action", "id"),  # the log of an action
         Index(None, "action", "at"),  # the dashboard's series
+        Index(None, "at", "id"),  # the log of a period
         {"sqlite_autoincrement": True},
     )
 

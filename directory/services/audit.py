@@ -1,16 +1,28 @@
 """The append-only log of every change, written in the change's own transaction."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, insert, or_, select, union
-from sqlalchemy.orm import aliased
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    delete,
+    func,
+    insert,
+    literal,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+    union,
+)
 
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AuditEntry, AuditRetention, Project, User
 from directory.services.accounts.identity import Caller
-from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
+from directory.services.catalog.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
 from directory.services.data import bulk
 
 ACTIONS = (
@@ -37,6 +49,9 @@ ACTIONS = (
 )
 NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
 OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
+BY_TIME = Sort("newest", (AuditEntry.at, AuditEntry.id), descending=True)
+# How many entries a page reads at most to find those that match: no index has the texts of the log.
+READ_AT_ONCE = 20_000
 # What the log is narrowed by, the most selective first: each has an index that goes on with the id.
 NARROWING = ("project_id", "user_id", "actor_id", "action")
 # What a project's timeline shows, by action, and the events of it whose reason is for the owner to see.
@@ -90,14 +105,98 @@ def about(project: Any) -> dict[str, Any]:
     return {"project_id": project.id, "url_key": project.url_key, "project_title": project.title}
 
 
-def entries(window: Window, **filters: Any) -> Slice:
-    """A slice of the whole log, newest first, by any of action, project_id, user_id and actor_id."""
-    by = next((name for name in NARROWING if name in filters), None)
-    query = _query()
-    for name, value in filters.items():
-        if name != by:
-            query = query.where(getattr(AuditEntry, name) == value)
-    return _viewed(fetch(query, NEWEST, window) if by is None else _fetch(query, by, filters[by], NEWEST, window))
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the log is narrowed to; None narrows nothing. `actor` and `user` are usernames.
+
+    `q` is a part of a project's title, of the reason, or of the username of the actor or the user. An entry of the
+    instant `since` is included, one of the instant `until` is not.
+    """
+
+    action: str | None = None
+    project_id: int | None = None
+    user_id: int | None = None
+    actor_id: int | None = None
+    actor: str | None = None
+    user: str | None = None
+    q: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def entries(window: Window, filters: Filters) -> Slice:
+    """A slice of the whole log, newest first.
+
+    It is read by one index, in the order of the index. Where that serves one filter of several, at most `READ_AT_ONCE`
+    entries are read: the slice may then have fewer items than the limit, or none, although the list goes on.
+    """
+    equal = _equal(filters)
+    if equal is None:
+        return Slice([], None, None)
+    by = next((name for name in NARROWING if name in equal), None)
+    others = [getattr(AuditEntry, name) == value for name, value in equal.items() if name != by]
+    others += [] if filters.q is None else [_contains(filters.q)]
+    period = [] if filters.since is None else [AuditEntry.at >= filters.since]
+    period += [] if filters.until is None else [AuditEntry.at < filters.until]
+    if by is None:
+        return _search(period, others, BY_TIME if period else NEWEST, window)
+    bounds, sort = _by(by, equal[by], NEWEST, window)
+    return _search(bounds, others + period, sort, window)
+
+
+def _equal(filters: Filters) -> dict[str, Any] | None:
+    """The values that columns must have, by their names. None where no entry has them."""
+    found = {name: getattr(filters, name) for name in NARROWING if getattr(filters, name) is not None}
+    for column, username in (("actor_id", filters.actor), ("user_id", filters.user)):
+        if username is not None:
+            user_id = db.session.scalar(select(User.id).where(User.username == username))
+            if user_id is None or found.setdefault(column, user_id) != user_id:
+                return None
+    return found
+
+
+def _contains(text: str) -> ColumnElement[bool]:
+    """Whether an entry contains a text, in upper or lower case.
+
+    SQLite's lower() changes ASCII letters alone, so other letters are searched in their usual spellings.
+    """
+    spellings = {_lower_ascii(each) for each in (text, text.lower(), text.upper(), text.title())}
+    texts = (func.lower(column) for column in (AuditEntry.project_title, AuditEntry.reason))
+    found = [each.contains(spelling, autoescape=True) for each in texts for spelling in sorted(spellings)]
+    for user_id in (AuditEntry.actor_id, AuditEntry.user_id):
+        found.append(_username(user_id).contains(text.lower(), autoescape=True))
+    return or_(*found)
+
+
+def _lower_ascii(text: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+def _search(bounds: list[ColumnElement[bool]], others: list[ColumnElement[bool]], sort: Sort, window: Window) -> Slice:
+    """A slice of the entries within `bounds` of an index that meet the other conditions."""
+    query = _query().where(*bounds)
+    if not others:
+        return _viewed(fetch(query, sort, window))
+    backwards = window.start == "before"
+    reached = _last_read(bounds, sort, window)
+    if reached is not None:
+        here = tuple_(*sort.keys)
+        there = tuple_(*(literal(value, key.type) for key, value in zip(sort.keys, reached, strict=True)))
+        query = query.where(here <= there if backwards else here >= there)
+    found = _viewed(fetch(query.where(*others), sort, window))
+    if reached is not None and backwards:
+        found.previous = found.previous or Position(reached, forward=False)
+    elif reached is not None:
+        found.next = found.next or Position(reached, forward=True)
+    return found
+
+
+def _last_read(bounds: list[ColumnElement[bool]], sort: Sort, window: Window) -> tuple[Any, ...] | None:
+    """The keys of the last entry that a page reads. None where the end of the log comes before."""
+    keys = windowed(select(AuditEntry.id).where(*bounds), sort, window.start, 1)
+    keys = keys.offset(literal_column(str(READ_AT_ONCE - 1)))
+    row = db.session.execute(keys, window.parameters()).first()
+    return None if row is None else tuple(row[-len(sort.keys) :])
 
 
 def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
@@ -134,7 +233,8 @@ def timeline(project_id: int, window: Window) -> Slice:
     """
     query = select(AuditEntry.at, AuditEntry.action, AuditEntry.reason)
     query = query.where(AuditEntry.action.in_(EVENTS))
-    found = _fetch(query, "project_id", project_id, OLDEST, window)
+    bounds, order = _by("project_id", project_id, OLDEST, window)
+    found = fetch(query.where(*bounds), order, window)
     found.items = [_event(row) for row in found.items]
     return found
 
@@ -149,8 +249,8 @@ def timelines(project_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-def _fetch(query: AnySelect, name: str, value: Any, sort: Sort, window: Window) -> Slice:
-    """A slice of the entries whose column `name` holds `value`, in the order of the index that begins with the column.
+def _by(name: str, value: Any, sort: Sort, window: Window) -> tuple[list[ColumnElement[bool]], Sort]:
+    """The bounds and the order by which the entries whose column `name` has `value` are read from their index.
 
     The column is part of the order, and bounded from both sides. By an equality both databases may read the log by its
     key, in the hope that an entry in so many has the value, and read all of it where those that have it are old.
@@ -158,11 +258,9 @@ def _fetch(query: AnySelect, name: str, value: Any, sort: Sort, window: Window) 
     column = getattr(AuditEntry, name)
     # A position bounds one side by itself.
     is_bounded, goes_down = window.position is not None, sort.descending == (window.start != "before")
-    if not (is_bounded and goes_down):
-        query = query.where(column <= value)
-    if not (is_bounded and not goes_down):
-        query = query.where(column >= value)
-    return fetch(query, Sort(sort.name, (column, *sort.keys), sort.descending), window)
+    bounds = [] if is_bounded and goes_down else [column <= value]
+    bounds += [] if is_bounded and not goes_down else [column >= value]
+    return bounds, Sort(sort.name, (column, *sort.keys), sort.descending)
 
 
 def _event(row: Any) -> dict[str, Any]:
@@ -172,11 +270,14 @@ def _event(row: Any) -> dict[str, Any]:
 
 
 def _query() -> AnySelect:
-    actor, user = aliased(User), aliased(User)
     columns = [c for c in AuditEntry.__table__.c if c.name not in {"url_key", "waited_seconds"}]
-    names = (actor.username.label("actor_username"), user.username.label("username"))
-    query = select(*columns, *names).outerjoin(actor, actor.id == AuditEntry.actor_id)
-    return query.outerjoin(user, user.id == AuditEntry.user_id)
+    names = {"actor_username": AuditEntry.actor_id, "username": AuditEntry.user_id}
+    return select(*columns, *(_username(user_id).label(name) for name, user_id in names.items()))
+
+
+def _username(user_id: Any) -> ScalarSelect[str]:
+    """The username, selected entry by entry: a join might read all users."""
+    return select(User.username).where(User.id == user_id).scalar_subquery()
 
 
 def _viewed(found: Slice) -> Slice:

@@ -101,6 +101,7 @@ TABLE = {
     "POST /api/admin/projects/<id:project_id>/votes/decisions": ADMIN,
     "POST /api/admin/projects/decisions": ADMIN,
     "GET /api/admin/audit": ADMIN,
+    "GET /api/admin/audit.csv": ADMIN,
     "GET /api/admin/users": ADMIN,
     "GET /api/admin/users/<id:user_id>": ADMIN,
     "PUT /api/admin/users/<id:user_id>": ADMIN,

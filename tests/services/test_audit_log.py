@@ -1,5 +1,8 @@
 """The audit log: what an edit changed, and which project and user an entry is about."""
 
+import csv
+import io
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -7,10 +10,11 @@ from flask import Flask
 from sqlalchemy import select, text
 from sqlalchemy.exc import DatabaseError
 
+from directory.api.admin import log_files
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry
-from directory.services import categories
+from directory.services import audit, categories
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
@@ -192,3 +196,167 @@ def test_a_page_of_the_log_is_one_statement(
         statements.clear()
         assert len(admin.get(f"{url}limit={size}").json["items"]) == size
         assert len(statements) == (3 if "timeline" in url else 2)  # who calls, may they see the project, the page
+
+
+@pytest.fixture
+def told(world: World, admin: Api) -> dict[str, int]:
+    """Entries of 2026-01-01 to -04 about projects of bob and eve, by their titles."""
+    bob, eve = world.user("bob"), world.user("eve")
+    projects = {
+        title: world.project(owner, "pending", title=title)
+        for title, owner in (("Lantern", bob), ("Łódź 100%", eve), ("=cmd|' /C calc'!A0", bob), ("Kept", bob))
+    }
+    for day, (title, word) in enumerate((("Lantern", "approve"), ("Łódź 100%", "reject"), ("Kept", "reject")), 1):
+        admin.put(f"/api/admin/projects/{projects[title]}/{word}", {"reason": "Spam, ÄRGERLICH"} if day == 2 else {})
+    admin.put(f"/api/admin/users/{eve.id}", {"status": "suspended"})
+    return projects
+
+
+def dated(app: Flask) -> None:
+    """Spread the entries over days: the first is of 2026-01-01, the others follow by a day each."""
+    with app.app_context(), db.engine.begin() as connection:
+        entries = [
+            dict(row._mapping) for row in connection.execute(select(AuditEntry.__table__).order_by(AuditEntry.id))
+        ]
+        connection.execute(text("INSERT INTO audit_retention VALUES ('2100-01-01 00:00:00.000000')"))
+        connection.execute(text("DELETE FROM audit_entries"))
+        connection.execute(text("DELETE FROM audit_retention"))
+        for day, entry in enumerate(entries):
+            entry["at"] = datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=day)
+        connection.execute(AuditEntry.__table__.insert(), entries)
+
+
+def actions(entries: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
+    return [(entry["action"], entry["project"] and entry["project"]["title"]) for entry in entries]
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ("q=lantern", ["Lantern", "Lantern"]),
+        ("q=ANTER", ["Lantern", "Lantern"]),
+        ("q=%C5%82%C3%B3d%C5%BA", ["Łódź 100%", "Łódź 100%"]),
+        ("q=100%25", ["Łódź 100%", "Łódź 100%"]),
+        ("q=%C3%A4rgerlich", ["Łódź 100%"]),
+        ("q=spam", ["Łódź 100%"]),
+        ("q=a_t", []),
+        ("q=EVE", [None, "Łódź 100%"]),
+        ("user=eve", [None]),
+        ("user=Eve%20", [None]),
+        ("user=nobody", []),
+        ("actor=root&action=project.rejected", ["Kept", "Łódź 100%"]),
+        ("actor=root&q=kept", ["Kept"]),
+        ("actor=root&actor_id=999999", []),
+        ("action=project.rejected&q=spam", ["Łódź 100%"]),
+    ],
+)
+def test_the_log_is_narrowed_by_name_and_text(
+    world: World, admin: Api, told: dict[str, int], query: str, titles: list[str | None]
+) -> None:
+    assert [title for _, title in actions(log(admin, query))] == titles
+
+
+def test_the_log_is_narrowed_by_day_and_time(app: Flask, world: World, admin: Api, told: dict[str, int]) -> None:
+    dated(app)
+    whole = log(admin, "limit=100")
+    assert [entry["at"][:10] for entry in whole] == [f"2026-01-{day:02}" for day in range(len(whole), 0, -1)]
+    for query, days in {
+        "since=2026-01-03&until=2026-01-05": "543",
+        "since=2026-01-03T12:00:00Z&until=2026-01-05T12:00:00Z": "43",
+        "since=2026-01-03T13:00:01%2B01:00&until=2026-01-05": "54",
+        "until=2026-01-02": "21",
+        "since=2027-01-01": "",
+        "since=2026-01-05&until=2026-01-03": "",
+        "since=2026-01-01&until=2026-01-05&q=lantern": "51",
+        "since=2026-01-01&until=2026-01-03&user=eve": "",
+    }.items():
+        assert "".join(entry["at"][9] for entry in log(admin, query)) == days, query
+    assert log(admin, "since=0001-01-01&until=9999-12-31&limit=100") == whole
+    for refused in ("since=2026-02-30", "until=yesterday", "since=2026-1-1", "actor=a%20b"):
+        assert admin.get(f"/api/admin/audit?{refused}").status_code == 422, refused
+
+
+@pytest.mark.parametrize(
+    "query", ["q=lantern", "actor=root&q=lantern", "since=2020-01-01&q=lantern", "user=eve&action=user.status_changed"]
+)
+@pytest.mark.parametrize("limit", [1, 50])
+def test_a_search_reads_the_log_part_by_part_on_and_back(
+    world: World, admin: Api, told: dict[str, int], monkeypatch: pytest.MonkeyPatch, query: str, limit: int
+) -> None:
+    wanted = log(admin, query)
+    assert wanted
+    monkeypatch.setattr(audit, "READ_AT_ONCE", 2)
+    found, cursor, pages = [], "", 0
+    while cursor is not None:
+        page = admin.get(f"/api/admin/audit?{query}&limit={limit}{cursor and f'&cursor={cursor}'}").json
+        found, cursor, pages = found + page["items"], page["pagination"]["next_cursor"], pages + 1
+        if page["items"]:
+            last = page
+    assert found == wanted
+    assert pages > 1 or query.startswith(("user", "actor"))
+    before, cursor = [], last["pagination"]["prev_cursor"]
+    while cursor is not None:
+        page = admin.get(f"/api/admin/audit?{query}&limit={limit}&cursor={cursor}").json
+        before, cursor = page["items"] + before, page["pagination"]["prev_cursor"]
+    assert before + last["items"] == wanted
+
+
+def parts(admin: Api, query: str) -> list[str]:
+    """The texts of the parts of the exported log."""
+    found, path = [], f"/api/admin/audit.csv?{query}"
+    while path:
+        answer = admin.get(path)
+        assert (answer.status_code, answer.content_type) == (200, "text/csv; charset=utf-8")
+        assert answer.headers["Cache-Control"] == "no-store"
+        found.append(answer.get_data(as_text=True))
+        link = answer.headers.get("Link", "")
+        assert link.endswith('>; rel="next"') or not link
+        path = link.removeprefix("<").partition(">")[0]
+    return found
+
+
+def test_the_export_has_all_that_the_filters_find_and_no_formula(
+    world: World, admin: Api, told: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [whole] = parts(admin, "")
+    monkeypatch.setattr(log_files, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(log_files, "PART_ROWS", 3)
+    several = parts(admin, "")
+    assert len(several) == 2
+    assert "".join(several) == whole
+    assert whole.startswith('\ufeff"id","at","action"')
+    rows = list(csv.DictReader(io.StringIO(whole.removeprefix("\ufeff"))))
+    entries = log(admin, "limit=100")
+    assert [(int(row["id"]), row["at"], row["action"]) for row in rows] == [
+        (entry["id"], entry["at"], entry["action"]) for entry in entries
+    ]
+    by_title = {row["project"]: row for row in rows}
+    assert "'=cmd|' /C calc'!A0" in by_title
+    assert "=cmd|' /C calc'!A0" not in by_title
+    assert (rows[0]["actor"], rows[0]["user"], rows[0]["from"], rows[0]["to"], rows[0]["project"]) == (
+        "root", "eve", "active", "suspended", "",
+    )  # fmt: skip
+    [narrowed] = parts(admin, "q=spam")
+    assert [row["reason"] for row in csv.DictReader(io.StringIO(narrowed))] == ["Spam, ÄRGERLICH"]
+
+
+def test_a_part_of_the_export_ends_where_it_is_large(
+    world: World, admin: Api, owner: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = owner.post("/api/projects", FIRST).headers["Location"]
+    for text_ in ("a", "b"):
+        owner.put(path, {"description": text_ * 10_000})
+    monkeypatch.setattr(log_files, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(log_files, "PART_CHARACTERS", 10_000)
+    assert [len(each) > 10_000 for each in parts(admin, "")] == [True, True, False]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", " =", "＝", "＋", "－", "＠"])
+def test_a_cell_that_begins_as_a_formula_is_text(start: str) -> None:
+    assert log_files._cell(f"{start}1+1") == f"'{start}1+1"
+    assert log_files._cell(f"x{start}1") == f"x{start}1"
+
+
+def test_the_export_is_for_administrators(world: World, api: Api, owner: Api) -> None:
+    assert api.get("/api/admin/audit.csv").status_code == 401
+    assert owner.get("/api/admin/audit.csv").status_code == 403

@@ -255,10 +255,35 @@ def test_what_is_shown_is_exported_and_a_formula_is_text(chromium, app, world, g
         assert found[0]["Website"] == "https://example.org/formula"
         person.open("/admin/audit?action=project.approved")
         expect(rows(page)).to_have_count(1)
-        _, found = export(page)
-        assert [each["Details"] for each in found] == [""]
-        assert found[0]["What"].endswith(" approved =1+1.")
+        name, found = export(page)
+        assert re.fullmatch(r"log-\d{4}-\d\d-\d\d\.csv", name)
+        assert [(each["action"], each["project"]) for each in found] == [("project.approved", "'=1+1")]
         assert page.evaluate("Object.keys(localStorage).length") == 0
+
+
+def test_the_log_is_searched_by_text_name_and_day_and_exported_whole(chromium, app, world, grace):
+    ada = world.user("ada")
+    for number in range(60):
+        world.project(owner=ada, title=f"Lantern {number}", status="pending")
+    world.project(title="Other", status="pending")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("grace").open("/admin/audit").page
+        expect(rows(page)).to_have_count(50)
+        assert page.get_by_label("Project number").count() == 0
+        page.get_by_label("Search", exact=True).fill("LANTERN 7")
+        expect(rows(page)).to_have_count(1)
+        page.get_by_label("Search", exact=True).fill("")
+        page.get_by_label("By user").fill("ada")
+        expect(page.get_by_role("status").filter(has_text="50")).to_be_visible()
+        expect(page).to_have_url(re.compile("actor=ada"))
+        _, found = export(page)
+        assert [each["project"] for each in found] == [f"Lantern {number}" for number in reversed(range(60))]
+        today = page.evaluate("new Date().toLocaleDateString('sv')")
+        page.get_by_label("To", exact=True).fill(today)
+        expect(page).to_have_url(re.compile(f"until={today}"))
+        expect(rows(page)).to_have_count(50)
+        page.get_by_label("To", exact=True).fill("2020-01-01")
+        expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
 
 
 def test_the_dashboard_shows_periods_charts_and_their_tables(chromium, app, world, grace, tmp_path):

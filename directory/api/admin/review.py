@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from flask import Response
+
+from directory.api.admin import log_files
 from directory.api.admin.blueprint import bp
 from directory.api.projects import listing, order, subscribers
-from directory.api.schemas.admin import AuditPage, AuditQuery
+from directory.api.schemas.admin import AuditFileQuery, AuditPage, AuditQuery
 from directory.api.schemas.categories import CategoryInput, CategoryOutput
 from directory.api.schemas.projects import ProjectDetail
 from directory.api.schemas.review import (
@@ -21,6 +24,7 @@ from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation, versions_allowed
 from directory.http.problem_kinds import KINDS
+from directory.models import now
 from directory.services import audit, categories, moderation
 from directory.services.catalog import background, catalog
 
@@ -131,11 +135,37 @@ def history(project_id: int, query: dict[str, Any]) -> Any:
 @operation(query=AuditQuery(), answer=AuditPage(), tier="read")
 def log(query: dict[str, Any]) -> Any:
     """List the audit log, newest first."""
-    filters = {name: query[name] for name in audit.NARROWING if name in query}
-    # Named, so that a cursor of an earlier version, which told less of its place, is none of this list.
+    filters = _log_filters(query)
+    # Named, so that a cursor of an earlier version, whose position was of another form, is not one of this list.
     window = pagination.window(query, {"entries": filters})
-    found = audit.entries(window, **filters)
+    found = audit.entries(window, audit.Filters(**filters))
     return pagination.by_cursor(found, window)
+
+
+@bp.get("/audit.csv")
+@admin_required
+@operation(
+    query=AuditFileQuery(), tier="read", media_types=("text/csv",), headers=("Content-Disposition",),
+    optional_headers=("Link",),
+)  # fmt: skip
+def log_file(query: dict[str, Any]) -> Response:
+    """Export the audit log as CSV, newest first.
+
+    A part has at most 10,000 entries. While the log goes on, `Link` names the next part, which has no row of headings:
+    all parts together are one file. Text that a spreadsheet would read as a formula gets an apostrophe before it.
+    """
+    filters = _log_filters(query)
+    window = pagination.window({**query, "limit": log_files.ROWS_AT_ONCE}, {"entries": filters})
+    text, next_part = log_files.part(window, audit.Filters(**filters))
+    response = Response(text, content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="log-{now():%Y-%m-%d}.csv"'
+    if next_part is not None:
+        response.headers["Link"] = pagination.next_link(next_part)
+    return response
+
+
+def _log_filters(query: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in query.items() if name not in {"limit", "cursor"}}
 
 
 @bp.post("/categories")

@@ -145,5 +145,6 @@ TEXTS = {
     "text/css": "body { margin: 0 }",
     "text/javascript": '"use strict";',
     "text/plain": "# TYPE http_requests_total counter",
+    "text/csv": '"id","at","action","actor_id","actor"\r\n',
     "application/atom+xml": '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom"/>',
 }

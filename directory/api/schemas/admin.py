@@ -1,10 +1,12 @@
 """The review: what only administrators send and see of projects and of the log."""
 
+from typing import Any
+
 from marshmallow import fields
 
-from directory.api.schemas.paging import CursorPagination, CursorQuery
-from directory.api.schemas.projects import UserRef
-from directory.http.fields import Strict, Timestamp, Whole, Word
+from directory.api.schemas.paging import Cursor, CursorPagination, CursorQuery
+from directory.api.schemas.projects import USERNAME, UserRef
+from directory.http.fields import DayOrTime, Matching, Search, Strict, Timestamp, Whole, Word
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS
 
@@ -68,17 +70,45 @@ class AuditOutput(Strict):
     )
 
 
-class AuditQuery(CursorQuery):
-    """The audit log's filters."""
+class Username(Matching):
+    """A username of a filter."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(USERNAME, 32, says="This is not a username.", fold=True, trim=True, **kwargs)
+
+
+class AuditFilters(Strict):
+    """What the audit log is narrowed to."""
 
     action = Word(ACTIONS)
     project_id = Whole(1, HIGHEST_ID)
-    user_id = Whole(1, HIGHEST_ID)
-    actor_id = Whole(1, HIGHEST_ID)
+    user_id = Whole(1, HIGHEST_ID, metadata={"description": "The user whom the entry is about."})
+    actor_id = Whole(1, HIGHEST_ID, metadata={"description": "The user who acted."})
+    user = Username(metadata={"description": "The username of the user whom the entry is about."})
+    actor = Username(metadata={"description": "The username of the user who acted."})
+    q = Search(
+        200, metadata={"description": "A part of the project's title, of the reason, or of one of the two usernames."}
+    )
+    since = DayOrTime(metadata={"description": "From this time on, or from the beginning of this day in UTC."})
+    until = DayOrTime(end=True, metadata={"description": "Before this time, or to the end of this day in UTC."})
+
+
+class AuditQuery(CursorQuery, AuditFilters):
+    """A page of the audit log."""
+
+
+class AuditFileQuery(AuditFilters):
+    """A part of the audit log as a file."""
+
+    cursor = Cursor()
 
 
 class AuditPage(Strict):
-    """Audit entries, newest first."""
+    """Audit entries, newest first.
+
+    A page with several filters, or with `q`, may have fewer items than its limit, or none, although the log goes on:
+    follow `next_cursor` until it is null.
+    """
 
     items = fields.List(fields.Nested(AuditOutput), required=True)
     pagination = fields.Nested(CursorPagination, required=True)

@@ -8,8 +8,9 @@ const { notice } = await import("../src/state/notice.ts");
 const { Problem } = await import("../src/api/client.ts");
 const { ID, Listing, wantedBy } = await import("../src/console/listing.ts");
 const { csvOf, fileName, tableCsv } = await import("../src/console/csv.ts");
+const { askedBy, exporting, exportLog, readLog } = await import("../src/console/audit-reading.ts");
 const asking = await import("../src/console/asking.ts");
-const { changesOf, sentence, spoken } = await import("../src/console/sentences.ts");
+const { sentence } = await import("../src/console/sentences.ts");
 const { outcomeOf } = await import("../src/console/bulk.tsx");
 const { barsOf, ceilingOf, cutOff, dayAt } = await import("../src/console/chart.ts");
 
@@ -172,7 +173,7 @@ const ENTRY = {
   id: 1, at: "", action: "project.approved", actor: { id: 1, username: "grace" }, project_id: 42, user_id: null, from: "pending", to: "live",
   reason: null, project: { id: 42, title: "Flask" }, user: null, changes: null,
 } as const;
-const told = (changes: object) => spoken({ ...ENTRY, ...changes } as any);
+const told = (changes: object) => sentence({ ...ENTRY, ...changes } as any).map(({ text }) => text).join("");
 
 Deno.test("each entry of the log is a sentence with names", () => {
   assertEquals(told({}), "grace approved Flask.");
@@ -197,12 +198,6 @@ Deno.test("names in a sentence lead to what they name; a deleted project to its 
   assertEquals(links({ action: "project.deleted" }), ["/admin/users/1", "/admin/audit?project_id=42"]);
 });
 
-Deno.test("an edit tells each field before and after", () => {
-  const changes = { tagline: { from: "", to: "New" }, tags: { from: ["a", "b"], to: [] } };
-  const found = changesOf({ ...ENTRY, action: "project.edited", changes } as any);
-  assertEquals(found, [{ field: "tagline", from: "nothing", to: "New" }, { field: "tags", from: "a, b", to: "nothing" }]);
-});
-
 Deno.test("a scale ends at a round number, and what is above it is cut off", () => {
   assertEquals([[], [0], [3], [7], [11], [21], [99], [640]].map(ceilingOf), [1, 1, 3, 8, 20, 30, 100, 800]);
   assertEquals(barsOf([1, 0, 2], 2), "M0.1 100V50H0.9V100ZM2.1 100V0H2.9V100Z");
@@ -220,4 +215,51 @@ Deno.test("each outcome of a decision about many is in words", () => {
   assertEquals(text({ status: 404, code: "not_found" }).text, "Not decided: it was deleted");
   assertEquals(text({ status: 412, project: { status: "rejected" } }).text, "Not done: it changed after the table was read, and is rejected now");
   assertEquals(text({ status: 409, code: "invalid_transition" }), { id: 3, title: "Lamp", text: "Not done: its state does not allow it", good: false });
+});
+
+Deno.test("the days of a filter begin and end where the browser is", () => {
+  const at = (text: string) => new Date(text).toISOString();
+  assertEquals(askedBy({ q: "lamp", since: "2026-03-28", until: "2026-12-31" }), { q: "lamp", since: at("2026-03-28T00:00"), until: at("2027-01-01T00:00") });
+  assertEquals(askedBy({ actor: "grace", cursor: "abc" }), { actor: "grace", cursor: "abc" });
+});
+
+Deno.test("a page of the log is filled from parts that have few matches, and ends after ten of them", async () => {
+  reset();
+  const asked: (string | null)[][] = [];
+  let parts = 3;
+  server.on("GET /api/admin/audit", (request) => {
+    const { searchParams } = new URL(request.url);
+    asked.push([searchParams.get("cursor"), searchParams.get("limit"), searchParams.get("q")]);
+    const next_cursor = asked.length < parts ? `after${asked.length}` : null;
+    return { items: asked.length % 2 ? [{ id: asked.length }] : [], pagination: { next_cursor, prev_cursor: `before${asked.length}` } };
+  });
+  const page = await readLog({ q: "lamp" }, new AbortController().signal);
+  assertEquals(asked, [[null, "50", "lamp"], ["after1", "49", "lamp"], ["after2", "49", "lamp"]]);
+  assertEquals(page, { items: [{ id: 1 }, { id: 3 }], pagination: { next_cursor: null, prev_cursor: "before1" } });
+  asked.length = 0;
+  parts = 99;
+  assertEquals((await readLog({}, new AbortController().signal)).pagination.next_cursor, "after10");
+  assertEquals(asked.length, 10);
+});
+
+Deno.test("the file of the log has every part of what the filters find, and a failure is said", async () => {
+  reset();
+  const asked: string[] = [];
+  const saved: Blob[] = [];
+  const [createObjectURL, createElement] = [URL.createObjectURL, document.createElement];
+  URL.createObjectURL = (blob: Blob | MediaSource) => (saved.push(blob as Blob), "blob:log");
+  document.createElement = (() => ({ click() {} })) as any;
+  server.on("GET /api/admin/audit.csv", (request) => {
+    asked.push(new URL(request.url).search);
+    const Link = asked.length < 3 ? `</api/admin/audit.csv?q=lamp&cursor=part${asked.length}>; rel="next"` : "";
+    return new Response(`part ${asked.length}\r\n`, { headers: { "Content-Type": "text/csv", ...(Link && { Link }) } });
+  });
+  await exportLog({ q: "lamp", cursor: "page2" });
+  assertEquals(asked, ["?q=lamp", "?q=lamp&cursor=part1", "?q=lamp&cursor=part2"]);
+  assertEquals(await saved[0]!.text(), "part 1\r\npart 2\r\npart 3\r\n");
+  server.on("GET /api/admin/audit.csv", () => server.problem(503, "unavailable", "Try again."));
+  await exportLog({});
+  assertEquals([saved.length, exporting.value, notice.value], [1, null, { text: "Nothing was exported. Try again.", bad: true }]);
+  Object.assign(URL, { createObjectURL });
+  Object.assign(document, { createElement });
 });

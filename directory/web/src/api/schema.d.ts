@@ -44,6 +44,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/audit.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the audit log as CSV, newest first
+         * @description A part has at most 10,000 entries. While the log goes on, `Link` names the next part, which has no row of headings:
+         *     all parts together are one file. Text that a spreadsheet would read as a formula gets an apostrophe before it.
+         *
+         *     Needs an administrator.
+         */
+        get: operations["adminLogFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/categories": {
         parameters: {
             query?: never;
@@ -1638,7 +1661,7 @@ export interface components {
             next_cursor: string | null;
             prev_cursor: string | null;
         };
-        /** @description Audit entries, newest first. */
+        /** @description Audit entries, newest first. A page with several filters, or with `q`, may have fewer items than its limit, or none, although the log goes on: follow `next_cursor` until it is null. */
         AuditPage: {
             items: components["schemas"]["Audit"][];
             pagination: components["schemas"]["CursorPagination"];
@@ -3480,13 +3503,25 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+                project_id?: number;
+                /** @description The user whom the entry is about. */
+                user_id?: number;
+                /** @description The user who acted. */
+                actor_id?: number;
+                /** @description The username of the user whom the entry is about. */
+                user?: string;
+                /** @description The username of the user who acted. */
+                actor?: string;
+                /** @description A part of the project's title, of the reason, or of one of the two usernames. */
+                q?: string;
+                /** @description From this time on, or from the beginning of this day in UTC. */
+                since?: string | unknown | unknown;
+                /** @description Before this time, or to the end of this day in UTC. */
+                until?: string | unknown | unknown;
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
-                project_id?: number;
-                user_id?: number;
-                actor_id?: number;
             };
             header?: never;
             path?: never;
@@ -3494,7 +3529,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Audit entries, newest first. */
+            /**
+             * @description Audit entries, newest first.
+             *
+             *     A page with several filters, or with `q`, may have fewer items than its limit, or none, although the log goes on:
+             *     follow `next_cursor` until it is null.
+             */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3611,6 +3651,60 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminLogFile: {
+        parameters: {
+            query?: {
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+                project_id?: number;
+                /** @description The user whom the entry is about. */
+                user_id?: number;
+                /** @description The user who acted. */
+                actor_id?: number;
+                /** @description The username of the user whom the entry is about. */
+                user?: string;
+                /** @description The username of the user who acted. */
+                actor?: string;
+                /** @description A part of the project's title, of the reason, or of one of the two usernames. */
+                q?: string;
+                /** @description From this time on, or from the beginning of this day in UTC. */
+                since?: string | unknown | unknown;
+                /** @description Before this time, or to the end of this day in UTC. */
+                until?: string | unknown | unknown;
+                /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Export the audit log as CSV, newest first. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description RFC 8288: first, prev, next and last, as far as they exist, with all filters. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example "id","at","action","actor_id","actor" */
+                    "text/csv": string;
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4134,7 +4228,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Audit entries, newest first. */
+            /**
+             * @description Audit entries, newest first.
+             *
+             *     A page with several filters, or with `q`, may have fewer items than its limit, or none, although the log goes on:
+             *     follow `next_cursor` until it is null.
+             */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];

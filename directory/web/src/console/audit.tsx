@@ -1,35 +1,48 @@
 // The audit log, in sentences.
-import { api, ask } from "../api/client.ts";
 import { dated } from "../parts/time.tsx";
-import type { Page } from "../state/router.ts";
+import { address, type Page } from "../state/router.ts";
 import { actions } from "./actions.ts";
+import { exporting, exportLog, readLog } from "./audit-reading.ts";
 import { About, Sentence } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
-import { ID, Listing, type Query } from "./listing.ts";
-import { changesOf, spoken, type Entry } from "./sentences.ts";
+import { DAY, type Filter, ID, Listing, wantedBy } from "./listing.ts";
+import type { Entry } from "./sentences.ts";
 import { Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
 
-type Asked = Query<"/api/admin/audit">;
-const ACTIONS = Object.keys(actions);
-const log = new Listing<Entry>(
-  "log",
-  [{ name: "action", values: ACTIONS }, { name: "project_id", pattern: ID }, { name: "user_id", pattern: ID }, { name: "actor_id", pattern: ID }],
-  (wanted, signal) => ask(api.GET("/api/admin/audit", { params: { query: { limit: 50, ...wanted } as Asked }, signal })),
-);
+const USERNAME = /^[A-Za-z0-9_-]{3,32}$/;
+const FILTERS: readonly Filter[] = [
+  { name: "q" },
+  { name: "action", values: Object.keys(actions) },
+  { name: "actor", pattern: USERNAME },
+  { name: "user", pattern: USERNAME },
+  { name: "since", pattern: DAY, isDay: true },
+  { name: "until", pattern: DAY, isDay: true },
+  ...["project_id", "user_id", "actor_id"].map((name) => ({ name, pattern: ID, fromLinks: true })),
+];
+const log = new Listing<Entry>("log", FILTERS, readLog);
 const columns: Column<Entry>[] = [
-  { name: w.when, kind: "when unlabelled", text: (entry) => entry.at, cell: (entry) => <time dateTime={entry.at}>{dated(entry.at)}</time> },
-  { name: w.what, kind: "wrap unlabelled", text: spoken, cell: (entry) => <><Sentence entry={entry} /><About entry={entry} /></> },
-  { name: w.reason, kind: "file", text: (entry) => entry.reason },
-  { name: w.about, kind: "file", text: (entry) => changesOf(entry).map(({ field, from, to }) => `${field}: ${w.changedFrom(from, to)}`).join("\n") },
-  { name: w.action, kind: "file", text: (entry) => entry.action },
-  { name: w.filter.actor_id!, kind: "file", text: (entry) => entry.actor?.id ?? null },
-  { name: w.filter.project_id!, kind: "file", text: (entry) => entry.project_id },
-  { name: w.filter.user_id!, kind: "file", text: (entry) => entry.user_id },
+  { name: w.when, kind: "when unlabelled", cell: (entry) => <time dateTime={entry.at}>{dated(entry.at)}</time> },
+  { name: w.what, kind: "wrap unlabelled", cell: (entry) => <><Sentence entry={entry} /><About entry={entry} /></> },
 ];
 
 export const audit: Page = { enter: (_match, query) => log.enter(query), view: AuditPage, title: () => w.pages["/admin/audit"] };
 
 function AuditPage() {
-  return <Frame title={w.pages["/admin/audit"]}><Listed listing={log} columns={columns} keyOf={(entry) => entry.id} none={w.logNone} /></Frame>;
+  return (
+    <Frame title={w.pages["/admin/audit"]}>
+      <Listed listing={log} columns={columns} keyOf={(entry) => entry.id} none={w.logNone} exporting={<Export />} />
+    </Frame>
+  );
+}
+
+/** Saves all entries that the filters find, of whatever page. */
+function Export() {
+  const wanted = wantedBy(address.value.searchParams, FILTERS);
+  const parts = exporting.value;
+  return (
+    <button type="button" class="button small" disabled={!wanted || parts !== null} onClick={() => void exportLog(wanted!)}>
+      {parts === null ? w.export : w.exporting(parts)}
+    </button>
+  );
 }

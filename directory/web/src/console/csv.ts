@@ -34,9 +34,9 @@ export function fileName(table: string, now = new Date()): string {
 }
 
 /** Give a file to the browser to save. */
-export function download(name: string, text: string): void {
+export function download(name: string, ...parts: (string | Blob)[]): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  link.href = URL.createObjectURL(new Blob(parts, { type: "text/csv;charset=utf-8" }));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

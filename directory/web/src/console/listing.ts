@@ -17,6 +17,10 @@ export interface Filter {
   choices?: () => readonly (readonly [string, string])[];
   /** What its text looks like. Nothing matches any other text. */
   pattern?: RegExp;
+  /** Whether it is a day, "2026-11-20". */
+  isDay?: boolean;
+  /** Whether links alone set it: it has no field unless it is set. */
+  fromLinks?: boolean;
 }
 
 export interface Shown<Row> {
@@ -38,6 +42,7 @@ interface Answer<Row> {
 
 const PAUSE = 250; // milliseconds without a key before typed text is looked for
 export const ID = /^[1-9]\d{0,17}$/;
+export const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** What an address asks of a table. Null: a text that nothing matches. */
 export function wantedBy(query: URLSearchParams, filters: readonly Filter[]): Wanted | null {

@@ -1,6 +1,5 @@
 // Entries of the audit log as sentences, with the names as links.
 import type { Schemas } from "../api/client.ts";
-import { w } from "./text.ts";
 
 export type Entry = Schemas["Audit"];
 /** A piece of a sentence; with `href` a name that leads to what it names. */
@@ -39,21 +38,6 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
 }
 
 const end: Part = { text: "." };
-
-/** The sentence without its links. */
-export function spoken(entry: Entry): string {
-  return sentence(entry).map((part) => part.text).join("");
-}
-
-/** What an edit changed: each field with its text before and after. */
-export function changesOf(entry: Entry): { field: string; from: string; to: string }[] {
-  return Object.entries(entry.changes ?? {}).map(([field, { from, to }]) => ({ field, from: valueText(from), to: valueText(to) }));
-}
-
-function valueText(value: string | readonly string[] | null): string {
-  const text = typeof value === "string" || value === null ? value : value.join(", ");
-  return text || w.nothingThere;
-}
 
 function votes({ votes }: Entry): string {
   const number = votes?.number ?? 0;

@@ -27,6 +27,8 @@ interface TableProps<Row> {
   /** What stands below a row that is open. */
   below?: (row: Row) => ComponentChildren;
   selecting?: Selecting<Row>;
+  /** The button that saves all that the filters find, in place of the one that saves the rows that are shown. */
+  exporting?: ComponentChildren;
   children?: ComponentChildren;
 }
 
@@ -40,7 +42,7 @@ export function Listed<Row>(props: TableProps<Row>) {
 }
 
 function Content<Row>(props: TableProps<Row>) {
-  const { listing, none, children, selecting, keyOf } = props;
+  const { listing, none, children, selecting, exporting, keyOf } = props;
   const shown = listing.rows.data.value;
   const problem = listing.rows.problem.value;
   const again = () => void listing.again();
@@ -55,12 +57,15 @@ function Content<Row>(props: TableProps<Row>) {
       <div class="above">
         <p role="status">{listing.rows.busy.value && shown.of !== listing.key ? t.loading : w.shown(shown.items.length, shown.total, shown.capped)}</p>
         {children}
-        <button type="button" class="button small" disabled={!shown.items.length} onClick={() => save(props, shown.items)}>
-          {shown.next || shown.previous ? w.exportShown(shown.items.length) : w.export}
-        </button>
+        {exporting ?? (
+          <button type="button" class="button small" disabled={!shown.items.length} onClick={() => save(props, shown.items)}>
+            {shown.next || shown.previous ? w.exportShown(shown.items.length) : w.export}
+          </button>
+        )}
       </div>
       {selecting && chosen.length > 0 && <Selected listing={listing} rows={chosen}>{selecting.actions(chosen)}</Selected>}
       {shown.items.length ? <Rows {...props} items={shown.items} />
+        : shown.next ? <Empty title={w.nothingYet} why={w.nothingYetWhy} />
         : listing.filtered || address.value.searchParams.has("cursor") ? <Empty title={w.nothing} why={w.nothingWhy}><ShowAll /></Empty>
         : <Empty title={none.title} why={none.why}><a class="button" href="/admin">{w.toDashboard}</a></Empty>}
       <Pages shown={shown} />
@@ -146,14 +151,14 @@ function Filters<Row>({ listing }: { listing: Listing<Row> }) {
   };
   return (
     <form class="filters" role="search" aria-label={w.filters} onSubmit={submit}>
-      {listing.filters.map((each) => <Control key={each.name} filter={each} listing={listing} />)}
+      {listing.filters.filter((each) => !each.fromLinks || address.value.searchParams.has(each.name)).map((each) => <Control key={each.name} filter={each} listing={listing} />)}
       {listing.filtered && <a class="button clear" href={address.value.pathname}>{w.clear}</a>}
     </form>
   );
 }
 
 function Control<Row>({ filter, listing }: { filter: Filter; listing: Listing<Row> }) {
-  const { name, values, choices, pattern } = filter;
+  const { name, values, choices, pattern, isDay } = filter;
   const id = `filter-${name}`;
   const label = w.filter[name] ?? name;
   const now = address.value.searchParams.get(name) ?? "";
@@ -163,9 +168,11 @@ function Control<Row>({ filter, listing }: { filter: Filter; listing: Listing<Ro
     return (
       <div class={`filter${name === "q" ? " grow" : ""}`}>
         <label for={id}>{label}</label>
-        <input id={id} name={name} type="search" value={typed} maxLength={200} autocomplete="off" autocapitalize="none"
-          spellcheck={false} aria-invalid={wrong || undefined} onInput={(event) => listing.type(name, event.currentTarget.value, event.isComposing)}
-          onCompositionEnd={(event) => listing.type(name, event.currentTarget.value)} />
+        {isDay ? <input id={id} name={name} type="date" value={typed} onInput={(event) => listing.type(name, event.currentTarget.value)} /> : (
+          <input id={id} name={name} type="search" value={typed} maxLength={200} autocomplete="off" autocapitalize="none"
+            spellcheck={false} aria-invalid={wrong || undefined} onInput={(event) => listing.type(name, event.currentTarget.value, event.isComposing)}
+            onCompositionEnd={(event) => listing.type(name, event.currentTarget.value)} />
+        )}
       </div>
     );
   }

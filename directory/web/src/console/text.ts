@@ -35,7 +35,8 @@ export const w = {
   filters: "Filters",
   filter: {
     q: "Search", status: "State", category: "Category", owner: "Owner", counted: "Votes", sort: "Order", role: "Role", state: "State", endpoint: "Endpoint",
-    event: "Event", project_id: "Project number", user_id: "User number", actor_id: "By user number", action: "Action",
+    event: "Event", project_id: "Project number", user_id: "User number", actor_id: "By user number", action: "Action", actor: "By user",
+    user: "About user", since: "From", until: "To",
   } as Record<string, string>,
   values: {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", admin: "Administrator",
@@ -50,9 +51,13 @@ export const w = {
   showAll: "Show all",
   nothing: "Nothing found",
   nothingWhy: "Nothing here matches these filters.",
+  nothingYet: "Nothing found so far",
+  nothingYetWhy: "The newest entries do not match. Go to the next page to search the older ones, or choose a period.",
   shown: (here: number, total: number | null, capped: boolean) =>
     total === null || total === here ? `${n.format(here)} shown` : `${n.format(here)} of ${capped ? "more than " : ""}${n.format(total)} shown`,
   export: "Export as CSV",
+  exporting: (parts: number) => (parts ? `Exporting… (${count(parts, "part")})` : "Exporting…"),
+  notExported: (detail: string) => `Nothing was exported. ${detail}`,
   exportShown: (rows: number) => `Export these ${count(rows, "row")} as CSV`,
   empty: "–",
   pagesOf: "Pages of the table",
@@ -240,8 +245,4 @@ export const w = {
   logNone: { title: "The log is empty", why: "Every submission, edit and decision is written to it." },
   when: "When",
   what: "What",
-  about: "Details",
-  action: "Action",
-  nothingThere: "nothing",
-  changedFrom: (from: string, to: string) => `${from} → ${to}`,
 } as const;
