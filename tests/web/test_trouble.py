@@ -120,6 +120,43 @@ def test_a_service_that_is_down_leaves_what_is_shown_and_is_tried_again(chromium
         server.server_close()
 
 
+def test_a_list_that_cannot_be_read_is_not_that_of_another_tab_or_filter(chromium, app, world):
+    grace = world.admin("grace")
+    for number in range(21):
+        world.project(owner=grace, title=f"Lamp {number}")
+    with served(app) as site, visitor(chromium, site, 0) as person:
+        page = person.enter("grace").open("/mine").page
+        rows = page.locator("article.row")
+        expect(rows).to_have_count(20)
+        page.context.set_offline(True)
+        page.get_by_role("button", name="Show more").click()
+        expect(page.locator(".notice")).to_contain_text("You are offline")
+        expect(rows).to_have_count(20)
+        person.link("Voted for").click()
+        expect(page.get_by_role("alert")).to_contain_text("You are offline")
+        expect(rows).to_have_count(0)
+        page.context.set_offline(False)
+        person.open("/admin/projects")
+        expect(page.locator("tbody tr")).to_have_count(21)
+        page.context.set_offline(True)
+        page.get_by_label("State").select_option("pending")
+        expect(page.get_by_role("alert")).to_contain_text("You are offline")
+        expect(page.locator("tbody tr")).to_have_count(0)
+        page.context.set_offline(False)
+
+
+def test_a_vote_is_refused_where_another_tab_signed_in_as_somebody_else(chromium, app, world):
+    world.user("ada")
+    world.user("bob")
+    project = world.project(title="Lamp")
+    with served(app) as site, visitor(chromium, site, 409) as person:
+        page = person.enter("ada").open("/").page
+        person.enter("bob")  # as in another tab, which has the same cookies
+        page.get_by_role("button", name="Upvote Lamp").click()
+        expect(page.locator(".notice")).to_contain_text("Your vote was not counted.")
+        assert world.stored(project)["upvotes"] == 0
+
+
 def test_a_fault_shows_the_id_of_the_request(chromium, app, monkeypatch):
     from directory.services.catalog import catalog
 

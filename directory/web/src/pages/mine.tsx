@@ -1,6 +1,6 @@
 // What is one's own: projects by state, each with its history, and what one has voted for.
 import { signal } from "@preact/signals";
-import { api, ask, type Schemas } from "../api/client.ts";
+import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { Monogram } from "../parts/monogram.tsx";
 import { MembersOnly } from "../parts/members.tsx";
 import { pathOf, Rows, type Project } from "../parts/row.tsx";
@@ -8,6 +8,7 @@ import { Empty, Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { forgetTimelines, Timeline } from "../parts/timeline.tsx";
 import { Time } from "../parts/time.tsx";
 import { showPresent } from "../parts/tabs.ts";
+import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import { address, withQuery, type Page } from "../state/router.ts";
 import { onceKnown, session, user } from "../state/session.ts";
@@ -57,8 +58,13 @@ async function read(tab: Tab, cursor: string | null, signal?: AbortSignal): Prom
 async function more(): Promise<void> {
   const before = shown.data.peek();
   if (!before?.next) return;
-  const page = await read(tabOf(address.peek().searchParams), before.next);
-  shown.set({ ...page, items: [...before.items, ...page.items] });
+  try {
+    const page = await read(tabOf(address.peek().searchParams), before.next);
+    if (shown.data.peek() === before) shown.set({ ...page, items: [...before.items, ...page.items] }); // else another tab is shown
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    say(`${error.title}. ${error.detail}`, { bad: true });
+  }
 }
 
 function MinePage() {

@@ -42,7 +42,9 @@ async function want(button: HTMLButtonElement): Promise<void> {
 
 async function send(button: HTMLButtonElement, on: boolean): Promise<Vote> {
   const path = `/api/projects/${button.dataset.vote}/upvote`;
-  const answer = await fetch(path, { method: on ? "PUT" : "DELETE" }).catch(() => {
+  // Another tab may have signed in as somebody else: the service refuses a vote that is not of the account shown here.
+  const headers = { "X-Expected-User": find(".menu")?.dataset.user ?? "" };
+  const answer = await fetch(path, { method: on ? "PUT" : "DELETE", headers }).catch(() => {
     throw new Error(UNREACHABLE);
   });
   const body = await answer.json();
