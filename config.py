@@ -151,7 +151,7 @@ def _read(env: Mapping[str, str], name: str, default: str, parse: Callable[[str]
 def _choice(env: Mapping[str, str], name: str, default: str, words: set[str]) -> str:
     value = env.get(name, "").strip() or default
     if value not in {default, *words}:
-        raise ConfigError(name, f"{value!r} is none of {', '.join(sorted(words))}")
+        raise ConfigError(name, f"{value!r} is not one of {', '.join(sorted(words))}")
     return value
 
 
@@ -166,7 +166,7 @@ def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
 def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     value = env.get(name, "").strip() or str(default)
     if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
-        raise ConfigError(name, f"{value!r} is no whole number from {least} to {most}")
+        raise ConfigError(name, f"{value!r} is not a whole number from {least} to {most}")
     return int(value)
 
 

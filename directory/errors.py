@@ -149,7 +149,7 @@ class NotFound(DirectoryError):
     """No such thing, or none that the caller may know of."""
 
     code = "not_found"
-    default = "There is nothing here, or nothing that you may see."
+    default = "There is nothing here, or you may not see it."
 
 
 class Conflict(DirectoryError):
@@ -169,7 +169,7 @@ class NotVotable(Conflict):
     """Votes go to live projects only."""
 
     code = "not_votable"
-    default = "Only live projects take votes."
+    default = "Only live projects can be voted for."
 
 
 class Duplicate(Conflict):

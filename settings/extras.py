@@ -11,7 +11,7 @@ def otlp_endpoint(value: str) -> str:
     """The address of an OpenTelemetry collector without a slash at its end, or nothing."""
     parts = web_address(value)
     if value and (parts is None or parts.query or parts.fragment):
-        raise ValueError("is no http or https address such as http://localhost:4318")
+        raise ValueError("is not an http or https address, such as http://localhost:4318")
     _require(value, "opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http")
     return value.rstrip("/")
 
@@ -20,7 +20,7 @@ def sentry_dsn(value: str) -> str:
     """The address of a Sentry project with its key, or nothing. The key is a secret that no reason repeats."""
     parts = web_address(value)
     if value and (parts is None or not parts.username or not re.search(r"/[0-9]+$", parts.path, re.ASCII)):
-        raise ValueError("is no address such as https://key@sentry.example.com/1")
+        raise ValueError("is not an address such as https://key@sentry.example.com/1")
     _require(value, "sentry-sdk")
     return value
 

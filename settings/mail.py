@@ -24,11 +24,11 @@ def server(value: str) -> dict[str, Any] | None:
         return None
     parts = web_address(value, PORTS)
     if parts is None or parts.path not in {"", "/"} or parts.query or parts.fragment:
-        raise ValueError("is no address of a mail server such as smtp://user:password@mail.example.org:587")
+        raise ValueError("is not the address of a mail server, such as smtp://user:password@mail.example.org:587")
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     credentials = user + password
     if bool(user) != bool(password) or not (credentials.isascii() and credentials.isprintable()):
-        raise ValueError("has a user and a password of ASCII, or neither; special characters are written as %40")
+        raise ValueError("must have both a user and a password, in ASCII, or neither; write special characters as %40")
     host = str(parts.hostname)
     encryption = "tls" if parts.scheme == "smtps" else "none" if is_loopback(host) else "starttls"
     port = parts.port or PORTS[parts.scheme]
@@ -47,7 +47,7 @@ def sender(value: str) -> tuple[str, str] | None:
         or len(name) > LONGEST_NAME
         or not ADDRESS.fullmatch(address)
     ):
-        raise ValueError("is no sender such as directory@example.org or Project Directory <directory@example.org>")
+        raise ValueError("is not a sender, such as directory@example.org or Project Directory <directory@example.org>")
     return name, address
 
 

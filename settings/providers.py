@@ -23,9 +23,9 @@ def openid(value: str) -> list[dict[str, str]]:
     try:
         listed = json.loads(value)
     except (ValueError, RecursionError):
-        raise ValueError("is no JSON") from None
+        raise ValueError("is not valid JSON") from None
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise ValueError("is no JSON list of objects")
+        raise ValueError("must be a JSON list of objects")
     if len(listed) > MOST:
         raise ValueError(f"names more than {MOST} providers")
     found = [_provider(one) for one in listed]
@@ -38,12 +38,12 @@ def openid(value: str) -> list[dict[str, str]]:
 
 def _provider(given: dict[str, Any]) -> dict[str, str]:
     if given.keys() != MEMBERS:
-        raise ValueError(f"a provider has the members {', '.join(sorted(MEMBERS))}, and no others")
+        raise ValueError(f"a provider must have exactly the members {', '.join(sorted(MEMBERS))}")
     name, label = given["name"], given["label"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ValueError("a provider's name has 1 to 16 of a-z, 0-9 and -, and does not begin with -")
+        raise ValueError("a provider's name must be 1 to 16 characters of a-z, 0-9 and -, and must not begin with -")
     if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > LONGEST_NAME:
-        raise ValueError(f"a provider's label is one line of 1 to {LONGEST_NAME} characters")
+        raise ValueError(f"a provider's label must be one line of 1 to {LONGEST_NAME} characters")
     credentials = {member: credential(given[member]) for member in ("client_id", "client_secret")}
     return {"name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials}
 
@@ -51,7 +51,7 @@ def _provider(given: dict[str, Any]) -> dict[str, str]:
 def credential(value: Any) -> str:
     """The id or the secret that a provider gave."""
     if not isinstance(value, str) or not 1 <= len(value) <= LONGEST or not (value.isascii() and value.isprintable()):
-        raise ValueError(f"an id and a secret of a client are texts of 1 to {LONGEST} ASCII characters")
+        raise ValueError(f"client_id and client_secret must be texts of 1 to {LONGEST} ASCII characters")
     return value
 
 
@@ -59,9 +59,9 @@ def issuer(value: Any) -> str:
     """The address by which a provider calls itself. It is https, or on this machine."""
     parts = web_address(value)
     if parts is None or parts.query or parts.fragment or parts.username is not None or len(value) > LONGEST:
-        raise ValueError("an issuer is an address such as https://login.example.org, without a query")
+        raise ValueError("an issuer must be an address such as https://login.example.org, without a query")
     if parts.scheme != "https" and not is_loopback(str(parts.hostname)):
-        raise ValueError("an issuer is an https address: over http its keys could be replaced on the way")
+        raise ValueError("an issuer must be an https address: over http its keys could be replaced on the way")
     return str(value)
 
 

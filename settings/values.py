@@ -27,11 +27,11 @@ def database_url(value: str) -> str:
             _, named = url.get_dialect()().create_connect_args(url)  # refuses what it cannot read
     except (TypeError, ValueError, ArgumentError):
         # The library's own words may repeat a part of the password.
-        raise ValueError("is no database URL such as postgresql+psycopg://user:password@host/name") from None
+        raise ValueError("is not a database URL, such as postgresql+psycopg://user:password@host/name") from None
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
         raise ValueError(f"{url.drivername!r} is neither sqlite nor postgresql+psycopg")
     if url.port is not None and not 0 < url.port < 65536:
-        raise ValueError(f"{url.port} is no port")
+        raise ValueError(f"{url.port} is not a port")
     if "," in str(named.get("host")) and "target_session_attrs" not in named:
         raise ValueError("several hosts need target_session_attrs=read-write: one of them is the primary")
     if url.drivername == "sqlite" and (url.database in {None, "", ":memory:"} or "uri" in url.query):
@@ -42,7 +42,7 @@ def database_url(value: str) -> str:
 def host(value: str) -> str:
     """An address or a name to listen on."""
     if not re.fullmatch(r"[\w.:-]+", value, re.ASCII):
-        raise ValueError(f"{value!r} is no address or name to listen on")
+        raise ValueError(f"{value!r} is not an address or host name to listen on")
     return value
 
 
@@ -50,12 +50,12 @@ def redis_url(value: str) -> str:
     """A URL that the Redis client takes, of a Redis or of its Sentinels, or nothing."""
     if value.startswith(SENTINEL_SCHEME):
         if not re.fullmatch(SENTINEL, value, re.ASCII):
-            raise ValueError("is no URL of Sentinels such as redis+sentinel://host:26379,host:26379/name")
+            raise ValueError("is not a URL of Sentinels, such as redis+sentinel://host:26379,host:26379/name")
         return value
     parts = web_address(value, {"redis", "rediss"})
     numbered = parts is not None and re.fullmatch(r"/?|/[0-9]+", parts.path, re.ASCII)
     if value and not ((numbered or re.fullmatch(r"unix:///\S+", value)) and _is_for_redis(value)):
-        raise ValueError("is no Redis URL such as redis://host:6379/0, rediss://host:6379/0 or unix:///path")
+        raise ValueError("is not a Redis URL, such as redis://host:6379/0, rediss://host:6379/0 or unix:///path")
     return value
 
 
@@ -89,7 +89,7 @@ def ratelimit(value: str) -> str:
         makes_sense = False
     # The library takes no minutes for one.
     if not makes_sense or re.search(r"(?:per|/)\s*0+(?!\d)", value, re.IGNORECASE):
-        raise ValueError(f"{value!r} is no rate limit such as '30 per minute; 300 per hour'")
+        raise ValueError(f"{value!r} is not a rate limit, such as '30 per minute; 300 per hour'")
     return value
 
 
@@ -103,7 +103,7 @@ def origin(value: str) -> str:
     given = value.lower().removesuffix("/")
     parts = web_address(given)
     if parts is None or given != _origin_of(parts) or "*" in given or not given.isascii():
-        raise ValueError(f"{value!r} is no origin such as https://app.example.com")
+        raise ValueError(f"{value!r} is not an origin, such as https://app.example.com")
     if (parts.scheme, parts.port) in {("http", 80), ("https", 443)}:
         raise ValueError(f"{value!r} names the default port, which browsers leave out")
     return given

@@ -17,9 +17,9 @@ def endpoints(value: str) -> list[dict[str, Any]]:
     try:
         listed = json.loads(value)
     except (ValueError, RecursionError):
-        raise ValueError("is no JSON") from None
+        raise ValueError("is not valid JSON") from None
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise ValueError("is no JSON list of objects")
+        raise ValueError("must be a JSON list of objects")
     found = [_endpoint(one) for one in listed]
     if len({one["url"] for one in found}) < len(found):
         raise ValueError("names one url twice")
@@ -40,16 +40,19 @@ def _require_different_names(found: list[dict[str, Any]]) -> None:
 def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
     """One endpoint with its defaults."""
     if given.keys() - {"name", "url", "secret", "format", "events"}:
-        raise ValueError("an endpoint has name, url, secret, format and events, and no other members")
+        raise ValueError("an endpoint must have no members other than name, url, secret, format and events")
     name = given.get("name", "")
     if not isinstance(name, str) or ("name" in given and not NAME.fullmatch(name)):
-        raise ValueError("an endpoint's name has 1 to 64 of a-z, A-Z, 0-9, ., _ and -, and begins with none of ._-")
+        raise ValueError(
+            "an endpoint's name must be 1 to 64 characters of a-z, A-Z, 0-9, ., _ and -, "
+            "and must not begin with ., _ or -"
+        )
     style = given.get("format", "standard")
     if style not in list(FORMATS):
-        raise ValueError(f"an endpoint's format is none of {', '.join(sorted(FORMATS))}")
+        raise ValueError(f"an endpoint's format must be one of {', '.join(sorted(FORMATS))}")
     events = given.get("events", list(DEFAULT_EVENTS))
     if not isinstance(events, list) or not events or not all(event in list(EVENTS) for event in events):
-        raise ValueError(f"an endpoint's events are a list out of {', '.join(sorted(EVENTS))}")
+        raise ValueError(f"an endpoint's events must be a list of {', '.join(sorted(EVENTS))}")
     url = address(given.get("url", ""))  # first: what is wrong with it explains the rest
     secret = given.get("secret", [])
     listed = signing_secrets([secret] if isinstance(secret, str) else secret, style)
@@ -68,7 +71,7 @@ def signing_secrets(given: Any, style: str) -> list[str]:
     from directory.services.webhooks.signing import key
 
     if not isinstance(given, list) or not all(isinstance(secret, str) and secret.strip() for secret in given):
-        raise ValueError("a secret is a text, or a list of texts with the newest first")
+        raise ValueError("a secret must be a text, or a list of texts with the newest first")
     listed = [secret.strip() for secret in given]
     if style == "standard" and not listed:
         raise ValueError("an endpoint of format standard needs a secret")

@@ -57,7 +57,7 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     username = body.get("username", user.username)
     refused += accounts.password_refusals(body.get("password"), username=username, email=email)
     if "password" in body:
-        refused += missing_password(body, "password and current_password go together.")
+        refused += missing_password(body, "Give both password and current_password.")
     elif mail_server.confirming(body.get("email"), user) is not None:
         refused += missing_password(body, "A new address needs the present password.")
     return refused
@@ -108,7 +108,7 @@ def register(body: dict[str, Any]) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address.
 
-    After many wrong passwords of a login in an hour an attempt from a new address takes up to two seconds longer.
+    After many wrong passwords for a login within an hour, an attempt from a new address takes up to two seconds longer.
     """
     with among_few() as place:
         found = accounts.find(body["login"])
@@ -153,7 +153,7 @@ def signed_out(by: Caller) -> Response:
 @login_required
 @operation(answer=UserOutput(), tier="read")
 def show() -> Any:
-    """Show one's account."""
+    """Show the caller's account."""
     return accounts.get(caller().id)
 
 
@@ -164,14 +164,14 @@ def show() -> Any:
     raises=(Duplicate, AccountDeleted, SignInAgain),
 )  # fmt: skip
 def change(body: dict[str, Any]) -> Any:
-    """Change one's e-mail address or password, or whether decisions are mailed; choose a username once.
+    """Change the caller's e-mail address, password or mail settings, or choose a username once.
 
-    A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
-    one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
+    A new password needs the current one and ends all other sessions; with `revoke_tokens` it also revokes all API
+    tokens. The current password is checked last, and a wrong one counts as a wrong login does.
 
-    Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
-    the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
-    An account without a password needs a session of the last ten minutes in its place.
+    If the service sends mail, a new address needs the current password too. A link is mailed to the new address; until
+    it is confirmed (`POST /api/auth/email/verify`), the account keeps the old address. An account without a password
+    needs a session that was opened in the last ten minutes instead.
     """
     by, email = caller(), body.get("email")
     user = accounts.get(by.id)
@@ -205,7 +205,7 @@ def change(body: dict[str, Any]) -> Any:
 @login_required
 @operation(answer=SessionList(), tier="read")
 def list_sessions() -> Any:
-    """List one's signed-in browsers."""
+    """List the browsers in which the caller is signed in."""
     return {"items": sessions.listed(caller())}
 
 
@@ -229,7 +229,7 @@ def end_other_sessions() -> Any:
 @login_required
 @operation(answer=TokenList(), tier="read")
 def list_tokens() -> Any:
-    """List one's API tokens."""
+    """List the caller's API tokens."""
     return {"items": sessions.tokens(caller())}
 
 
@@ -237,9 +237,9 @@ def list_tokens() -> Any:
 @login_required
 @operation(body=TokenInput(), body_required=True, check=sessions.token_refusals, answer=NewToken(), status=201)
 def issue_token(body: dict[str, Any]) -> Any:
-    """Make an API token; its text is shown this once.
+    """Create an API token, whose text is shown only once.
 
-    Send it as `Authorization: Bearer`. It may do whatever its user may, until it expires or is revoked.
+    Send it as `Authorization: Bearer`. It can do everything that its user can, until it expires or is revoked.
     """
     return sessions.issue_token(body["name"], body.get("expires_at"), by=caller())
 

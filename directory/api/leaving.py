@@ -33,12 +33,12 @@ def _refused(body: dict[str, Any]) -> Errors:
     raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain),
 )  # fmt: skip
 def delete(body: dict[str, Any]) -> Any:
-    """Delete one's account.
+    """Delete the caller's account.
 
     Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
-    called `deleted-[id]`. The username and the e-mail address are free for others. All of this happens or nothing, and
-    it cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
-    opened, needs a session of the last ten minutes in its place.
+    called `deleted-[id]`. Others can take the username and the e-mail address. All of this happens or nothing, and it
+    cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
+    opened, needs a session that was opened in the last ten minutes instead.
     """
     by, known = caller(), confirm_password(body.get("current_password")).password_hash
     transaction(lambda: account_deletion.delete_account(by=by, known_hash=known, notify=subscribers()))
@@ -49,10 +49,10 @@ def delete(body: dict[str, Any]) -> Any:
 @login_required
 @operation(answer=Export(), tier="read", headers=("Content-Disposition",))
 def export() -> Any:
-    """Take one's data along.
+    """Export the caller's data.
 
-    The account, one's projects with their history as their owner may see it, one's votes, sessions, the names of one's
-    tokens, and the providers by which one signs in, as a file.
+    The file has the account, its projects with the history that their owner may see, its votes and sessions, the names
+    of its tokens, and the providers by which its user signs in.
     """
     name = f'attachment; filename="project-directory-{caller().username}.json"'
     return account_export.export(caller()), {"Content-Disposition": name, "Cache-Control": "private, no-store"}

@@ -73,10 +73,11 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
 
-    Live ones unless `status` says otherwise: of the pending and rejected ones an administrator sees all, a member
-    their own, and an anonymous caller none (401). `owner=me` without `status` shows all of one's own, each with its
-    place in the queue, and `upvoted=me` the live ones that the caller has voted for. Equal ones stand newest first, so
-    every order is total. A search that finds nothing has `suggestions`.
+    Without `status` only live projects are listed. For `pending` and `rejected` an administrator gets all projects, a
+    member their own, and an anonymous caller 401. `owner=me` without `status` lists the caller's projects in every
+    state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
+    Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
+    `suggestions`.
     """
     names = ("status", "category", "tag", "owner", "q", "upvoted")
     filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
@@ -108,10 +109,10 @@ def counts(query: dict[str, Any]) -> Any:
 @login_required
 @operation(query=CheckQuery(), answer=CheckOutput(), tier="read")
 def check(query: dict[str, Any]) -> Any:
-    """Find what is here already, before a submission: projects of a URL, or with a similar title.
+    """Find projects with the same URL or a similar title before a submission.
 
-    Words that very many projects have say little, so they count only together. What others have submitted and is not
-    live is not found.
+    Words that very many projects have count only together with others. Other users' projects are found only if they
+    are live.
     """
     return similar.check(query.get("url"), query.get("title"), by=caller())
 
@@ -126,7 +127,7 @@ def check(query: dict[str, Any]) -> Any:
 def show(project_id: int) -> Any:
     """Show a project.
 
-    One that is not live is there for its owner and administrators alone.
+    If it is not live, only its owner and administrators can see it.
     """
     return catalog.one(project_id, viewer=viewer())
 
@@ -154,12 +155,12 @@ def create(body: dict[str, Any]) -> Any:
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 
-    A rejected project goes back to the queue. A live one stays as it was reviewed: its owner's changes of title,
-    tagline, description and links wait for review as its `revision`, to which later edits are added, and category and
-    tags change at once. A URL that differs from the present one only in scheme, case of the host, `www.`, default port,
-    slash at the end or fragment needs no review. The operator may have everything reviewed, or nothing. A field that is
-    set back leaves the revision. An administrator's edit applies at once and never changes the state. What changes
-    nothing leaves no trace.
+    A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
+    tagline, description and links wait for review as its `revision`, while category and tags change at once. Later
+    edits are added to the revision, and a field that is set back is removed from it. A URL that differs from the
+    current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment needs no review.
+    The operator can also require a review of all fields, or of none. An administrator's edit applies at once and never
+    changes the state. An edit without changes is not logged.
     """
     submissions.edit(
         project_id,
@@ -176,7 +177,7 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 @owner_required
 @operation(status=204, raises=(NotOwner, PreconditionFailed))
 def withdraw_revision(project_id: int) -> Any:
-    """Withdraw the changes of a live project that wait for review, or put the note of their rejection away."""
+    """Withdraw the waiting changes of a live project, or dismiss the note that they were rejected."""
     submissions.withdraw(project_id, by=caller(), versions=versions_allowed())
 
 
@@ -224,7 +225,7 @@ def _count_vote(project_id: int, wish: str) -> dict[str, Any]:
 def toggle_vote(project_id: int) -> Any:
     """Toggle the caller's vote.
 
-    What cannot be told from a first try when it is tried again: PUT and DELETE can.
+    It is not idempotent: use PUT or DELETE where a request may be retried.
     """
     return _count_vote(project_id, "toggle")
 

@@ -116,7 +116,7 @@ def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str
     raises=(NotFound, ProviderUnavailable, ProviderFailed),
 )  # fmt: skip
 def start(provider: str, query: dict[str, Any]) -> Any:
-    """Begin to sign in by a provider.
+    """Start a sign-in by a provider.
 
     It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
     redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
@@ -141,11 +141,11 @@ def start(provider: str, query: dict[str, Any]) -> Any:
     ),
 )  # fmt: skip
 def callback(provider: str, query: dict[str, Any]) -> Any:
-    """Come back from a provider.
+    """Complete a sign-in by a provider.
 
-    It signs the browser in that began this sign-in within ten minutes, and redirects it to where it wanted to go. An
-    account that is not there yet is opened. An account with the same address is signed in to where both sides have
-    confirmed the address; otherwise it is refused (`address_taken`).
+    It signs in the browser that started this sign-in within the last ten minutes, and redirects it to the page that it
+    wanted. A new user gets an account. A user whose address an account has already is signed in to that account if both
+    sides have confirmed the address; otherwise the sign-in is refused (`address_taken`).
     """
     chosen = _provider(provider)
     rate_limits.spend("sign_in")
@@ -193,7 +193,7 @@ def _signed_in(claims: Claims) -> str:
 @login_required
 @operation(answer=IdentityList(), tier="read", raises=(NotFound,))
 def list_identities() -> Any:
-    """List the providers by which one signs in."""
+    """List the providers by which the caller signs in."""
     by_issuer = {one.issuer: one for one in _configured().values()}
     has_password = bool(accounts.get(caller().id).password_hash)
     found = [(each, by_issuer.get(each["issuer"])) for each in identities.listed(caller())]
@@ -211,10 +211,10 @@ def list_identities() -> Any:
     raises=(NotFound, SignInAgain, ProviderUnavailable, ProviderFailed),
 )  # fmt: skip
 def join(body: dict[str, Any]) -> Any:
-    """Begin to join a provider to one's account.
+    """Start to join a provider to the caller's account.
 
-    The answer says where the browser goes. It comes back to the page of the account, and has to be signed in to the
-    same account then, by a session that was opened in the ten minutes before.
+    The answer has the address that the browser opens next. The browser comes back to the account's page. It has to be
+    signed in to the same account then, by a session that was opened in the last ten minutes.
     """
     chosen = _provider(body["provider"])
     if caller().session_id is not None:
@@ -230,9 +230,9 @@ def join(body: dict[str, Any]) -> Any:
 @login_required
 @operation(status=204, raises=(NotFound, LastWayIn))
 def remove_identity(identity_id: int) -> Any:
-    """Remove a provider from one's account.
+    """Remove a provider from the caller's account.
 
-    The last one stays as long as the account has no password: nobody could sign in to it any more.
+    The last provider of an account without a password cannot be removed: nobody could sign in to it any more.
     """
     names = {one.issuer: one.name for one in _configured().values()}
     identities.remove(identity_id, by=caller(), names=names)

@@ -24,8 +24,8 @@ bp = Blueprint("recovery", __name__, url_prefix="/api/auth")
 def forgot(body: dict[str, Any]) -> Any:
     """Ask for a new password.
 
-    A link is mailed to the address of the account. The answer is the same whether there is such an account or not, and
-    whether a link is mailed: at most three an hour are. The link works once, within 30 minutes.
+    A link is mailed to the address of the account, at most three times an hour. It works once, within 30 minutes. The
+    answer does not show whether the account exists or whether a link was mailed.
     """
     server, user = mail_server(), accounts.find(body["login"])
     accounts.release()  # what was read stays readable; to read it anew would tell a known login by its time
@@ -40,9 +40,9 @@ def forgot(body: dict[str, Any]) -> Any:
 def reset(body: dict[str, Any]) -> Any:
     """Choose a new password.
 
-    It takes the token of a mailed link, which works once, and ends all sessions of the account. Its API tokens stay,
-    unless `revoke_tokens` says otherwise. A notice is mailed to the account's address. A password
-    that is refused leaves the link as it is.
+    It needs the token of a mailed link, which works once. All sessions of the account end; its API tokens stay unless
+    `revoke_tokens` is true. A notice is mailed to the account's address. If the password is refused, the link still
+    works.
     """
     server = mail_server()
     user = recovery.owner_of(body["token"])
@@ -58,8 +58,8 @@ def reset(body: dict[str, Any]) -> Any:
 def verify(body: dict[str, Any]) -> Any:
     """Confirm an e-mail address.
 
-    It takes the token of a mailed link, which works once, within 24 hours. A new address replaces the one before, to
-    which a notice is mailed.
+    It needs the token of a mailed link, which works once, within 24 hours. A new address replaces the old one, to which
+    a notice is mailed.
     """
     recovery.verify(body["token"], mail_server())
 
@@ -68,9 +68,9 @@ def verify(body: dict[str, Any]) -> Any:
 @login_required
 @operation(status=202, raises=(NotFound,))
 def send_verification() -> Any:
-    """Have the link mailed again that confirms one's e-mail address.
+    """Mail the link that confirms the caller's e-mail address again.
 
-    Nothing is mailed where the address is confirmed already.
+    If the address is confirmed already, nothing is mailed.
     """
     server, user = mail_server(), accounts.get(caller().id)
     if not user.email_verified:
@@ -82,8 +82,8 @@ def send_verification() -> Any:
 @public
 @operation(status=204, tier="recovery", any_body=True, raises=(NotFound,))
 def switch_off(token: str) -> Any:
-    """Switch mail about decisions off, by the link in such a mail.
+    """Switch off mail about decisions, by the link in such a mail.
 
-    Mail programs call it with one click (RFC 8058), with a body of their own. It needs no signing in.
+    Mail programs call it with one click (RFC 8058), with a body of their own.
     """
     subscriptions.switch_off(token, mail_server().keys)

@@ -20,9 +20,9 @@ bp = Blueprint("session", __name__, url_prefix="/api/session")
 @public
 @operation(answer=SessionState(), tier="read", personal=True)
 def show() -> Any:
-    """Say who calls, and what the site is and allows.
+    """Show who calls, and the site's settings.
 
-    It is 200 for anonymous callers as well, and for those whose cookie is no longer good.
+    The answer is 200 for anonymous callers too, and for callers whose cookie is no longer valid.
     """
     user, site, config = viewer(), current_app.extensions["site"], current_app.config
     state = {

@@ -17,5 +17,5 @@ bp = Blueprint("tags", __name__, url_prefix="/api/tags")
 @public
 @operation(query=TagQuery(), answer=TagList(), tier="read", etag=True, cache_tags=lambda *_: CacheTags(()))
 def index(query: dict[str, Any]) -> Any:
-    """List the tags of live projects with the number of these, the most used first and equal ones by name."""
+    """List the tags of live projects with their numbers of projects, the most used first, then by name."""
     return {"items": tags.listed(query.get("prefix"), query["limit"])}

@@ -57,7 +57,7 @@ def copy_all(source: URL) -> None:
             _prove(connection, _copy(connection))
             copying.number_on(connection)
         left = copying.size(connection, Session.__table__)
-    click.echo(f"Copied. {count(left, 'session')} stayed behind: everybody signs in anew.")
+    click.echo(f"Copied. {count(left, 'session')} not copied: everybody has to sign in again.")
 
 
 def _copy(source: Connection) -> dict[str, copying.Content]:

@@ -14,14 +14,14 @@ from directory.cli.console import refusals, table
 from directory.services.mail.server import MailServer
 from directory.services.webhooks.schedule import Policy
 
-mail = AppGroup("mail", help="Try the mail server.")
+mail = AppGroup("mail", help="Test the mail server.")
 
 
 def _address(_context: Any, _parameter: Any, given: str) -> str:
     try:
         return str(Email().deserialize(given))
     except ValidationError:
-        raise click.BadParameter(f"{given!r} is no e-mail address") from None
+        raise click.BadParameter(f"{given!r} is not an e-mail address") from None
 
 
 @mail.command("send-test")

@@ -34,7 +34,7 @@ class Findings:
 
 
 @click.command("recount")
-@click.option("--check", is_flag=True, help="Only look, change nothing.")
+@click.option("--check", is_flag=True, help="Report differences, change nothing.")
 @with_appcontext
 @refusals()
 @names_database

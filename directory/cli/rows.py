@@ -32,7 +32,7 @@ NULLABLE = ("repository_url", "logo_url")
 DATES = frozenset({"created_at", "updated_at", "submitted_at", "published_at"})
 DECIDED = frozenset({"status", "rejection_reason"})
 BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
-NOTHING = (None, "", 0, "0")  # of what is left out
+NOTHING = (None, "", 0, "0")  # values of columns that are left out
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 DELIMITERS = ",;\t|"
 _SEPARATOR = re.compile('"?sep=(.)"?\r?\n?')

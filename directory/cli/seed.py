@@ -19,24 +19,20 @@ VOTES_PER_PROJECT = 10
 
 
 @click.command("seed")
-@click.option("--if-empty", is_flag=True, help="Do nothing where there is any project or user.")
+@click.option("--if-empty", is_flag=True, help="Do nothing if there is a project or a user.")
 @click.option("--categories", is_flag=True, help="Add the demo's categories that are missing, and nothing else.")
-@click.option("--projects", type=click.IntRange(min=0), metavar="N", help="Make up so many projects.")
-@click.option(
-    "--users", type=click.IntRange(min=1), metavar="N", help="Of so many users.  [default: half the projects]"
-)
-@click.option(
-    "--votes", type=click.IntRange(min=0), metavar="N", help="With so many votes.  [default: ten for each project]"
-)
+@click.option("--projects", type=click.IntRange(min=0), metavar="N", help="Make N projects.")
+@click.option("--users", type=click.IntRange(min=1), metavar="N", help="Make N users.  [default: half the projects]")
+@click.option("--votes", type=click.IntRange(min=0), metavar="N", help="Make N votes.  [default: ten for each project]")
 @click.option(
     "--random-seed",
     type=int,
     metavar="S",
     default=DEFAULT_SEED,
     show_default=True,
-    help="Another number, other content.",
+    help="Another number makes other content.",
 )
-@click.option("--force", is_flag=True, help="Also in production, also beside projects that are there.")
+@click.option("--force", is_flag=True, help="Seed also in production, and also if there are projects already.")
 @with_appcontext
 @refusals()
 @names_database
@@ -61,11 +57,11 @@ def seed(
         return
     if current_app.config["APP_ENV"] == "production" and not force:
         if not if_empty:
-            raise click.ClickException("This is production (APP_ENV): --force seeds all the same.")
+            raise click.ClickException("This is production (APP_ENV): use --force to seed anyway.")
         click.echo("Nothing seeded: this is production (APP_ENV).")
         return
     if seeding.has_projects() and not force:
-        raise click.ClickException("There are projects already: --force adds to them.")
+        raise click.ClickException("There are projects already: use --force to add to them.")
     if projects is users is votes is None:
         seed_demo(random_seed)
     else:

@@ -68,7 +68,7 @@ class Tally:
     "--create-users", is_flag=True, help="Add owners that are missing. They need a password before they can sign in."
 )
 @click.option("--create-categories", is_flag=True, help="Add categories that are missing, named after their slugs.")
-@click.option("--format", "form", type=FORM, help="What FILE is.  [default: by its name, else jsonl]")
+@click.option("--format", "form", type=FORM, help="The format of FILE.  [default: by its name, else jsonl]")
 @with_appcontext
 @refusals()
 @names_database
@@ -109,7 +109,9 @@ def import_projects(
 
 
 @click.command("export")
-@click.option("--format", "form", type=FORM, help="What to write.  [default: by the name of --output, else jsonl]")
+@click.option(
+    "--format", "form", type=FORM, help="The format to write.  [default: by the name of --output, else jsonl]"
+)
 @click.option(
     "--output", type=click.Path(dir_okay=False), default="-", help="Write to this file.  [default: standard output]"
 )

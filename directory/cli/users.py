@@ -23,7 +23,9 @@ HEADS = ("USERNAME", "E-MAIL", "ROLE", "STATUS", "JOINED", "PROJECTS", "VOTES GI
 @users.command("create-admin")
 @click.option("--username", help="3 to 32 of a-z, 0-9, _ and -.")
 @click.option("--email", help="Its e-mail address.")
-@click.option("--password", help="At least 8 characters. Other users of this machine may see it: better be asked.")
+@click.option(
+    "--password", help="At least 8 characters. Other users of this machine may see it: leave it out to be asked."
+)
 @refusals()
 @names_database
 def create_admin(username: str | None, email: str | None, password: str | None) -> None:
@@ -81,7 +83,9 @@ def activate(username: str) -> None:
 
 @users.command("set-password")
 @click.argument("username")
-@click.option("--password", help="At least 8 characters. Other users of this machine may see it: better be asked.")
+@click.option(
+    "--password", help="At least 8 characters. Other users of this machine may see it: leave it out to be asked."
+)
 @refusals()
 @names_database
 def set_password(username: str, password: str | None) -> None:
@@ -102,13 +106,13 @@ def set_password(username: str, password: str | None) -> None:
 @users.command("list")
 @click.option("--role", type=click.Choice([role.value for role in Role]), help="Only these.")
 @click.option("--status", type=click.Choice([status.value for status in AccountStatus]), help="Only these.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Show at most N.")
 @refusals()
 def list_users(role: str | None, status: str | None, limit: int) -> None:
     """Show the accounts, the newest first."""
     filters = people.Filters(role=role, status=status)
     found = people.page(filters, "newest", Window(limit)).items
-    click.echo(table(HEADS, [_row(user) for user in found]) if found else "There are no such accounts.")
+    click.echo(table(HEADS, [_row(user) for user in found]) if found else "No account matches.")
     total = people.total(filters)
     if total > len(found):
         click.echo(f"… the newest {len(found):,} of {count(total, 'account')}; --limit shows more.")

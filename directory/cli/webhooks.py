@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 # `requests` is loaded by the commands that send: 60 ms and 6 MB that the server has no use for.
 
 
-webhooks = AppGroup("webhooks", help="Deliver notifications, and look after them.")
+webhooks = AppGroup("webhooks", help="Deliver notifications and manage deliveries.")
 
 
 @webhooks.command()
@@ -60,9 +60,9 @@ def list_(state: str | None, limit: int) -> None:
 
 @webhooks.command()
 @click.argument("ids", type=click.IntRange(1, HIGHEST_ID), nargs=-1)
-@click.option("--dead", is_flag=True, help="All that were given up.")
+@click.option("--dead", is_flag=True, help="All deliveries that were given up.")
 @click.option(
-    "--since", metavar="TIME", help="All made since then, delivered ones too; with --dead the dead ones alone."
+    "--since", metavar="TIME", help="All deliveries since then, delivered ones too; with --dead only dead ones."
 )
 @refusals()
 @names_database
@@ -121,7 +121,7 @@ def _time(given: str | None) -> datetime | None:
             instant = instant.replace(tzinfo=UTC)
         return None if instant is None else instant.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise click.BadParameter(f"{given!r} is no time such as 2026-11-20T10:00Z") from None
+        raise click.BadParameter(f"{given!r} is not a time such as 2026-11-20T10:00Z") from None
 
 
 def _line(delivery: dict[str, Any], configured: bool) -> tuple[Any, ...]:

@@ -217,7 +217,7 @@ class Few(fields.List[Any]):
             raise ValidationError(f"Must be {self.least} to {self.most} {self.of}s.")
         values = super()._deserialize(value, attr, data, **kwargs)
         if len(set(values if self.key is None else map(self.key, values))) < len(values):
-            raise ValidationError(f"The same {self.of} stands there twice.")
+            raise ValidationError(f"The same {self.of} is given twice.")
         return values
 
 

@@ -131,7 +131,7 @@ def settle_folder() -> None:
         os.makedirs(named, exist_ok=True)
     except OSError as error:
         raise SystemExit(
-            f"{FOLDER_VARIABLE}: {named!r} is no folder and cannot be made one: {error.strerror}"
+            f"{FOLDER_VARIABLE}: {named!r} is not a folder and cannot be created: {error.strerror}"
         ) from None
 
 

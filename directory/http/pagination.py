@@ -35,7 +35,7 @@ def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Windo
             raise Invalid.parameter("page", "page and cursor exclude each other.")
         return Window(limit, page=None, position=_decode(cursor))
     if (page or 1) * limit > DEPTH:
-        raise Invalid.parameter("page", f"Pages reach {DEPTH:,} items deep; beyond, go on by cursor.")
+        raise Invalid.parameter("page", f"Pages end after {DEPTH:,} items. Go on with the cursor.")
     return Window(limit, page=page or 1)
 
 
@@ -111,7 +111,7 @@ def _decode(cursor: str) -> Position:
         data = b""
     signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
     if not payload or not any(hmac.compare_digest(signature, _signature(payload, key)) for key in secret_keys()):
-        raise Invalid.parameter("cursor", "This is no cursor of this list with these filters and this sort.")
+        raise Invalid.parameter("cursor", "This cursor belongs to another list, or to other filters or another sort.")
     forward, types, keys = json.loads(payload)
     values = (datetime.fromisoformat(k) if t == "t" else k for t, k in zip(types, keys, strict=True))
     return Position(tuple(values), forward=bool(forward))

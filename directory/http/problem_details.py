@@ -75,7 +75,7 @@ def _body(code: str, status: int, detail: str, identity: str | None) -> dict[str
 
 
 def without_request(status: int, detail: str) -> tuple[str, list[tuple[str, str]], bytes]:
-    """The response of a server to what is no request that the application could be given, or to its own failure."""
+    """The response of a server to bytes that are not a valid request, or to its own failure."""
     identity = hooks.request_id("")
     log.info("refused", extra={"status": status, "reason": detail, "request_id": identity})
     body = orjson.dumps(_body("internal" if status >= 500 else "bad_request", status, detail, identity))

@@ -16,21 +16,21 @@ KINDS = {
     "malformed_json": Kind(
         400,
         "Malformed JSON",
-        "The body could not be read as JSON: a syntax error, bytes that are not UTF-8, a key that stands there twice, "
+        "The body could not be read as JSON: a syntax error, bytes that are not UTF-8, a key that is given twice, "
         "NaN or Infinity, or more than 32 levels of nesting.",
     ),
     "bad_request": Kind(400, "Bad request", "The request itself, before its body, could not be understood."),
     "unauthenticated": Kind(
         401,
         "Not signed in",
-        "The route needs a caller, and the request carried no credentials, or some that have expired or been revoked. "
-        "A bearer token that does not hold is refused on every route.",
+        "The route needs credentials. The request had none, or they have expired or been revoked. "
+        "An invalid bearer token is refused on every route.",
     ),
     "invalid_credentials": Kind(
         401,
         "Wrong login or password",
         "No account has this login with this password; the answer does not say which of the two is wrong. After "
-        "several wrong passwords within minutes the right one gets this answer too, by each name of the account.",
+        "several wrong passwords within minutes the right password gets the same answer.",
     ),
     "not_owner": Kind(
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."
@@ -42,40 +42,44 @@ KINDS = {
     "email_not_verified": Kind(
         403,
         "Address not confirmed",
-        "This service takes submissions, or submissions and votes, of members with a confirmed e-mail address alone. A "
-        "link is mailed at registration; POST /api/auth/email/verification has it mailed again.",
+        "This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail "
+        "address. A link is mailed at registration; POST /api/auth/email/verification mails it again.",
     ),
     "cross_site_request": Kind(
         403,
         "Cross-site request",
-        "A page of another origin caused this write. Writes are taken from the service's own origin, from the origins "
-        "it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send "
-        "the service's own address in Origin.",
+        "A page of another origin caused this write. Writes are accepted from the service's own origin, from the "
+        "origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie "
+        "has to send the service's own address in Origin.",
     ),
-    "registration_closed": Kind(403, "Registration closed", "This directory takes no new accounts at present."),
+    "registration_closed": Kind(403, "Registration closed", "This directory does not accept new accounts at present."),
     "sign_in_cancelled": Kind(
-        403, "Sign-in cancelled", "The sign-in was cancelled at the provider. Nothing was changed; it can begin anew."
+        403,
+        "Sign-in cancelled",
+        "The sign-in was cancelled at the provider. Nothing was changed. Sign in again to start over.",
     ),
     "sign_in_expired": Kind(
         403,
         "Sign-in expired",
-        "The provider's answer belongs to no sign-in that this browser has under way: more than ten minutes have "
-        "passed, the answer was used before, or the sign-in began in another browser. Begin it anew.",
+        "The provider's answer does not belong to a sign-in that is under way in this browser: more than ten minutes "
+        "have passed, the answer was used before, or the sign-in began in another browser. Start the sign-in again.",
     ),
     "sign_in_refused": Kind(
         403,
         "Sign-in refused",
-        "The provider's answer does not prove who signs in; reason says what of it was refused.",
+        "The provider's answer does not prove who signs in; reason says why.",
     ),
     "sign_in_again": Kind(
         403,
         "Sign in again",
         "The request needs a session that was opened in the last ten minutes: to join a provider, or because the "
-        "account has no password that could be asked for. Sign in, and send it again.",
+        "account has no password to ask for. Sign in, and send the request again.",
     ),
-    "not_found": Kind(404, "Not found", "There is nothing at this address, or nothing that the caller may know of."),
+    "not_found": Kind(404, "Not found", "There is nothing at this address, or the caller may not see it."),
     "method_not_allowed": Kind(
-        405, "Method not allowed", "The address exists, but does not take this method. Allow lists those that it takes."
+        405,
+        "Method not allowed",
+        "The address exists, but does not support this method. Allow lists the methods that it supports.",
     ),
     "invalid_transition": Kind(
         409,
@@ -83,13 +87,13 @@ KINDS = {
         "The project's state does not allow the decision; current_status names the state. A project is approved or "
         "rejected while it is pending, and unpublished while it is live.",
     ),
-    "not_votable": Kind(409, "Not open to votes", "Only live projects take votes."),
+    "not_votable": Kind(409, "Not open to votes", "Only live projects can be voted for."),
     "duplicate": Kind(
         409,
         "Exists already",
         "Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of "
-        "the same owner with the same URL. Each member of errors points to a value that is taken; existing is the "
-        "project of one's own that has the URL.",
+        "the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own "
+        "project that has the URL.",
     ),
     "last_admin": Kind(
         409, "Last administrator", "The change would leave the directory without an active administrator."
@@ -110,32 +114,32 @@ KINDS = {
         "some votes back first.",
     ),
     "account_deleted": Kind(
-        409, "Account deleted", "The user has deleted the account. It can neither be changed nor opened again."
+        409, "Account deleted", "The user has deleted the account. It cannot be changed or opened again."
     ),
     "address_taken": Kind(
         409,
         "Address taken",
-        "An account has the e-mail address that the provider told, and the two are not joined, because one side has "
-        "not confirmed the address. Sign in to that account by its password, and join the two on the page of the "
-        "account.",
+        "Another account has the e-mail address that the provider gave. The two are not joined, because one side has "
+        "not confirmed the address. Sign in to that account by its password, and join the provider on the account's "
+        "page.",
     ),
     "identity_taken": Kind(409, "Joined already", "The account at the provider is joined to another account here."),
     "last_way_in": Kind(
         409,
         "Last way to sign in",
-        "The account has no password and no other provider: without this one nobody could sign in to it.",
+        "The account has no password and no other provider: without this one, nobody could sign in to it.",
     ),
     "other_user": Kind(
         409,
         "Another account is signed in",
-        "X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id "
-        "of the account that it shows with each write, because another tab may have changed the session.",
+        "X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the "
+        "id of the account that it shows with each write, because another tab may have changed the session.",
     ),
     "precondition_failed": Kind(
         412, "Changed meanwhile", "If-Match named a version of the project that is no longer the current one."
     ),
-    "too_large": Kind(413, "Body too large", "A body may be of 64 KiB at most."),
-    "unsupported_media_type": Kind(415, "Not JSON", "Bodies are taken as application/json in UTF-8 only."),
+    "too_large": Kind(413, "Body too large", "A body may have 64 KiB at most."),
+    "unsupported_media_type": Kind(415, "Not JSON", "Send the body as application/json in UTF-8."),
     "validation_failed": Kind(
         422,
         "Validation failed",
@@ -146,14 +150,12 @@ KINDS = {
     "rate_limited": Kind(
         429, "Too many requests", "A rate limit is used up. Retry-After says in how many seconds to try again."
     ),
-    "internal": Kind(500, "Internal error", "A fault of the service. The log has it under the request's id."),
-    "provider_failed": Kind(
-        502, "Provider failed", "The provider gave an answer that makes no sense; reason says in what way."
-    ),
+    "internal": Kind(500, "Internal error", "The service failed. The log has the details under the request's id."),
+    "provider_failed": Kind(502, "Provider failed", "The provider's answer was not valid; reason says why."),
     "unavailable": Kind(
         503,
         "Unavailable",
-        "The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds.",
+        "The database did not answer in time. No change was made in part; try again after Retry-After seconds.",
     ),
     "provider_unavailable": Kind(
         503,
@@ -163,7 +165,7 @@ KINDS = {
     "read_only": Kind(
         503,
         "Read-only",
-        "The service takes no writes at present, signing in included, while its data are being moved or saved. Reads "
-        "go on. Nothing was done; try again after Retry-After seconds.",
+        "The service does not accept writes at present, sign-ins included, while its data are moved or backed up. "
+        "Reads work. Nothing was changed; try again after Retry-After seconds.",
     ),
 }

@@ -125,7 +125,7 @@ def _require_type(wanted: str) -> None:
     if media.strip(" \t").lower() != wanted:
         raise UnsupportedMediaType(f"Send the body as {wanted}.")
     if any(each.strip(" \t").lower() not in ("", "charset=utf-8", 'charset="utf-8"') for each in parameters):
-        raise UnsupportedMediaType(f"Send {wanted} with no parameter but charset=utf-8.")
+        raise UnsupportedMediaType(f"Send {wanted} with no other parameter than charset=utf-8.")
     if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
         raise UnsupportedMediaType("Send the body without a Content-Encoding.")
 
@@ -153,7 +153,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> NoReturn:
-    raise MalformedJson(f"The body holds {name}, which is no JSON.")
+    raise MalformedJson(f"The body contains {name}, which is not valid JSON.")
 
 
 def _float(text: str) -> float:
@@ -176,7 +176,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant,
 def _lone_surrogates(value: Any, path: list[str | int]) -> Iterator[dict[str, str]]:
     """An error for each string, the names of members included, that holds half of a surrogate pair."""
     if isinstance(value, str) and _SURROGATE.search(value):
-        yield {"pointer": pointer(path), "detail": "Must not hold half of a surrogate pair."}
+        yield {"pointer": pointer(path), "detail": "Must not contain half of a surrogate pair."}
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _lone_surrogates(item, [*path, index])

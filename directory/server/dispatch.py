@@ -61,7 +61,7 @@ class Dispatcher:
         self._waiting.append(request)
 
     def refuse(self, connection: Connection, refusal: Refusal) -> None:
-        """Answer what is no request."""
+        """Answer bytes that are not a valid request."""
         metrics = self._app.extensions.get("metrics") if isinstance(self._app, Flask) else None
         if metrics is not None:
             metrics.count("other", "none", refusal.status, 0.0)

@@ -75,7 +75,7 @@ class Server(Protocol):
         """Take a request."""
 
     def refuse(self, connection: "Connection", refusal: Refusal) -> None:
-        """Answer what is no request."""
+        """Answer bytes that are not a valid request."""
 
 
 class Connection(asyncio.Protocol):

@@ -52,16 +52,16 @@ def check_url(value: str, *, internal: bool = False) -> str:
     With `internal` addresses of private networks are accepted too. ValueError gives the reason of a refusal.
     """
     if any(unicodedata.category(char) == "Cc" for char in value):
-        raise ValueError("Must not hold line breaks or control characters.")
+        raise ValueError("Must not contain line breaks or control characters.")
     url = value.strip()
     if not url:
         raise ValueError("Must not be blank.")
     if len(url) > URL_MAX:
         raise ValueError(f"Must have 1 to {URL_MAX} characters.")
     if not _UNSAFE.isdisjoint(url):
-        raise ValueError('Must not hold \\, <, > or ".')
+        raise ValueError('Must not contain \\, <, > or ".')
     if any(unicodedata.category(char) in _UNSEEN_CATEGORIES or _is_noncharacter(char) for char in url):
-        raise ValueError("Must not hold white space or invisible characters.")
+        raise ValueError("Must not contain white space or invisible characters.")
     host = _checked_host(url)
     if not internal and _is_internal(host):
         raise ValueError(_INTERNAL_REASON)
@@ -120,7 +120,7 @@ def _typed_host(url: str) -> str:
     if not match:
         raise ValueError("Must be an absolute URL that begins with http:// or https://.")
     if "@" in match["authority"]:
-        raise ValueError("Must not hold a user name or password.")
+        raise ValueError("Must not contain a user name or password.")
     authority = _AUTHORITY.fullmatch(match["authority"])
     if not authority or not authority["host"]:
         raise ValueError(_NO_HOST)

@@ -28,16 +28,16 @@ _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
     f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
 )
 _REFUSED = (
-    (re.compile("[\ud800-\udfff]"), "Must not hold half of a surrogate pair."),
+    (re.compile("[\ud800-\udfff]"), "Must not contain half of a surrogate pair."),
     # They make text read otherwise than it is stored: a link or a name that shows as another.
-    (re.compile("[\u202a-\u202e\u2066-\u2069]"), "Must not hold bidirectional overrides or isolates."),
+    (re.compile("[\u202a-\u202e\u2066-\u2069]"), "Must not contain bidirectional overrides or isolates."),
     # U+FFFE and U+FFFF have no place in XML, so one of them would break the feed.
-    (re.compile(f"[{_NONCHARACTERS}]"), "Must not hold code points that are no characters."),
+    (re.compile(f"[{_NONCHARACTERS}]"), "Must not contain code points that are not characters."),
 )
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]"), "Must not hold line breaks or control characters."
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]"), "Must not contain line breaks or control characters."
 _CONTROLS_IN_LINES = (
     re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]"),
-    "Must not hold control characters other than line breaks and tabs.",
+    "Must not contain control characters other than line breaks and tabs.",
 )
 
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Mn", "Zl", "Zp", "Zs"})
@@ -108,7 +108,7 @@ def _refuse_piled_marks(text: str) -> None:
     for char in text:
         run = run + 1 if unicodedata.combining(char) else 0
         if run > _MARKS_MAX:
-            raise ValueError(f"Must not hold more than {_MARKS_MAX} combining marks in a row.")
+            raise ValueError(f"Must not contain more than {_MARKS_MAX} combining marks in a row.")
 
 
 def is_visible(text: str) -> bool:

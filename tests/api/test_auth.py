@@ -82,7 +82,7 @@ def test_one_answer_reports_all_that_is_wrong_with_an_account(browser, api):
     assert named.keys() == {"#/password", "#/username"}
     browser.post("/api/auth/register", NEW)
     assert wrong(browser.put("/api/auth/me", {"email": "none", "password": "ada", "unknown": 1})) == {
-        "#/current_password": "password and current_password go together.",
+        "#/current_password": "Give both password and current_password.",
         "#/email": "Not an e-mail address.",
         "#/password": "Use at least 8 characters.",
         "#/unknown": "Unknown field.",

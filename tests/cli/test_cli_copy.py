@@ -78,7 +78,7 @@ def test_the_service_goes_on_where_it_was(app: Flask, target: Flask, world: Worl
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[-2:] == [
         "Recounted 2 projects and 1 vote: all is right.",
-        "Copied. 1 session stayed behind: everybody signs in anew.",
+        "Copied. 1 session not copied: everybody has to sign in again.",
     ]
     for path in ("/api/projects?q=zeb", "/api/projects?owner=me&tag=b", "/api/categories", "/api/auth/me"):
         answers = [Api(one, token).get(path) for one in (app, target)]

@@ -173,7 +173,7 @@ def table(run: Any, world: World) -> Any:
         (b"A,B,https://example.org/,tools,,\n", "The row has 6 cells, but there are 7 columns."),
         (b"A,B,https://example.org/,tools,,,1,2\n", "The row has 8 cells, but there are 7 columns."),
         (b"\xff,B,https://example.org/,tools,,,\n", "The row is not UTF-8."),
-        (b"A,B,https://example.org/,tools,a a,,\n", "tags: The same tag stands there twice."),
+        (b"A,B,https://example.org/,tools,a a,,\n", "tags: The same tag is given twice."),
         (b",B,https://example.org/,tools,,,\n", "title: Must not be blank."),
         (b"A,B,https://example.org/,tools,,git,\n", "repository_url: Must be an absolute URL that begins"),
         (b'"A"x,B,https://example.org/,tools,,,\n', "The row is not CSV: "),
@@ -184,7 +184,7 @@ def test_a_bad_row_of_a_table_is_named_by_the_line_it_begins_in(table: Any, cell
     result = table(HEADER + two_lines + b"\n" + cells + GOOD)
     assert result.exit_code == 1
     first, second = result.stderr.splitlines()
-    assert first == "line 2: title: Must not hold line breaks or control characters."
+    assert first == "line 2: title: Must not contain line breaks or control characters."
     assert second.startswith(f"line 5: {says}")
     assert result.stdout == "imported 1, unchanged 0, refused 2\n"
 

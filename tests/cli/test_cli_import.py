@@ -190,7 +190,7 @@ def test_another_owner_may_have_the_same_projects(run: Any, world: World) -> Non
         (b'{"title": \n', "The row is not well-formed JSON at column 10."),
         (b"[1]\n", "The row is not an object."),
         (b'"\xff"\n', "The row is not UTF-8 at byte 1."),
-        (b'{"title": "\\ud800"}\n', "title: Must not hold half of a surrogate pair."),
+        (b'{"title": "\\ud800"}\n', "title: Must not contain half of a surrogate pair."),
     ],
 )
 def test_a_bad_row_is_named_by_its_line_and_reason_and_the_others_go_in(

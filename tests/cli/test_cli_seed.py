@@ -162,7 +162,7 @@ def test_projects_that_are_there_keep_the_demo_out(app: Flask, run: Any, world: 
     world.project()
     result = run()
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "Error: There are projects already: --force adds to them.\n"
+    assert result.stderr == "Error: There are projects already: use --force to add to them.\n"
     assert size(app, Project) == 1
 
 
@@ -201,7 +201,7 @@ def test_production_is_seeded_by_force_alone(make_app: Any) -> None:
     refused = seed(app)
     assert (refused.exit_code, refused.stderr) == (
         1,
-        "Error: This is production (APP_ENV): --force seeds all the same.\n",
+        "Error: This is production (APP_ENV): use --force to seed anyway.\n",
     )
     passed = seed(app, "--if-empty")
     assert (passed.exit_code, passed.output) == (0, "Nothing seeded: this is production (APP_ENV).\n")

@@ -65,7 +65,7 @@ def test_two_different_passwords_are_asked_for_again(app: Flask, run: Any) -> No
         ("boss", "nowhere", PASSWORD, "email: Not an e-mail address."),
         ("boss", "b@example.org", "short", "password: Use at least 8 characters."),
         ("boss", "b@example.org", "password1", "password: This password is among the most common ones"),
-        ("boss", "b@example.org", "", "password: Must be of 1 to 1024 characters."),
+        ("boss", "b@example.org", "", "password: Must have 1 to 1024 characters."),
     ],
 )
 def test_an_administrator_needs_what_registration_asks_for(
@@ -193,4 +193,4 @@ def test_the_list_can_be_narrowed_and_says_what_it_leaves_out(run: Any, world: W
 
 
 def test_an_empty_list_says_so(run: Any) -> None:
-    assert run("list").output == "There are no such accounts.\n"
+    assert run("list").output == "No account matches.\n"

@@ -41,7 +41,7 @@ def test_a_refusal_is_shown_and_is_a_failure(app: Flask, mailbox: Mailbox) -> No
 def test_what_is_no_address_is_refused(app: Flask, mailbox: Mailbox, address: str) -> None:
     result = run(app, address)
     assert (result.exit_code, mailbox.asked["EHLO"]) == (2, 0)
-    assert "is no e-mail address" in result.stderr
+    assert "is not an e-mail address" in result.stderr
 
 
 def test_without_a_mail_server_the_command_says_what_to_set(tmp_path: Any) -> None:

@@ -164,7 +164,7 @@ def test_of_more_than_a_hundred_errors_the_first_hundred_by_pointer_are_reported
 def test_one_answer_reports_every_lone_surrogate_beside_the_other_errors(api):
     answer = api.post("/api/auth/login", {"login": "\ud800", "password": "\udfff", "x": 1, "y": ["\udc00"]})
     found = sorted((error["pointer"], error["detail"]) for error in answer.json["errors"])
-    half = "Must not hold half of a surrogate pair."
+    half = "Must not contain half of a surrogate pair."
     unknown = "Unknown field."
     assert found == [("#/login", half), ("#/password", half), ("#/x", unknown), ("#/y", unknown), ("#/y/0", half)]
 

@@ -104,7 +104,7 @@ def test_depth_is_judged_before_the_stack_is_short():
 def test_half_a_surrogate_pair_is_refused_with_its_place(data, place):
     with pytest.raises(Invalid) as caught:
         parse_json(data)
-    assert caught.value.errors == [{"pointer": place, "detail": "Must not hold half of a surrogate pair."}]
+    assert caught.value.errors == [{"pointer": place, "detail": "Must not contain half of a surrogate pair."}]
 
 
 @pytest.mark.parametrize(

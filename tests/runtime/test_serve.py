@@ -73,7 +73,7 @@ def test_a_host_that_is_not_of_this_machine_is_one_line_that_names_it(settings: 
 
 @pytest.mark.parametrize("value", ["lots", "1.5", "-1", "0", "65"])
 def test_a_number_of_processes_that_is_none_is_one_line_that_names_it(settings: dict[str, str], value: str) -> None:
-    line = f"WEB_CONCURRENCY: {value!r} is no whole number from 1 to 64\n"
+    line = f"WEB_CONCURRENCY: {value!r} is not a whole number from 1 to 64\n"
     assert refusal(**settings, WEB_CONCURRENCY=value) == line
 
 

@@ -179,10 +179,10 @@ def reset(connection: socket.socket) -> None:
     [
         (closed, {"connection closed without an answer"}),
         (reset, {"connection closed without an answer", "connection reset by peer"}),
-        (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"), {"the answer is no SMTP"}),
-        (lambda connection: connection.sendall(b"\xff\x00" * 100 + b"\r\n"), {"the answer is no SMTP"}),
-        (lambda connection: connection.sendall(b"999 hello\r\n"), {"the answer is no SMTP"}),
-        (lambda connection: connection.sendall(b"x" * 10_000), {"the answer is no SMTP"}),
+        (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"), {"the answer is not SMTP"}),
+        (lambda connection: connection.sendall(b"\xff\x00" * 100 + b"\r\n"), {"the answer is not SMTP"}),
+        (lambda connection: connection.sendall(b"999 hello\r\n"), {"the answer is not SMTP"}),
+        (lambda connection: connection.sendall(b"x" * 10_000), {"the answer is not SMTP"}),
     ],
     ids=["closed", "reset", "HTTP", "bytes", "a code that is none", "a line too long"],
 )

@@ -167,8 +167,8 @@ def test_a_certificate_that_is_vouched_for_is_good(monkeypatch: pytest.MonkeyPat
     [
         (reset(), "connection reset by peer"),
         (raw(b""), "connection closed without an answer"),
-        (raw(b"SSH-2.0-OpenSSH_9.6\r\n"), "the answer is no HTTP"),
-        (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000), "the answer is no HTTP"),
+        (raw(b"SSH-2.0-OpenSSH_9.6\r\n"), "the answer is not HTTP"),
+        (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000), "the answer is not HTTP"),
     ],
 )
 def test_a_broken_answer_is_told_in_plain_words(answer: Any, words: str) -> None:

@@ -49,15 +49,15 @@ PHASES = ("examples", "coverage", "fuzzing", "stateful")
 # What no JSON Schema says in few words. A text refused for one of these reasons becomes the document's example; one
 # that is refused for any other reason stays, and is a finding.
 BEYOND_SCHEMA = (
-    "Must not hold more than 30 combining marks in a row.",
+    "Must not contain more than 30 combining marks in a row.",
     "Must not be blank.",
-    "Must not hold code points that are no characters.",
-    "Must not hold white space or invisible characters.",
+    "Must not contain code points that are not characters.",
+    "Must not contain white space or invisible characters.",
     "Must name a valid host",
     "Must name a valid IPv6 address between the brackets.",
     "Must have a port of 1 to 65535, or none.",
     "There is no such category.",
-    "The same project stands there twice.",
+    "The same project is given twice.",
     "Give url, title, or both.",
 )
 

@@ -321,7 +321,7 @@ def test_a_process_ends_with_that_line_and_nothing_else():
         text=True,
         check=False,
     )
-    line = "THREADS: 'many' is no whole number from 1 to 256\n"
+    line = "THREADS: 'many' is not a whole number from 1 to 256\n"
     assert (started.returncode, started.stdout, started.stderr) == (1, "", line)
 
 

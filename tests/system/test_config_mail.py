@@ -88,7 +88,7 @@ def test_an_address_that_makes_no_sense_stops_the_start(url: str) -> None:
     ],
 )  # fmt: skip
 def test_a_sender_that_makes_no_sense_stops_the_start(sender: str) -> None:
-    assert refusal(MAIL_URL="smtp://mail.example.org", MAIL_FROM=sender).startswith("MAIL_FROM: is no sender")
+    assert refusal(MAIL_URL="smtp://mail.example.org", MAIL_FROM=sender).startswith("MAIL_FROM: is not a sender")
 
 
 @pytest.mark.parametrize(

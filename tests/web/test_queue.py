@@ -246,7 +246,7 @@ def test_many_are_decided_at_once_by_the_mouse_with_an_outcome_for_each(chromium
         assert owner.put(f"/api/projects/{ids[1]}", {"tagline": "Changed"}).status_code == 200
         assert owner.delete(f"/api/projects/{ids[2]}").status_code == 204
         person.button("Reject 4 r").click()
-        page.get_by_label("This is an advertisement, and no project.").check()
+        page.get_by_label("This is an advertisement, not a project.").check()
         page.get_by_role("dialog").get_by_role("button", name="Reject 4").click()
         page.clock.fast_forward(5000)
         outcome = page.locator(".q-outcomes li")
@@ -292,7 +292,7 @@ def test_the_queue_says_why_it_shows_nothing(chromium, app, grace):
         page = at_queue(person)
         expect(page.get_by_text("Nothing waits for review")).to_be_visible()
         page.goto(f"{site}/admin/queue/999")
-        expect(page.get_by_text("This submission is not here")).to_be_visible()
+        expect(page.get_by_text("This submission is not in the queue")).to_be_visible()
         page.route("**/api/admin/projects?*", lambda route: route.abort())
         page.goto(f"{site}/admin/queue")
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached")

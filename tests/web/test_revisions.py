@@ -32,7 +32,7 @@ def at_queue(person):
 def test_changes_wait_until_a_reviewer_approves_them_and_visitors_see_them_then(chromium, app, world, grace, ada, lamp):
     with served(app) as site, visitor(chromium, site) as owner, visitor(chromium, site) as guest:
         page = owner.enter("ada").open(f"/submit?project={lamp}").page
-        expect(page.get_by_text("What you change stays hidden until a reviewer approved it")).to_be_visible()
+        expect(page.get_by_text("Your changes are shown after a reviewer has approved them")).to_be_visible()
         expect(owner.button("Save now")).to_be_visible()
         page.get_by_label("Tagline").fill("A blue lamp")
         owner.button("Send for review").click()

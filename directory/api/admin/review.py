@@ -37,8 +37,8 @@ DECISIONS = DecisionsInput()
 def queue(query: dict[str, Any]) -> Any:
     """List projects of every state; with waiting=true the review queue, oldest first.
 
-    The queue has the pending projects, and the live ones with changes that wait for review. With `status` it has the
-    one or the other.
+    The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
+    of the two.
     """
     owner = query.get("owner")
     filters = catalog.Filters(
@@ -56,12 +56,12 @@ def queue(query: dict[str, Any]) -> Any:
 @admin_required
 @operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed, Duplicate))
 def approve(project_id: int, body: dict[str, Any]) -> Any:
-    """Make a pending project live, or apply the changes of a live one that wait; a reason is for the log alone.
+    """Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log.
 
-    Either notifies the outside. Changes are refused as `duplicate`, and still wait, where the owner has another project
-    with their URL meanwhile. Approving what is live already, without changes that wait, changes nothing and sends no
-    notification, so a retry is harmless, also one with an older `If-Match`. Of two administrators who decide at once
-    one wins. With `If-Match` nothing is published that its reviewer has not seen. The other decisions work alike.
+    Webhooks are notified of either. If the owner meanwhile has another project with the new URL, the answer is
+    `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
+    project without waiting changes does nothing and notifies nobody. If two administrators decide at once, one of them
+    wins. With `If-Match` a version that the reviewer has not seen is not published. The other decisions work alike.
     """
     return _decided(project_id, "approve", body)
 
@@ -70,9 +70,9 @@ def approve(project_id: int, body: dict[str, Any]) -> Any:
 @admin_required
 @operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
 def reject(project_id: int, body: dict[str, Any]) -> Any:
-    """Refuse a pending project, or the changes of a live one that wait, with a reason if one is given.
+    """Reject a pending project, or the waiting changes of a live one, with an optional reason.
 
-    Such a live project stays as it is, and its owner sees the reason.
+    A live project stays as it is. The owner sees the reason.
     """
     return _decided(project_id, "reject", body)
 
@@ -83,7 +83,7 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     """Take a live project down, back to the queue.
 
-    Its votes and its first publication stay, and changes that wait are deleted. Its owner sees the reason.
+    Its votes and the time of its first publication stay. Waiting changes are deleted. The owner sees the reason.
     """
     return _decided(project_id, "unpublish", body)
 
@@ -100,10 +100,10 @@ def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
 def decide(body: dict[str, Any]) -> Any:
     """Approve, reject, unpublish or delete up to a hundred projects at once.
 
-    Each item of the answer has its own status. A project whose version is no longer the one given is left as it is
-    (412), so that nothing is decided that its reviewer has not seen; but an approval or rejection that holds already is
-    200, so that a request whose answer was lost can be sent again. A deletion is possible in every state. Changes of a
-    live project that wait are approved and rejected as a pending project is.
+    Each item of the answer has its own status. A project that has another version than the one given is not changed
+    (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
+    200, so that a request whose answer was lost can be sent again. Projects can be deleted in every state. The waiting
+    changes of a live project are approved and rejected as a pending project is.
     """
     wanted = DECISIONS.wanted(body)
     refusals = moderation.decide_many(

@@ -43,11 +43,11 @@ def user(user_id: int) -> Any:
 def change_user(user_id: int, body: dict[str, Any]) -> Any:
     """Change a user's role or status, and with a suspension take down the user's projects.
 
-    With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
-    none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
-    is suspended already it takes down what is left. The role and the status of a deleted account stay.
+    With `unpublish` the live projects are unpublished and then rejected, and the pending ones are rejected: all of them
+    or none. If the user has more projects than one request can take down, the answer is 409 and nothing changes. If the
+    user is suspended already, the remaining projects are taken down. The role and the status of a deleted account stay.
 
-    The votes of a suspended user do not count, and count again once the user is active, but for those discounted.
+    The votes of a suspended user do not count. Once the user is active they count again, except for discounted ones.
     """
     reason, unpublish = body.get("reason"), bool(body.get("unpublish"))
     changes = {"role": body.get("role"), "status": body.get("status")}

@@ -28,8 +28,8 @@ def votes(project_id: int, query: dict[str, Any]) -> Any:
 def decide_votes(project_id: int, body: dict[str, Any]) -> Any:
     """Discount votes for a project, or count them again.
 
-    Users without a vote are skipped, and what holds already stays as it is, so a retry is harmless. A voter who takes a
-    discounted vote back and votes again stays discounted for this project until `count`. The votes stay: `has_upvoted`
-    tells voters what they did.
+    Users without a vote are skipped, and a decision that was made before changes nothing, so a retry is harmless. A
+    voter who withdraws a discounted vote and votes again stays discounted for this project until `count`. The votes
+    stay: voters still see them in `has_upvoted`.
     """
     return vote_review.decide(project_id, by=caller(), **body)

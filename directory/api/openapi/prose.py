@@ -4,15 +4,15 @@ INTRODUCTION = """
 A directory of projects: members submit them, administrators review them, everybody reads them and members vote.
 
 **JSON.** UTF-8 both ways. Unknown or repeated members and query parameters are refused by name: nothing that a client
-sends is dropped in silence. Times are RFC 3339 in UTC. Ids are integers. Bodies are of 64 KiB at most. Text is stored
-in NFC, a single line without white space at its ends, and its length is counted so, in code points.
+sends is dropped in silence. Times are RFC 3339 in UTC. Ids are integers. Bodies have 64 KiB at most. Text is stored
+in NFC, a single line without white space at its ends; this form is what a length in code points counts.
 
 **Signing in.** A browser gets a cookie from `POST /api/auth/login`; a program sends a token from
-`POST /api/auth/tokens` as `Authorization: Bearer`. A request with a bearer token is judged by that alone, and one with
-a token that does not hold is 401 on every route. A write with a cookie must come from the service's own origin or from
+`POST /api/auth/tokens` as `Authorization: Bearer`. If a request has a bearer token, the cookie is ignored, and
+an invalid token is 401 on every route. A write with a cookie must come from the service's own origin or from
 one that it is configured to trust.
 
-**Refusals.** Every one is `application/problem+json` (RFC 9457). Decide by its `code`, which is stable; `detail` is for
+**Errors.** All errors are `application/problem+json` (RFC 9457). Decide by `code`, which is stable; `detail` is for
 people. [All codes](/api/problems).
 
 **Lists.** `page` and `limit`, or `cursor`, which has no end, costs the same at any depth, and neither skips nor
@@ -24,7 +24,7 @@ repeats. `Link` names the neighbouring pages.
 **Limits.** Votes, submissions, sign-in and other writes are limited, by user or by address. `RateLimit` and
 `RateLimit-Policy` say what is left, `Retry-After` when to come back.
 
-**Other methods.** HEAD is taken where GET is, and OPTIONS everywhere. Any other method is 405, with `Allow`.
+**Other methods.** HEAD works wherever GET does, and OPTIONS everywhere. Any other method is 405, with `Allow`.
 
 **Compatibility.** Members and optional parameters may be added. Nothing is removed or changes its meaning without
 another prefix than `/api`.
@@ -32,27 +32,27 @@ another prefix than `/api`.
 
 TAGS = {
     "projects": "Reading, submitting, changing and voting.",
-    "categories": "What projects are sorted into.",
+    "categories": "The categories of projects.",
     "markdown": "Descriptions as the pages show them.",
-    "tags": "What projects are labelled with.",
+    "tags": "The tags of projects.",
     "users": "Members as everybody sees them.",
-    "session": "Who calls, and what the site is and allows.",
+    "session": "The caller, and the site's settings.",
     "auth": "Accounts, sessions and tokens.",
-    "recovery": "Ways back into an account by mail, where the service sends any: a new password, a confirmed address.",
-    "providers": "Signing in by OpenID Connect and GitHub, where the operator configures any.",
-    "account": "Leaving: one's own data as a file, and the deletion of one's account.",
+    "recovery": "New passwords and confirmed addresses by mail, if the service sends mail.",
+    "providers": "Signing in by OpenID Connect and GitHub, if the operator configures a provider.",
+    "account": "Exporting the caller's data, and deleting the caller's account.",
     "admin": "The review, users, categories and figures: for administrators.",
-    "webhooks": "What the service sends to the endpoints that its operator configures.",
+    "webhooks": "The webhooks that the service sends to the configured endpoints.",
     "system": "Around the service: health, metrics, this document, the feed.",
 }
 
 ACCESS = {
-    "public": "Needs no signing in.",
+    "public": "No sign-in is needed.",
     "member": "Needs a signed-in user.",
     "owner": "Needs the project's owner or an administrator.",
     "admin": "Needs an administrator.",
 }
-COOKIE = "A session, from register or login. In development it is called `directory`, for there is no TLS."
+COOKIE = "A session, from register or login. In development its name is `directory`, because there is no TLS."
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."
 IF_MATCH = (

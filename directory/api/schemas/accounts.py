@@ -20,7 +20,7 @@ class Secret(Checked):
     def check(self, value: str) -> str:
         """The password."""
         if not 1 <= len(value) <= 1024:
-            raise ValueError("Must be of 1 to 1024 characters.")
+            raise ValueError("Must have 1 to 1024 characters.")
         return value
 
 
@@ -90,20 +90,22 @@ class AccountChanges(Strict):
     }
 
     username = Username(
-        metadata={"description": "Once, while `may_rename` is true: after an account was opened by a provider."}
+        metadata={
+            "description": "Can be changed once, while `may_rename` is true: after a provider has opened the account."
+        }
     )
     email = Email()
     password = Secret(metadata={"minLength": 8, "maxLength": 128})
     current_password = Secret()
     revoke_tokens = Flag(metadata={"description": "Whether to revoke all API tokens as well. Default false."})
-    notify = Flag(metadata={"description": "Whether decisions about one's projects are mailed."})
+    notify = Flag(metadata={"description": "Whether decisions about the user's projects are mailed."})
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
         if "current_password" in given and not given.keys() & {"password", "email"}:
-            raise ValidationError("password and current_password go together.", "password")
+            raise ValidationError("Give both password and current_password.", "password")
         if "revoke_tokens" in given and "password" not in given:
-            raise ValidationError("revoke_tokens goes with a new password alone.", "revoke_tokens")
+            raise ValidationError("Only allowed together with a new password.", "revoke_tokens")
 
 
 class UserOutput(Strict):
@@ -117,7 +119,7 @@ class UserOutput(Strict):
     status = Word(tuple(AccountStatus), required=True)
     created_at = Timestamp(required=True)
     email_verified = fields.Boolean(
-        required=True, metadata={"description": "Whether a link that was mailed to the address has come back."}
+        required=True, metadata={"description": "Whether the user has confirmed the address by a mailed link."}
     )
     may_rename = fields.Boolean(required=True, metadata={"description": "Whether the username may still be chosen."})
     notify = fields.Boolean(required=True, metadata={"description": "Whether decisions about the projects are mailed."})

@@ -44,7 +44,7 @@ class PageQuery(Strict):
     page = Whole(
         1,
         10_000,
-        says="Pages reach 10,000 items deep; beyond, go on by cursor.",
+        says="Pages end after 10,000 items. Go on with the cursor.",
         metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."},
     )
     limit = Whole(1, 100, load_default=20, metadata={"default": 20})

@@ -41,7 +41,7 @@ class Owner(Matching):
     """Whose projects: a username, or `me`."""
 
     def __init__(self) -> None:
-        says = "Neither a username nor me."
+        says = "Must be a username, or me."
         super().__init__(f"me|{USERNAME}", 32, says=says, metadata={"description": "A username, or `me` (signed in)."})
 
 
@@ -178,8 +178,8 @@ class ProjectPage(Strict):
         fields.String(),
         metadata={
             "maxItems": SUGGESTIONS,
-            "description": "Where a search found nothing: queries with the nearest spellings among the words of live "
-            "titles and the tags, nearest first; empty where there are none.",
+            "description": "If a search found nothing: queries with the nearest spellings among the words of live "
+            "titles and the tags, nearest first. The list is empty if no spelling is near.",
         },
     )
 
@@ -193,7 +193,7 @@ class ProjectQuery(PageQuery):
     q = Search(200, metadata={"description": SEARCH})
     tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
     owner = Owner()
-    upvoted = Word(("me",), metadata={"description": "What the caller has voted for (signed in)."})
+    upvoted = Word(("me",), metadata={"description": "The projects that the caller has voted for (signed in)."})
 
 
 class CountsQuery(Strict):

@@ -20,7 +20,7 @@ class Path(Checked):
         # Browsers take \\ for /, and leave tabs and line breaks out, so that //host may hide in many texts.
         fits = value.startswith("/") and not value.startswith("//") and len(value) <= NEXT_MAX
         if not (fits and value.isascii() and value.isprintable() and not set(value) & set(' \\"<>#^`{|}[]')):
-            raise ValueError("Must be a path of this site, as /p/1.")
+            raise ValueError("Must be a path of this site, such as /p/1.")
         return value
 
 
@@ -45,7 +45,7 @@ class CallbackQuery(Strict):
 class JoinInput(Strict):
     """The provider by which the caller wants to sign in from now on as well."""
 
-    provider = Matching("[a-z0-9][a-z0-9-]{0,15}", 16, says="This is no provider's name.", required=True)
+    provider = Matching("[a-z0-9][a-z0-9-]{0,15}", 16, says="This is not the name of a provider.", required=True)
 
 
 class JoinOutput(Strict):

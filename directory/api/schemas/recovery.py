@@ -10,7 +10,7 @@ class MailedToken(Matching):
     """The token of a mailed link."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("[A-Za-z0-9_-]{20,100}", 100, says="This is no token of a link.", **kwargs)
+        super().__init__("[A-Za-z0-9_-]{20,100}", 100, says="This is not the token of a link.", **kwargs)
 
 
 class ForgotInput(Strict):

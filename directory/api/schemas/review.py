@@ -24,8 +24,8 @@ class QueueQuery(PageQuery):
     waiting = Word(
         ("true",),
         metadata={
-            "description": "What waits for review: pending projects, and live ones with changes that wait. `oldest` is "
-            "then by the `submitted_at` of the project or of the changes."
+            "description": "Only pending projects, and live projects with waiting changes. `oldest` then orders by the "
+            "`submitted_at` of the project or of the changes."
         },
     )
     sort = Word(
@@ -127,7 +127,7 @@ class Decision(Strict):
 
     id = fields.Integer(required=True)
     status = fields.Integer(required=True, metadata={"description": "200, 404, 409 or 412."})
-    code = fields.String(metadata={"description": "Why it was refused; missing with 200."})
+    code = fields.String(metadata={"description": "The code of the refusal; absent with 200."})
     project = fields.Nested(
         ProjectDetail,
         metadata={"description": "The project as it is now: with 200, unless it is deleted, and with 412."},

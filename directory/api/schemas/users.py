@@ -14,7 +14,7 @@ from directory.services.accounts.users import SORTS
 
 WITH_SUSPENSION = ("unpublish", "reason")
 DELETED = "When the user deleted the account. It is suspended, and has neither an address nor a password."
-LAST_SEEN = "The last sign-in or use of a session or token, right to five minutes. Null for who never signed in."
+LAST_SEEN = "The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in."
 
 
 class UsersQuery(PageQuery):
@@ -50,7 +50,7 @@ class UserChanges(Strict):
     def _with_suspension(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
         if given.get("status") == AccountStatus.SUSPENDED:
             return
-        refused = {name: ["This goes with status suspended alone."] for name in WITH_SUSPENSION if name in given}
+        refused = {name: ["Only allowed together with status suspended."] for name in WITH_SUSPENSION if name in given}
         if refused:
             raise ValidationError(refused)
 

@@ -42,9 +42,9 @@ def password_reset(site: Site, username: str, token: str, expires_at: datetime) 
         site,
         f"Choose a new password for {site.name}",
         f"Hello {username},",
-        "you, or someone else, asked for a new password for your account. Choose one here:",
+        "someone, probably you, asked for a new password for your account. Choose one here:",
         site.address(f"/reset?token={token}"),
-        f"The link works once, until {_time(expires_at)}. If you did not ask for it, you need do nothing: your "
+        f"The link works once, until {_time(expires_at)}. If you did not ask for it, ignore this mail: your "
         "password stays as it is.",
     )
 
@@ -57,7 +57,7 @@ def email_verification(site: Site, username: str, token: str, expires_at: dateti
         f"Hello {username},",
         "please confirm that this is your e-mail address:",
         site.address(f"/verify?token={token}"),
-        f"The link works once, until {_time(expires_at)}. If you have no account here, you need do nothing.",
+        f"The link works once, until {_time(expires_at)}. If you have no account here, ignore this mail.",
     )
 
 
@@ -70,8 +70,8 @@ def email_changed(site: Site, username: str, at: datetime) -> Letter:
         site,
         f"Your e-mail address for {site.name} was changed",
         f"Hello {username},",
-        f"your account has another e-mail address since {_time(at)}. This one no longer belongs to it.",
-        "If you changed it, you need do nothing. If you did not, someone else uses your account. Sign in, choose a new "
+        f"the e-mail address of your account was changed on {_time(at)}. This address no longer belongs to it.",
+        "If you changed it, ignore this mail. If you did not, someone else uses your account. Sign in, choose a new "
         f"password, which ends all other sessions, and revoke your API tokens: {site.address('/account')}",
         f"If you cannot sign in any more, contact the operators of {site.name}, and quote this mail.",
     )
@@ -83,9 +83,9 @@ def password_changed(site: Site, username: str, at: datetime) -> Letter:
         site,
         f"Your password for {site.name} was changed",
         f"Hello {username},",
-        f"your account has a new password since {_time(at)}. Its other sessions are signed out.",
-        "If you changed it, you need do nothing. If you did not, someone else uses your account. Have a link mailed to "
-        f"this address by which you choose a new password, and revoke your API tokens: {site.address('/forgot')}",
+        f"the password of your account was changed on {_time(at)}. Its other sessions are signed out.",
+        "If you changed it, ignore this mail. If you did not, someone else uses your account. Have a link for a new "
+        f"password mailed to this address, and revoke your API tokens: {site.address('/forgot')}",
     )
 
 

@@ -70,9 +70,9 @@ class _Client(smtplib.SMTP):
         try:
             code, reply = super().getreply()
         except smtplib.SMTPResponseException as error:  # the library's own, for a line that is too long
-            raise _NoReply("the answer is no SMTP") from error
+            raise _NoReply("the answer is not SMTP") from error
         if not 200 <= code <= 599:
-            raise _NoReply("the answer is no SMTP")
+            raise _NoReply("the answer is not SMTP")
         return code, reply
 
 

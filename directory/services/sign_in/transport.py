@@ -35,7 +35,7 @@ HEADERS = {
     "Accept-Encoding": "identity",
     "Connection": "close",
 }
-FAULTS: dict[type[BaseException], str] = {HTTPException: "the answer is no HTTP"}
+FAULTS: dict[type[BaseException], str] = {HTTPException: "the answer is not HTTP"}
 
 
 class Answer:

@@ -26,7 +26,7 @@ HEADERS = {
 }
 FAULTS: dict[type[BaseException], str] = {
     RemoteDisconnected: "connection closed without an answer",
-    HTTPException: "the answer is no HTTP",
+    HTTPException: "the answer is not HTTP",
 }
 
 

@@ -120,8 +120,8 @@ export interface paths {
         };
         /**
          * List projects of every state; with waiting=true the review queue, oldest first
-         * @description The queue has the pending projects, and the live ones with changes that wait for review. With `status` it has the
-         *     one or the other.
+         * @description The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
+         *     of the two.
          *
          *     Needs an administrator.
          */
@@ -145,10 +145,10 @@ export interface paths {
         put?: never;
         /**
          * Approve, reject, unpublish or delete up to a hundred projects at once
-         * @description Each item of the answer has its own status. A project whose version is no longer the one given is left as it is
-         *     (412), so that nothing is decided that its reviewer has not seen; but an approval or rejection that holds already is
-         *     200, so that a request whose answer was lost can be sent again. A deletion is possible in every state. Changes of a
-         *     live project that wait are approved and rejected as a pending project is.
+         * @description Each item of the answer has its own status. A project that has another version than the one given is not changed
+         *     (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
+         *     200, so that a request whose answer was lost can be sent again. Projects can be deleted in every state. The waiting
+         *     changes of a live project are approved and rejected as a pending project is.
          *
          *     Needs an administrator.
          */
@@ -168,11 +168,11 @@ export interface paths {
         };
         get?: never;
         /**
-         * Make a pending project live, or apply the changes of a live one that wait; a reason is for the log alone
-         * @description Either notifies the outside. Changes are refused as `duplicate`, and still wait, where the owner has another project
-         *     with their URL meanwhile. Approving what is live already, without changes that wait, changes nothing and sends no
-         *     notification, so a retry is harmless, also one with an older `If-Match`. Of two administrators who decide at once
-         *     one wins. With `If-Match` nothing is published that its reviewer has not seen. The other decisions work alike.
+         * Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log
+         * @description Webhooks are notified of either. If the owner meanwhile has another project with the new URL, the answer is
+         *     `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
+         *     project without waiting changes does nothing and notifies nobody. If two administrators decide at once, one of them
+         *     wins. With `If-Match` a version that the reviewer has not seen is not published. The other decisions work alike.
          *
          *     Needs an administrator.
          */
@@ -213,8 +213,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Refuse a pending project, or the changes of a live one that wait, with a reason if one is given
-         * @description Such a live project stays as it is, and its owner sees the reason.
+         * Reject a pending project, or the waiting changes of a live one, with an optional reason
+         * @description A live project stays as it is. The owner sees the reason.
          *
          *     Needs an administrator.
          */
@@ -236,7 +236,7 @@ export interface paths {
         get?: never;
         /**
          * Take a live project down, back to the queue
-         * @description Its votes and its first publication stay, and changes that wait are deleted. Its owner sees the reason.
+         * @description Its votes and the time of its first publication stay. Waiting changes are deleted. The owner sees the reason.
          *
          *     Needs an administrator.
          */
@@ -279,9 +279,9 @@ export interface paths {
         put?: never;
         /**
          * Discount votes for a project, or count them again
-         * @description Users without a vote are skipped, and what holds already stays as it is, so a retry is harmless. A voter who takes a
-         *     discounted vote back and votes again stays discounted for this project until `count`. The votes stay: `has_upvoted`
-         *     tells voters what they did.
+         * @description Users without a vote are skipped, and a decision that was made before changes nothing, so a retry is harmless. A
+         *     voter who withdraws a discounted vote and votes again stays discounted for this project until `count`. The votes
+         *     stay: voters still see them in `has_upvoted`.
          *
          *     Needs an administrator.
          */
@@ -326,11 +326,11 @@ export interface paths {
         get: operations["adminUser"];
         /**
          * Change a user's role or status, and with a suspension take down the user's projects
-         * @description With `unpublish` the live projects are unpublished and then rejected, and the pending ones rejected: all of them or
-         *     none. Where the user has more than one request can take down, the answer is 409 and nothing changes. Of a user that
-         *     is suspended already it takes down what is left. The role and the status of a deleted account stay.
+         * @description With `unpublish` the live projects are unpublished and then rejected, and the pending ones are rejected: all of them
+         *     or none. If the user has more projects than one request can take down, the answer is 409 and nothing changes. If the
+         *     user is suspended already, the remaining projects are taken down. The role and the status of a deleted account stay.
          *
-         *     The votes of a suspended user do not count, and count again once the user is active, but for those discounted.
+         *     The votes of a suspended user do not count. Once the user is active they count again, except for discounted ones.
          *
          *     Needs an administrator.
          */
@@ -457,8 +457,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have the link mailed again that confirms one's e-mail address
-         * @description Nothing is mailed where the address is confirmed already.
+         * Mail the link that confirms the caller's e-mail address again
+         * @description If the address is confirmed already, nothing is mailed.
          *
          *     Needs a signed-in user.
          */
@@ -480,10 +480,10 @@ export interface paths {
         put?: never;
         /**
          * Confirm an e-mail address
-         * @description It takes the token of a mailed link, which works once, within 24 hours. A new address replaces the one before, to
-         *     which a notice is mailed.
+         * @description It needs the token of a mailed link, which works once, within 24 hours. A new address replaces the old one, to which
+         *     a notice is mailed.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         post: operations["recoveryVerify"];
         delete?: never;
@@ -500,15 +500,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the providers by which one signs in
+         * List the providers by which the caller signs in
          * @description Needs a signed-in user.
          */
         get: operations["providersListIdentities"];
         put?: never;
         /**
-         * Begin to join a provider to one's account
-         * @description The answer says where the browser goes. It comes back to the page of the account, and has to be signed in to the
-         *     same account then, by a session that was opened in the ten minutes before.
+         * Start to join a provider to the caller's account
+         * @description The answer has the address that the browser opens next. The browser comes back to the account's page. It has to be
+         *     signed in to the same account then, by a session that was opened in the last ten minutes.
          *
          *     Needs a signed-in user.
          */
@@ -530,8 +530,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a provider from one's account
-         * @description The last one stays as long as the account has no password: nobody could sign in to it any more.
+         * Remove a provider from the caller's account
+         * @description The last provider of an account without a password cannot be removed: nobody could sign in to it any more.
          *
          *     Needs a signed-in user.
          */
@@ -552,9 +552,9 @@ export interface paths {
         put?: never;
         /**
          * Sign in by username or e-mail address
-         * @description After many wrong passwords of a login in an hour an attempt from a new address takes up to two seconds longer.
+         * @description After many wrong passwords for a login within an hour, an attempt from a new address takes up to two seconds longer.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         post: operations["authLogin"];
         delete?: never;
@@ -591,29 +591,29 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show one's account
+         * Show the caller's account
          * @description Needs a signed-in user.
          */
         get: operations["authShow"];
         /**
-         * Change one's e-mail address or password, or whether decisions are mailed; choose a username once
-         * @description A new password needs the present one, and ends all one's other sessions; with `revoke_tokens` it also revokes all
-         *     one's API tokens. The present password is looked at when nothing else is wrong, and counts as a login does.
+         * Change the caller's e-mail address, password or mail settings, or choose a username once
+         * @description A new password needs the current one and ends all other sessions; with `revoke_tokens` it also revokes all API
+         *     tokens. The current password is checked last, and a wrong one counts as a wrong login does.
          *
-         *     Where the service sends mail, a new address needs the present password too. A link is mailed to it, and it replaces
-         *     the address before once the link is confirmed (`POST /api/auth/email/verify`); until then the answer has that one.
-         *     An account without a password needs a session of the last ten minutes in its place.
+         *     If the service sends mail, a new address needs the current password too. A link is mailed to the new address; until
+         *     it is confirmed (`POST /api/auth/email/verify`), the account keeps the old address. An account without a password
+         *     needs a session that was opened in the last ten minutes instead.
          *
          *     Needs a signed-in user.
          */
         put: operations["authChange"];
         post?: never;
         /**
-         * Delete one's account
+         * Delete the caller's account
          * @description Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
-         *     called `deleted-[id]`. The username and the e-mail address are free for others. All of this happens or nothing, and
-         *     it cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
-         *     opened, needs a session of the last ten minutes in its place.
+         *     called `deleted-[id]`. Others can take the username and the e-mail address. All of this happens or nothing, and it
+         *     cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
+         *     opened, needs a session that was opened in the last ten minutes instead.
          *
          *     Needs a signed-in user.
          */
@@ -631,9 +631,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Take one's data along
-         * @description The account, one's projects with their history as their owner may see it, one's votes, sessions, the names of one's
-         *     tokens, and the providers by which one signs in, as a file.
+         * Export the caller's data
+         * @description The file has the account, its projects with the history that their owner may see, its votes and sessions, the names
+         *     of its tokens, and the providers by which its user signs in.
          *
          *     Needs a signed-in user.
          */
@@ -656,10 +656,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Switch mail about decisions off, by the link in such a mail
-         * @description Mail programs call it with one click (RFC 8058), with a body of their own. It needs no signing in.
+         * Switch off mail about decisions, by the link in such a mail
+         * @description Mail programs call it with one click (RFC 8058), with a body of their own.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         post: operations["recoverySwitchOff"];
         delete?: never;
@@ -679,10 +679,10 @@ export interface paths {
         put?: never;
         /**
          * Ask for a new password
-         * @description A link is mailed to the address of the account. The answer is the same whether there is such an account or not, and
-         *     whether a link is mailed: at most three an hour are. The link works once, within 30 minutes.
+         * @description A link is mailed to the address of the account, at most three times an hour. It works once, within 30 minutes. The
+         *     answer does not show whether the account exists or whether a link was mailed.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         post: operations["recoveryForgot"];
         delete?: never;
@@ -702,11 +702,11 @@ export interface paths {
         put?: never;
         /**
          * Choose a new password
-         * @description It takes the token of a mailed link, which works once, and ends all sessions of the account. Its API tokens stay,
-         *     unless `revoke_tokens` says otherwise. A notice is mailed to the account's address. A password
-         *     that is refused leaves the link as it is.
+         * @description It needs the token of a mailed link, which works once. All sessions of the account end; its API tokens stay unless
+         *     `revoke_tokens` is true. A notice is mailed to the account's address. If the password is refused, the link still
+         *     works.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         post: operations["recoveryReset"];
         delete?: never;
@@ -723,12 +723,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Begin to sign in by a provider
+         * Start a sign-in by a provider
          * @description It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
          *     redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
          *     gets the problem.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["providersStart"];
         put?: never;
@@ -747,12 +747,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Come back from a provider
-         * @description It signs the browser in that began this sign-in within ten minutes, and redirects it to where it wanted to go. An
-         *     account that is not there yet is opened. An account with the same address is signed in to where both sides have
-         *     confirmed the address; otherwise it is refused (`address_taken`).
+         * Complete a sign-in by a provider
+         * @description It signs in the browser that started this sign-in within the last ten minutes, and redirects it to the page that it
+         *     wanted. A new user gets an account. A user whose address an account has already is signed in to that account if both
+         *     sides have confirmed the address; otherwise the sign-in is refused (`address_taken`).
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["providersCallback"];
         put?: never;
@@ -774,7 +774,7 @@ export interface paths {
         put?: never;
         /**
          * Open an account and sign in
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         post: operations["authRegister"];
         delete?: never;
@@ -791,7 +791,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List one's signed-in browsers
+         * List the browsers in which the caller is signed in
          * @description Needs a signed-in user.
          */
         get: operations["authListSessions"];
@@ -835,14 +835,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List one's API tokens
+         * List the caller's API tokens
          * @description Needs a signed-in user.
          */
         get: operations["authListTokens"];
         put?: never;
         /**
-         * Make an API token; its text is shown this once
-         * @description Send it as `Authorization: Bearer`. It may do whatever its user may, until it expires or is revoked.
+         * Create an API token, whose text is shown only once
+         * @description Send it as `Authorization: Bearer`. It can do everything that its user can, until it expires or is revoked.
          *
          *     Needs a signed-in user.
          */
@@ -882,7 +882,7 @@ export interface paths {
         };
         /**
          * List all categories with their live projects counted
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["categoriesIndex"];
         put?: never;
@@ -902,7 +902,7 @@ export interface paths {
         };
         /**
          * Show this document in Swagger UI, which works offline
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["systemReference"];
         put?: never;
@@ -922,7 +922,7 @@ export interface paths {
         };
         /**
          * Give a file of the pages, which clients may cache for ever
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["systemAsset"];
         put?: never;
@@ -946,7 +946,7 @@ export interface paths {
          * Render a description as HTML
          * @description CommonMark with GFM's links, tables, strikethrough and task lists; HTML in it is text. Nothing is stored.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         post: operations["markdownRender"];
         delete?: never;
@@ -964,7 +964,7 @@ export interface paths {
         };
         /**
          * Describe the API: this document
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["systemDescribe"];
         put?: never;
@@ -984,7 +984,7 @@ export interface paths {
         };
         /**
          * List the kinds of problem, for people
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["systemProblems"];
         put?: never;
@@ -1004,7 +1004,7 @@ export interface paths {
         };
         /**
          * Say what a kind of problem means, for people: the address that every problem's `type` names
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["systemProblem"];
         put?: never;
@@ -1024,12 +1024,13 @@ export interface paths {
         };
         /**
          * List projects: filtered, sorted, searched, by page or by cursor
-         * @description Live ones unless `status` says otherwise: of the pending and rejected ones an administrator sees all, a member
-         *     their own, and an anonymous caller none (401). `owner=me` without `status` shows all of one's own, each with its
-         *     place in the queue, and `upvoted=me` the live ones that the caller has voted for. Equal ones stand newest first, so
-         *     every order is total. A search that finds nothing has `suggestions`.
+         * @description Without `status` only live projects are listed. For `pending` and `rejected` an administrator gets all projects, a
+         *     member their own, and an anonymous caller 401. `owner=me` without `status` lists the caller's projects in every
+         *     state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
+         *     Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
+         *     `suggestions`.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["projectsIndex"];
         put?: never;
@@ -1053,7 +1054,7 @@ export interface paths {
         };
         /**
          * Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["systemAtom"];
         put?: never;
@@ -1072,9 +1073,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find what is here already, before a submission: projects of a URL, or with a similar title
-         * @description Words that very many projects have say little, so they count only together. What others have submitted and is not
-         *     live is not found.
+         * Find projects with the same URL or a similar title before a submission
+         * @description Words that very many projects have count only together with others. Other users' projects are found only if they
+         *     are live.
          *
          *     Needs a signed-in user.
          */
@@ -1116,19 +1117,19 @@ export interface paths {
         };
         /**
          * Show a project
-         * @description One that is not live is there for its owner and administrators alone.
+         * @description If it is not live, only its owner and administrators can see it.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["projectsShow"];
         /**
          * Change a project: any subset of the writable fields
-         * @description A rejected project goes back to the queue. A live one stays as it was reviewed: its owner's changes of title,
-         *     tagline, description and links wait for review as its `revision`, to which later edits are added, and category and
-         *     tags change at once. A URL that differs from the present one only in scheme, case of the host, `www.`, default port,
-         *     slash at the end or fragment needs no review. The operator may have everything reviewed, or nothing. A field that is
-         *     set back leaves the revision. An administrator's edit applies at once and never changes the state. What changes
-         *     nothing leaves no trace.
+         * @description A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
+         *     tagline, description and links wait for review as its `revision`, while category and tags change at once. Later
+         *     edits are added to the revision, and a field that is set back is removed from it. A URL that differs from the
+         *     current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment needs no review.
+         *     The operator can also require a review of all fields, or of none. An administrator's edit applies at once and never
+         *     changes the state. An edit without changes is not logged.
          *
          *     Needs the project's owner or an administrator.
          */
@@ -1155,7 +1156,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Withdraw the changes of a live project that wait for review, or put the note of their rejection away
+         * Withdraw the waiting changes of a live project, or dismiss the note that they were rejected
          * @description Needs the project's owner or an administrator.
          */
         delete: operations["projectsWithdrawRevision"];
@@ -1199,7 +1200,7 @@ export interface paths {
         put: operations["projectsCastVote"];
         /**
          * Toggle the caller's vote
-         * @description What cannot be told from a first try when it is tried again: PUT and DELETE can.
+         * @description It is not idempotent: use PUT or DELETE where a request may be retried.
          *
          *     Needs a signed-in user.
          */
@@ -1222,10 +1223,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say who calls, and what the site is and allows
-         * @description It is 200 for anonymous callers as well, and for those whose cookie is no longer good.
+         * Show who calls, and the site's settings
+         * @description The answer is 200 for anonymous callers too, and for callers whose cookie is no longer valid.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["sessionShow"];
         put?: never;
@@ -1244,8 +1245,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the tags of live projects with the number of these, the most used first and equal ones by name
-         * @description Needs no signing in.
+         * List the tags of live projects with their numbers of projects, the most used first, then by name
+         * @description No sign-in is needed.
          */
         get: operations["tagsIndex"];
         put?: never;
@@ -1267,7 +1268,7 @@ export interface paths {
          * Show a member with their live projects counted
          * @description A suspended member is 404.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["usersShow"];
         put?: never;
@@ -1289,7 +1290,7 @@ export interface paths {
          * Say that the process answers
          * @description It touches nothing else: restart the process where this fails, and only then.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["systemHealthz"];
         put?: never;
@@ -1309,7 +1310,7 @@ export interface paths {
         };
         /**
          * Give metrics to Prometheus, in its text format; 404 unless they are enabled
-         * @description Needs no signing in.
+         * @description No sign-in is needed.
          */
         get: operations["systemScrape"];
         put?: never;
@@ -1333,7 +1334,7 @@ export interface paths {
          *     `checks`. So an upgrade may migrate first and then go from host to host. Redis and the webhooks are reported and
          *     decide nothing: without the one each process counts rate limits by itself, and the others wait in the outbox.
          *
-         *     Needs no signing in.
+         *     No sign-in is needed.
          */
         get: operations["systemReadyz"];
         put?: never;
@@ -1855,7 +1856,7 @@ export interface components {
             id: number;
             /** @description 200, 404, 409 or 412. */
             status: number;
-            /** @description Why it was refused; missing with 200. */
+            /** @description The code of the refusal; absent with 200. */
             code?: string;
             /** @description The project as it is now: with 200, unless it is deleted, and with 412. */
             project?: components["schemas"]["ProjectDetail"];
@@ -1952,7 +1953,7 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
-            /** @description Whether a link that was mailed to the address has come back. */
+            /** @description Whether the user has confirmed the address by a mailed link. */
             email_verified: boolean;
             /** @description Whether the username may still be chosen. */
             may_rename: boolean;
@@ -1960,7 +1961,7 @@ export interface components {
             notify: boolean;
             /**
              * Format: date-time
-             * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
+             * @description The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in.
              */
             last_seen_at: string | null;
             /**
@@ -1987,7 +1988,7 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
-            /** @description Whether a link that was mailed to the address has come back. */
+            /** @description Whether the user has confirmed the address by a mailed link. */
             email_verified: boolean;
             /** @description Whether the username may still be chosen. */
             may_rename: boolean;
@@ -1995,7 +1996,7 @@ export interface components {
             notify: boolean;
             /**
              * Format: date-time
-             * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
+             * @description The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in.
              */
             last_seen_at: string | null;
             /**
@@ -2036,7 +2037,7 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
-            /** @description Whether a link that was mailed to the address has come back. */
+            /** @description Whether the user has confirmed the address by a mailed link. */
             email_verified: boolean;
             /** @description Whether the username may still be chosen. */
             may_rename: boolean;
@@ -2044,7 +2045,7 @@ export interface components {
             notify: boolean;
             /**
              * Format: date-time
-             * @description The last sign-in or use of a session or token, right to five minutes. Null for who never signed in.
+             * @description The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in.
              */
             last_seen_at: string | null;
             /**
@@ -2162,7 +2163,7 @@ export interface components {
             status: "active" | "suspended";
             /** Format: date-time */
             created_at: string;
-            /** @description Whether a link that was mailed to the address has come back. */
+            /** @description Whether the user has confirmed the address by a mailed link. */
             email_verified: boolean;
             /** @description Whether the username may still be chosen. */
             may_rename: boolean;
@@ -2172,7 +2173,7 @@ export interface components {
         /** @description A username, a new e-mail address, a new password together with the present one, and whether decisions are mailed. An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password. */
         AccountChanges: {
             /**
-             * @description Once, while `may_rename` is true: after an account was opened by a provider.
+             * @description Can be changed once, while `may_rename` is true: after a provider has opened the account.
              * @example ada
              */
             username?: string;
@@ -2190,7 +2191,7 @@ export interface components {
             current_password?: string;
             /** @description Whether to revoke all API tokens as well. Default false. */
             revoke_tokens?: boolean;
-            /** @description Whether decisions about one's projects are mailed. */
+            /** @description Whether decisions about the user's projects are mailed. */
             notify?: boolean;
         };
         /** @description The caller's password, once more. An account that has none leaves it out. */
@@ -2379,7 +2380,7 @@ export interface components {
         ProjectPage: {
             items: components["schemas"]["ProjectDetail"][];
             pagination: components["schemas"]["Pagination"];
-            /** @description Where a search found nothing: queries with the nearest spellings among the words of live titles and the tags, nearest first; empty where there are none. */
+            /** @description If a search found nothing: queries with the nearest spellings among the words of live titles and the tags, nearest first. The list is empty if no spelling is near. */
             suggestions?: string[];
         };
         /** @description A submission; for a change every field is optional. */
@@ -2619,7 +2620,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description - `unauthenticated`: The route needs a caller, and the request carried no credentials, or some that have expired or been revoked. A bearer token that does not hold is refused on every route. */
+        /** @description - `unauthenticated`: The route needs credentials. The request had none, or they have expired or been revoked. An invalid bearer token is refused on every route. */
         Unauthenticated: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2693,7 +2694,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `internal`: A fault of the service. The log has it under the request's id. */
+        /** @description - `internal`: The service failed. The log has the details under the request's id. */
         Internal: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2711,7 +2712,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `unavailable`: The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds. */
+        /** @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds. */
         Unavailable: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2730,7 +2731,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `malformed_json`: The body could not be read as JSON: a syntax error, bytes that are not UTF-8, a key that stands there twice, NaN or Infinity, or more than 32 levels of nesting. */
+        /** @description - `malformed_json`: The body could not be read as JSON: a syntax error, bytes that are not UTF-8, a key that is given twice, NaN or Infinity, or more than 32 levels of nesting. */
         MalformedJson: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2750,7 +2751,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         AdminRequiredOrCrossSiteRequest: {
             headers: {
@@ -2770,8 +2771,8 @@ export interface components {
             };
         };
         /**
-         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         DuplicateOrOtherUser: {
             headers: {
@@ -2790,7 +2791,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `too_large`: A body may be of 64 KiB at most. */
+        /** @description - `too_large`: A body may have 64 KiB at most. */
         TooLarge: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2808,7 +2809,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `unsupported_media_type`: Bodies are taken as application/json in UTF-8 only. */
+        /** @description - `unsupported_media_type`: Send the body as application/json in UTF-8. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2827,8 +2828,8 @@ export interface components {
             };
         };
         /**
-         * @description - `unavailable`: The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds.
-         *     - `read_only`: The service takes no writes at present, signing in included, while its data are being moved or saved. Reads go on. Nothing was done; try again after Retry-After seconds.
+         * @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds.
+         *     - `read_only`: The service does not accept writes at present, sign-ins included, while its data are moved or backed up. Reads work. Nothing was changed; try again after Retry-After seconds.
          */
         UnavailableOrReadOnly: {
             headers: {
@@ -2848,7 +2849,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `not_found`: There is nothing at this address, or nothing that the caller may know of. */
+        /** @description - `not_found`: There is nothing at this address, or the caller may not see it. */
         NotFound: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2868,7 +2869,7 @@ export interface components {
         };
         /**
          * @description - `category_in_use`: Projects belong to this category; move or delete them first.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         CategoryInUseOrOtherUser: {
             headers: {
@@ -2887,7 +2888,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session. */
+        /** @description - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session. */
         OtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2907,8 +2908,8 @@ export interface components {
         };
         /**
          * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live.
-         *     - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         *     - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         InvalidTransitionOrDuplicateOrOtherUser: {
             headers: {
@@ -2947,7 +2948,7 @@ export interface components {
         };
         /**
          * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         InvalidTransitionOrOtherUser: {
             headers: {
@@ -2969,8 +2970,8 @@ export interface components {
         /**
          * @description - `last_admin`: The change would leave the directory without an active administrator.
          *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
-         *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         *     - `account_deleted`: The user has deleted the account. It cannot be changed or opened again.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         LastAdminOrTooManyProjectsOrAccountDeletedOrOtherUser: {
             headers: {
@@ -2989,7 +2990,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin. */
+        /** @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin. */
         CrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3007,7 +3008,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL. */
+        /** @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL. */
         Duplicate: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3026,8 +3027,8 @@ export interface components {
             };
         };
         /**
-         * @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password that could be asked for. Sign in, and send it again.
+         * @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password to ask for. Sign in, and send the request again.
          */
         CrossSiteRequestOrSignInAgain: {
             headers: {
@@ -3046,7 +3047,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `provider_failed`: The provider gave an answer that makes no sense; reason says in what way. */
+        /** @description - `provider_failed`: The provider's answer was not valid; reason says why. */
         ProviderFailed: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3065,9 +3066,9 @@ export interface components {
             };
         };
         /**
-         * @description - `unavailable`: The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds.
+         * @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds.
          *     - `provider_unavailable`: The provider does not answer in time, or too many sign-ins wait for it. Try again after Retry-After seconds.
-         *     - `read_only`: The service takes no writes at present, signing in included, while its data are being moved or saved. Reads go on. Nothing was done; try again after Retry-After seconds.
+         *     - `read_only`: The service does not accept writes at present, sign-ins included, while its data are moved or backed up. Reads work. Nothing was changed; try again after Retry-After seconds.
          */
         UnavailableOrProviderUnavailableOrReadOnly: {
             headers: {
@@ -3088,8 +3089,8 @@ export interface components {
             };
         };
         /**
-         * @description - `last_way_in`: The account has no password and no other provider: without this one nobody could sign in to it.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         * @description - `last_way_in`: The account has no password and no other provider: without this one, nobody could sign in to it.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         LastWayInOrOtherUser: {
             headers: {
@@ -3109,8 +3110,8 @@ export interface components {
             };
         };
         /**
-         * @description - `unauthenticated`: The route needs a caller, and the request carried no credentials, or some that have expired or been revoked. A bearer token that does not hold is refused on every route.
-         *     - `invalid_credentials`: No account has this login with this password; the answer does not say which of the two is wrong. After several wrong passwords within minutes the right one gets this answer too, by each name of the account.
+         * @description - `unauthenticated`: The route needs credentials. The request had none, or they have expired or been revoked. An invalid bearer token is refused on every route.
+         *     - `invalid_credentials`: No account has this login with this password; the answer does not say which of the two is wrong. After several wrong passwords within minutes the right password gets the same answer.
          */
         UnauthenticatedOrInvalidCredentials: {
             headers: {
@@ -3132,7 +3133,7 @@ export interface components {
         };
         /**
          * @description - `account_suspended`: The password was right, but an administrator has suspended the account.
-         *     - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         AccountSuspendedOrCrossSiteRequest: {
             headers: {
@@ -3152,9 +3153,9 @@ export interface components {
             };
         };
         /**
-         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is the project of one's own that has the URL.
-         *     - `account_deleted`: The user has deleted the account. It can neither be changed nor opened again.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
+         *     - `account_deleted`: The user has deleted the account. It cannot be changed or opened again.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         DuplicateOrAccountDeletedOrOtherUser: {
             headers: {
@@ -3177,7 +3178,7 @@ export interface components {
          * @description - `last_admin`: The change would leave the directory without an active administrator.
          *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
          *     - `too_many_votes`: The user has more votes than one request takes back; nothing was changed. To delete one's own account, take some votes back first.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         LastAdminOrTooManyProjectsOrTooManyVotesOrOtherUser: {
             headers: {
@@ -3197,7 +3198,7 @@ export interface components {
             };
         };
         /**
-         * @description - `unavailable`: The database does not answer within its bounds. Nothing was half done; try again after Retry-After seconds.
+         * @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds.
          *     - `provider_unavailable`: The provider does not answer in time, or too many sign-ins wait for it. Try again after Retry-After seconds.
          */
         UnavailableOrProviderUnavailable: {
@@ -3220,11 +3221,11 @@ export interface components {
         };
         /**
          * @description - `account_suspended`: The password was right, but an administrator has suspended the account.
-         *     - `registration_closed`: This directory takes no new accounts at present.
-         *     - `sign_in_cancelled`: The sign-in was cancelled at the provider. Nothing was changed; it can begin anew.
-         *     - `sign_in_expired`: The provider's answer belongs to no sign-in that this browser has under way: more than ten minutes have passed, the answer was used before, or the sign-in began in another browser. Begin it anew.
-         *     - `sign_in_refused`: The provider's answer does not prove who signs in; reason says what of it was refused.
-         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password that could be asked for. Sign in, and send it again.
+         *     - `registration_closed`: This directory does not accept new accounts at present.
+         *     - `sign_in_cancelled`: The sign-in was cancelled at the provider. Nothing was changed. Sign in again to start over.
+         *     - `sign_in_expired`: The provider's answer does not belong to a sign-in that is under way in this browser: more than ten minutes have passed, the answer was used before, or the sign-in began in another browser. Start the sign-in again.
+         *     - `sign_in_refused`: The provider's answer does not prove who signs in; reason says why.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password to ask for. Sign in, and send the request again.
          */
         AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain: {
             headers: {
@@ -3244,7 +3245,7 @@ export interface components {
             };
         };
         /**
-         * @description - `address_taken`: An account has the e-mail address that the provider told, and the two are not joined, because one side has not confirmed the address. Sign in to that account by its password, and join the two on the page of the account.
+         * @description - `address_taken`: Another account has the e-mail address that the provider gave. The two are not joined, because one side has not confirmed the address. Sign in to that account by its password, and join the provider on the account's page.
          *     - `identity_taken`: The account at the provider is joined to another account here.
          */
         AddressTakenOrIdentityTaken: {
@@ -3265,8 +3266,8 @@ export interface components {
             };
         };
         /**
-         * @description - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         *     - `registration_closed`: This directory takes no new accounts at present.
+         * @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `registration_closed`: This directory does not accept new accounts at present.
          */
         CrossSiteRequestOrRegistrationClosed: {
             headers: {
@@ -3286,8 +3287,8 @@ export interface components {
             };
         };
         /**
-         * @description - `email_not_verified`: This service takes submissions, or submissions and votes, of members with a confirmed e-mail address alone. A link is mailed at registration; POST /api/auth/email/verification has it mailed again.
-         *     - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         EmailNotVerifiedOrCrossSiteRequest: {
             headers: {
@@ -3308,7 +3309,7 @@ export interface components {
         };
         /**
          * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
-         *     - `cross_site_request`: A page of another origin caused this write. Writes are taken from the service's own origin, from the origins it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         NotOwnerOrCrossSiteRequest: {
             headers: {
@@ -3346,8 +3347,8 @@ export interface components {
             };
         };
         /**
-         * @description - `not_votable`: Only live projects take votes.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was done. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         * @description - `not_votable`: Only live projects can be voted for.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         NotVotableOrOtherUser: {
             headers: {
@@ -3886,7 +3887,7 @@ export interface operations {
                 owner?: string;
                 /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; at last what matches by the description alone. Equal ones stand by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
-                /** @description What waits for review: pending projects, and live ones with changes that wait. `oldest` is then by the `submitted_at` of the project or of the changes. */
+                /** @description Only pending projects, and live projects with waiting changes. `oldest` then orders by the `submitted_at` of the project or of the changes. */
                 waiting?: "true";
                 /** @description Default newest; with waiting=true or status=pending oldest, the queue's order. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
@@ -5324,7 +5325,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Have the link mailed again that confirms one's e-mail address. */
+            /** @description Mail the link that confirms the caller's e-mail address again. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5508,7 +5509,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Remove a provider from one's account. */
+            /** @description Remove a provider from the caller's account. */
             204: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5756,7 +5757,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Delete one's account. */
+            /** @description Delete the caller's account. */
             204: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5940,7 +5941,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Switch mail about decisions off, by the link in such a mail. */
+            /** @description Switch off mail about decisions, by the link in such a mail. */
             204: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -6063,7 +6064,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Begin to sign in by a provider. */
+            /** @description Start a sign-in by a provider. */
             302: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -6104,7 +6105,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Come back from a provider. */
+            /** @description Complete a sign-in by a provider. */
             302: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -6832,7 +6833,7 @@ export interface operations {
                 tag?: string;
                 /** @description A username, or `me` (signed in). */
                 owner?: string;
-                /** @description What the caller has voted for (signed in). */
+                /** @description The projects that the caller has voted for (signed in). */
                 upvoted?: "me";
             };
             header?: {
@@ -7413,7 +7414,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Withdraw the changes of a live project that wait for review, or put the note of their rejection away. */
+            /** @description Withdraw the waiting changes of a live project, or dismiss the note that they were rejected. */
             204: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];

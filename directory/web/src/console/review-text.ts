@@ -16,7 +16,7 @@ export const r = {
   emptyWhy: "The queue is read again every few seconds. The oldest submission is always first.",
   refresh: "Refresh",
   toQueue: "Back to the queue",
-  gone: "This submission is not here",
+  gone: "This submission is not in the queue",
   goneWhy: "It may have been deleted.",
   choose: "Choose a submission from the list.",
   select: (title: string) => `Select ${title}`,
@@ -89,7 +89,7 @@ export const r = {
   reasons: [
     "The website does not answer. Please send it again when it does.",
     "This project is in the directory already.",
-    "This is an advertisement, and no project.",
+    "This is an advertisement, not a project.",
     "Please describe what the project does and how to try it.",
     "Please choose a category and tags that fit the project.",
   ],

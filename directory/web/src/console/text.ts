@@ -120,10 +120,10 @@ export const w = {
   bulkTitle: (decision: Bulk, number: number) => `${bulk[decision][0]} ${count(number, "project")}`,
   bulkDone: (decision: Bulk, number: number) => `${count(number, "project")} ${bulk[decision][1]}.`,
   bulkWhy: {
-    approve: "Each becomes public in the version that was read for this table; one that changed since is left out. Its webhooks are sent at once.",
+    approve: "Each becomes public in the version that this table shows; one that has changed since is left out. Its webhooks are sent at once.",
     reject: "Each leaves the queue. Its owner sees the reason, and can change it and send it again; this cannot be taken back here.",
     unpublish: "Each goes back to the queue and is no longer listed. Votes stay. The owner sees the reason.",
-    delete: "Each is deleted with its votes. This cannot be undone. The reason stands in the log.",
+    delete: "Each is deleted with its votes. This cannot be undone. The reason is written to the log.",
   },
   bulkOutcome: {
     done: { approve: "Approved", reject: "Rejected", unpublish: "Taken down", delete: "Deleted" },
@@ -169,7 +169,7 @@ export const w = {
     const parts = [live && `take down ${count(live, "live project")}`, pending && `reject ${count(pending, "pending project")}`];
     return `Also ${parts.filter(Boolean).join(" and ")}`;
   },
-  reasonHint: "It stands in the log, and the user sees it at each project that is taken down.",
+  reasonHint: "It is written to the log, and the user sees it at each project that is taken down.",
   suspended: (name: string, down?: { unpublished: number; rejected: number; votes: number }) => {
     const parts = down && [`${count(down.unpublished, "live project")} taken down`, `${count(down.rejected, "project")} rejected in all`, down.votes && `${count(down.votes, "vote")} no longer counted`];
     return `${name} is suspended.${parts ? ` ${parts.filter(Boolean).join("; ")}.` : ""}`;
@@ -199,7 +199,7 @@ export const w = {
 
   name: "Name",
   slug: "Slug",
-  slugHint: "It stands in addresses: a-z, 0-9 and hyphens.",
+  slugHint: "It is part of addresses: a-z, 0-9 and hyphens.",
   description: "Description",
   categoriesNone: { title: "No categories yet", why: "Members choose a category for each project that they submit. Add one." },
   noCategories: "There are no categories yet, so nothing can be submitted.",

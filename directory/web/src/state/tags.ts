@@ -12,7 +12,7 @@ function slugOf(typed: string): string {
   return named.replace(/[_/-]+/g, "-").replace(/^-|-$/g, "");
 }
 
-/** An address with its scheme: "vim.org" is https://vim.org. What is no host's name stays as it is. */
+/** An address with its scheme: "vim.org" is https://vim.org. Other text stays as it is. */
 export function withScheme(typed: string): string {
   const text = typed.trim();
   return /^[^\s/:@?#]+\.[^\s/:@?#.]+\.?(:\d+)?([/?#]|$)/.test(text) ? `https://${text}` : text;
