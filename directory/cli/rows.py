@@ -76,16 +76,19 @@ class Row(NamedTuple):
 class Lines:
     """A file's lines in UTF-8, counted: how many, and how many bytes of the file they are.
 
-    A byte order mark at the beginning is left out, and what it marks as UTF-16 is converted.
+    A byte order mark at the beginning is left out. UTF-16 is converted, with a mark or without one, and lines that end
+    in a carriage return alone, as old programs for the Macintosh write them, are lines.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
         self.number, self.bytes = 0, 0
         chunks = self._counted(file)
         first = next(chunks, b"")
-        encoding = next((encoding for mark, encoding in BOMS.items() if first.startswith(mark)), None)
+        encoding = next((encoding for mark, encoding in BOMS.items() if first.startswith(mark)), _unmarked(first))
         chunks = itertools.chain([first], chunks)
-        self._lines = self._converted(chunks, encoding) if encoding == "utf-16" else self._without_mark(chunks)
+        self._lines = (
+            self._without_mark(chunks) if encoding in {None, "utf-8-sig"} else self._converted(chunks, encoding)
+        )
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -101,8 +104,11 @@ class Lines:
             yield chunk
 
     def _without_mark(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        first = next(chunks)
-        yield from itertools.chain([first.removeprefix(codecs.BOM_UTF8)] if first else [], chunks)
+        first = next(chunks).removeprefix(codecs.BOM_UTF8)
+        if b"\n" not in first and b"\r" in first:
+            yield from (line + b"\n" for line in first.removesuffix(b"\r").split(b"\r"))
+        else:
+            yield from itertools.chain([first] if first else [], chunks)
 
     def _converted(self, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
         """The lines of a file in another encoding. Raises ClickException where it is not in this encoding."""
@@ -117,6 +123,12 @@ class Lines:
             raise click.ClickException(f"{where}: The file begins as UTF-16, and goes on as something else.") from None
         if rest:
             yield rest.encode("utf-8", "surrogatepass")
+
+
+def _unmarked(first: bytes) -> str | None:
+    """The encoding of UTF-16 without a byte order mark, by its first character, which is ASCII; None for others."""
+    zeros = first[:1] == b"\0", first[1:2] == b"\0"
+    return {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get(zeros)
 
 
 def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[Row]:

@@ -299,6 +299,20 @@ def test_a_table_of_a_spreadsheet_is_read_however_it_was_saved(
     assert [one.title for one in stored(app)] == ["Grüße", "C"]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "ending"),
+    [("utf-8", "\r"), ("utf-8", "\r\n"), ("utf-8-sig", "\r"), ("utf-16-le", "\n"), ("utf-16-be", "\r\n")],
+)
+def test_a_table_is_read_whatever_ends_its_lines_and_in_utf_16_without_a_mark(
+    app: Flask, run: Any, encoding: str, ending: str
+) -> None:
+    bad = "E,F,no address,tools\n"
+    result = run((TABLE + bad).replace("\n", ending).encode(encoding), "--format", "csv")
+    assert result.stdout == "imported 2, unchanged 0, refused 1\n"
+    assert "line 6: url: " in result.stderr
+    assert [one.title for one in stored(app)] == ["Grüße", "C"]
+
+
 def test_rows_of_utf_16_are_named_by_their_lines_and_a_broken_end_by_its_line(run: Any) -> None:
     rows = "title,tagline,url,category\nA,B,ftp://example.org/a,tools\n"
     assert "line 2: url: " in run(rows.encode("utf-16"), "--format", "csv").stderr
