@@ -164,7 +164,7 @@ def init_app(app: Flask) -> None:
     """Give the templates what they write values with."""
     app.jinja_env.filters |= {
         "day": _day, "number": _number, "letters": _letters, "tint": _tint, "markdown": _markdown, "path": path_of,
-        "host": _host, "ascii_host": links.ascii_host,
+        "host": _host,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

@@ -91,10 +91,10 @@ def _is_absolute(url: str) -> bool:
 
 
 def _http_length(linkify: Any, text: str, at: int) -> int:
-    """How many characters after "http:" belong to a link: the library's number, without an entity at the end."""
+    """How many characters after "http:" belong to a link: the library's number, without what follows the address."""
     end = at + int(linkify._validate_http(text, at))
     is_entity = text[end : end + 1] == ";" and ENTITY.search(text, at, end + 1)
-    return len(_without_trailing(text[at : end + 1])) if is_entity else end - at
+    return len(_without_trailing(text[at : end + 1] if is_entity else text[at:end]))
 
 
 def _www_length(_linkify: Any, text: str, at: int) -> int:

@@ -106,6 +106,7 @@ def test_a_host_in_letters_that_look_like_latin_ones_is_shown_in_ascii_too(api, 
     lookalike = "https://www.\u0430\u0440\u0440\u04cf\u0435.com/store"
     shown = text_of(api.get(path_of(title="Store", url=lookalike, repository_url="https://git.example/l")))
     assert "www.\u0430\u0440\u0440\u04cf\u0435.com (www.xn--80ak6aa92e.com)" in shown
+    assert shown.count("(www.xn--80ak6aa92e.com)") == 1
     assert "git.example" in shown
     assert "git.example (" not in shown
 
