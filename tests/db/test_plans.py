@@ -313,6 +313,14 @@ def test_the_dashboard_reads_of_votes_and_log_only_its_days(many: Flask, world: 
             assert f"SCAN {table}\n" not in f"{plan}\n", plan
 
 
+def test_the_votes_of_a_project_and_their_summary_scan_no_table(many: Flask, world: World) -> None:
+    project, admin = world.project(votes=3), world.caller(world.admin())
+    for query in ("", "?counted=true", "?counted=false"):
+        for plan in plans(many, admin, f"/api/admin/projects/{project}/votes{query}"):
+            _reads_no_whole(plan, query)
+    assert len(plans(many, admin, f"/api/admin/projects/{project}/votes")) == 3  # the owner, the page, the summary
+
+
 def _reads_no_whole(plan: str, path: str) -> None:
     for table in ("projects", "standings", "upvotes"):
         assert f"Seq Scan on {table}" not in plan, (path, plan)

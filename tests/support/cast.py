@@ -27,6 +27,15 @@ class Credential:
 
 
 @dataclass
+class Revision:
+    """The changes of a live project that wait, or, without any, the note that the last ones were refused."""
+
+    changes: dict[str, Any]
+    submitted_at: str | None = None  # known from the next answer
+    reason: str | None = None
+
+
+@dataclass
 class Project:
     id: int
     owner: Person
@@ -35,6 +44,8 @@ class Project:
     reason: str | None = None
     version: int = 1
     voters: set[int] = field(default_factory=set)
+    upvotes: int = 0  # the voters who are not suspended
+    revision: Revision | None = None
     times: dict[str, str | None] = field(default_factory=dict)
     due: set[str] = field(default_factory=lambda: {"created_at", "submitted_at"})  # times that the next answer renews
 
@@ -44,13 +55,18 @@ class Project:
         return str(self.fields["url"]).rstrip("/").rpartition("/")[2]
 
     @property
+    def held(self) -> dict[str, Any]:
+        """The changes that wait."""
+        return self.revision.changes if self.revision else {}
+
+    @property
     def listed(self) -> str:
         return self.times["published_at"] or self.times["created_at"] or ""
 
     def rank(self, sort: str) -> tuple[Any, ...]:
         """What it is sorted by, largest first."""
         weeks = datetime.fromisoformat(self.listed).timestamp() / (7 * 24 * 3600)
-        by = {"newest": self.listed, "upvotes": len(self.voters), "popular": log10(len(self.voters) + 1) + weeks}
+        by = {"newest": self.listed, "upvotes": self.upvotes, "popular": log10(self.upvotes + 1) + weeks}
         return by[sort], self.id
 
 

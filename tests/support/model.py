@@ -6,7 +6,7 @@ where there is no error; what it changes of the model the request must change of
 
 from typing import Any
 
-from tests.support.cast import Credential, Entry, Person, Project
+from tests.support.cast import Credential, Entry, Person, Project, Revision
 
 Outcome = tuple[int, str | None]
 OK: Outcome = (200, None)
@@ -17,6 +17,7 @@ DECISIONS = {
     "reject": ("pending", "rejected"),
     "unpublish": ("live", "pending"),
 }
+REVIEWED = {"title", "tagline", "url"}
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 
 
@@ -77,17 +78,67 @@ class Model:
         project = self.projects[project_id]
         if version not in (None, project.version):
             return 412, "precondition_failed"
-        changed = {name for name, value in changes.items() if project.fields[name] != value}
-        edited = Project(0, project.owner, project.fields | changes)
-        if changed and edited.key != project.key and self._has(project.owner, edited.key):
+        after, held = self._planned(project, changes, is_member=who.person.role != "admin")
+        applied = _differences(project.fields, after.fields)
+        waited = {name: value for name, value in project.held.items() if name not in applied}
+        holding = _differences(after.fields | waited, after.fields | held)
+        if not applied and not holding:
+            return OK
+        taken = {after.key} if after.key != project.key else set()
+        if "url" in holding:
+            taken.add(Project(0, project.owner, after.fields | held).key)
+        if any(self._has(project.owner, key, other_than=project) for key in taken):
             return 409, "duplicate"
-        if changed:
-            before, changes = project.status, {n: {"from": project.fields[n], "to": changes[n]} for n in changed}
-            project.fields, project.version = edited.fields, project.version + 1
-            if before == "rejected" and who.person.role != "admin":
-                project.status, project.reason, project.due = "pending", None, {"submitted_at"}
-            self._happened("edited", project, who, before, project.status, changes=changes)
+        self._edited(project, who, after.fields, applied, held, holding)
         return OK
+
+    def _planned(self, project: Project, changes: dict[str, Any], *, is_member: bool) -> tuple[Project, dict[str, Any]]:
+        """The project after an edit, and what then waits."""
+        after, held = Project(0, project.owner, dict(project.fields)), dict(project.held)
+        for name, value in changes.items():
+            is_same_url = name == "url" and Project(0, project.owner, {"url": value}).key == project.key
+            if project.status == "live" and is_member and name in REVIEWED and not is_same_url:
+                held[name] = value
+                continue
+            after.fields[name] = value
+            if is_member:
+                held.pop(name, None)
+        return after, {name: value for name, value in held.items() if value != after.fields[name]}
+
+    def _edited(
+        self, project: Project, who: Credential, fields: dict[str, Any], applied: dict[str, Any], held: dict[str, Any],
+        holding: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """What applies at once and what waits, each with its entry."""
+        before, waited, is_member = project.status, bool(project.held), who.person.role != "admin"
+        project.fields, project.version = fields, project.version + 1
+        if before == "rejected" and is_member:
+            project.status, project.reason, project.due = "pending", None, {"submitted_at"}
+        if applied:
+            self._happened("edited", project, who, before, project.status, changes=applied, silent=before != "live")
+        if held:
+            submitted_at = project.revision.submitted_at if project.revision else None
+            project.revision = Revision(held, submitted_at)
+            if holding:
+                changes = {name: {**change, "from": fields[name]} for name, change in holding.items()}
+                self._happened("edit_held", project, who, "live", "live", changes=changes, silent=True)
+        elif is_member or waited:
+            project.revision = None
+            if waited and is_member:
+                self._happened("edit_withdrawn", project, who, "live", "live", silent=True)
+
+    def withdraw(self, who: Credential | None, project_id: int, version: int | None) -> Outcome:
+        if barred := self.barred(who, project_id):
+            return barred
+        assert who is not None
+        project = self.projects[project_id]
+        if version not in (None, project.version):
+            return 412, "precondition_failed"
+        if project.revision is None:
+            return NOT_FOUND
+        project.revision, project.version = None, project.version + 1
+        self._happened("edit_withdrawn", project, who, "live", "live", silent=True)
+        return 204, None
 
     def delete(self, who: Credential | None, project_id: int) -> Outcome:
         if barred := self.barred(who, project_id):
@@ -112,7 +163,12 @@ class Model:
             project.voters.add(who.person.id)
         else:
             project.voters.discard(who.person.id)
+        self._count(project)
         return OK
+
+    def _count(self, project: Project) -> None:
+        """The votes of active users count."""
+        project.upvotes = sum(one.id in project.voters and one.status == "active" for one in self.people)
 
     def decide(
         self, who: Credential | None, project_id: int, decision: str, reason: str | None, version: int | None = None
@@ -120,17 +176,21 @@ class Model:
         if denied := self.denied(who, admin=True):
             return denied
         assert who is not None
-        source, target = DECISIONS[decision]
         project = self.projects.get(project_id)
         if project is None:
             return NOT_FOUND
-        if project.status == target and decision != "unpublish":
+        if self._holds(project, decision):
             return OK
         if version not in (None, project.version):
             return 412, "precondition_failed"
+        judge = self._decide_changes if project.held and decision != "unpublish" else self._move
+        return judge(who, project, decision, reason)
+
+    def _move(self, who: Credential, project: Project, decision: str, reason: str | None) -> Outcome:
+        source, target = DECISIONS[decision]
         if project.status != source:
             return 409, "invalid_transition"
-        project.status, project.version = target, project.version + 1
+        project.status, project.version, project.revision = target, project.version + 1, None
         project.reason = None if decision == "approve" else reason
         if target == "live" and project.times["published_at"] is None:
             project.due = {"published_at"}
@@ -139,17 +199,39 @@ class Model:
         self._happened(PAST[decision], project, who, source, target, reason)
         return OK
 
-    def _has(self, owner: Person, key: str) -> bool:
-        return any(project.owner is owner and project.key == key for project in self.projects.values())
+    def _holds(self, project: Project, decision: str) -> bool:
+        """Whether a project is as the decision would have it. Changes that were refused are as a rejection."""
+        if project.revision is not None:
+            return decision == "reject" and not project.held
+        return decision != "unpublish" and project.status == DECISIONS[decision][1]
+
+    def _decide_changes(self, who: Credential, project: Project, decision: str, reason: str | None) -> Outcome:
+        after = Project(0, project.owner, project.fields | project.held)
+        if decision == "reject":
+            project.revision, project.version = Revision({}, reason=reason), project.version + 1
+            self._happened("edit_rejected", project, who, "live", "live", reason, silent=True)
+            return OK
+        if self._has(project.owner, after.key, other_than=project):
+            return 409, "duplicate"
+        changes = _differences(project.fields, after.fields)
+        project.fields, project.revision, project.version = after.fields, None, project.version + 1
+        self._happened("edit_approved", project, who, "live", "live", changes=changes, silent=True)
+        self.outbox.append(("project.edited", project.id))
+        return OK
+
+    def _has(self, owner: Person, key: str, *, other_than: Project | None = None) -> bool:
+        others = (project for project in self.projects.values() if project is not other_than)
+        return any(project.owner is owner and project.key == key for project in others)
 
     def _happened(
         self, what: str, project: Project, who: Credential, before: str | None, after: str | None, reason: Any = None,
-        changes: Any = None,
+        changes: Any = None, *, silent: bool = False,
     ) -> None:  # fmt: skip
+        """Add an entry, and unless it is `silent` a notification."""
         about = {"project": project.id, "title": project.fields["title"], "key": project.key}
         entry = Entry(f"project.{what}", who.person.id, None, before, after, reason, changes, **about)
         self.audit.append(entry)
-        if what != "edited":
+        if not silent:
             self.outbox.append((entry.action, project.id))
 
     # People
@@ -190,6 +272,8 @@ class Model:
                 setattr(target, name, after[name])
         if target.status == "suspended":
             self.end(of=target)
+        for project in self.projects.values():
+            self._count(project)
         return OK
 
     # Lists
@@ -204,10 +288,21 @@ class Model:
 
     def place(self, project: Project) -> int | None:
         """Its place in the queue."""
-        queue = sorted((str(p.times["submitted_at"]), p.id) for p in self.projects.values() if p.status == "pending")
-        return [id_ for _, id_ in queue].index(project.id) + 1 if project.status == "pending" else None
+        queue = sorted((waits, p.id) for p in self.projects.values() if (waits := _waits(p)))
+        return [id_ for _, id_ in queue].index(project.id) + 1 if _waits(project) else None
 
     def history(self, project_id: int) -> list[Entry]:
         """Its entries and those of its URLs, the newest first."""
         own = {entry.key for entry in self.audit if entry.project == project_id}
         return [e for e in reversed(self.audit) if e.project == project_id or (e.key is not None and e.key in own)]
+
+
+def _waits(project: Project) -> str | None:
+    """Since when a project, or its changes, wait for review."""
+    if project.status == "pending":
+        return project.times["submitted_at"]
+    return project.revision.submitted_at if project.revision and project.held else None
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    return {n: {"from": before[n], "to": value} for n, value in after.items() if before[n] != value}

@@ -44,6 +44,7 @@ class Teller(RuleBasedStateMachine):
             self.add(self.model.credentials[2 * (number % 2)], fields)
         for project_id, decision in enumerate(("approve", "approve", "reject"), start=1):
             self.judge(self.model.credentials[-1], project_id, decision, "Not yet.")
+        self.change(self.model.credentials[0], 1, {"tagline": "Long"}, None)
 
     def send(self, who: Credential | None, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """The answer to a request by some caller."""
@@ -82,14 +83,27 @@ class Teller(RuleBasedStateMachine):
             assert {n for n in renewed if renewed[n] != project.times.get(n)} == project.due
             project.times, project.due = renewed, set()
         expected = {**project.fields, **project.times, "category": project.fields["category"], "status": project.status}
-        expected |= {"upvotes": len(project.voters), "has_upvoted": viewer and viewer.id in project.voters}
+        expected |= {"upvotes": project.upvotes, "has_upvoted": viewer and viewer.id in project.voters}
         expected |= {"owner": {"id": project.owner.id, "username": project.owner.username}, "version": project.version}
-        private = {"rejection_reason": project.reason} if self.model.owns(viewer, project) else {}
+        private: dict[str, Any] = {}
+        if self.model.owns(viewer, project):
+            private = {"rejection_reason": project.reason, "revision": self.revision(project, body["revision"])}
         if private and placed:
             private |= {"queue_position": self.model.place(project)}
         found = body | {"category": body["category"]["slug"]}
         assert {name: found[name] for name in expected} == expected
-        assert {name: found[name] for name in ("rejection_reason", "queue_position") if name in found} == private
+        assert {
+            name: found[name] for name in ("rejection_reason", "revision", "queue_position") if name in found
+        } == private
+
+    def revision(self, project: Project, found: Any) -> Any:
+        """The revision as it must be in an answer. It keeps its time, which its first answer tells."""
+        if project.revision is None:
+            return None
+        if project.held and project.revision.submitted_at is None:
+            project.revision.submitted_at = found["submitted_at"]
+            assert found["submitted_at"] is not None
+        return vars(project.revision)
 
     def lists(self, body: dict[str, Any], expected: list[Project], viewer: Person | None, *, own: bool = False) -> None:
         """A list in an answer is the expected one, each project of it included; of one's `own` with their places."""
@@ -127,6 +141,14 @@ class Teller(RuleBasedStateMachine):
         body = self.must(answer, self.model.submit(who, fields, new_id))
         if new_id:
             self.model.projects[new_id].times = {"published_at": None}
+            self.shown(body, who and who.person, placed=True)
+
+    def change(self, who: Credential | None, project_id: int, changes: dict[str, Any], version: int | None) -> None:
+        """Edit a project, of this version if one is given."""
+        allowed = {"If-Match": f'"{version}-x"'} if version is not None else {}
+        answer = self.send(who, "PUT", f"/api/projects/{project_id}", changes, **allowed)
+        body = self.must(answer, self.model.edit(who, project_id, changes, version))
+        if answer.status_code == 200:
             self.shown(body, who and who.person, placed=True)
 
     def judge(self, who: Credential | None, project_id: int, decision: str, reason: str | None) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from directory.db import deadline
 from directory.extensions import db
-from directory.models import AuditEntry, Category, Delivery, Session, Token, Upvote
+from directory.models import AuditEntry, Category, Delivery, Revision, Session, Token, Upvote
 from directory.models import Project as Row
 from tests.support.cast import Credential, Entry
 from tests.support.effort import effort
@@ -21,7 +21,7 @@ from tests.support.factories import PASSWORD
 from tests.support.model import NOT_FOUND, PAST
 from tests.support.story import URLS, Teller
 
-EVENTS = ("submitted", "approved", "rejected", "unpublished", "deleted")
+EVENTS = ("submitted", "approved", "rejected", "unpublished", "deleted", "edited")
 ENDPOINT = {"url": "https://hooks.example/", "secret": "c2VjcmV0", "events": [f"project.{event}" for event in EVENTS]}
 NUMBER = st.integers(0, 47)  # which of those that there are
 FIELDS = {
@@ -51,11 +51,18 @@ class Story(Teller):
         who = self.who(number, of=project_id)
         project = self.model.projects.get(project_id)
         version = project.version - age if project and age in (0, 1) else None
-        allowed = {"If-Match": f'"{version}-x"'} if version is not None else {}
-        answer = self.send(who, "PUT", f"/api/projects/{project_id}", changes, **allowed)
-        body = self.must(answer, self.model.edit(who, project_id, changes, version))
-        if answer.status_code == 200:
-            self.shown(body, who and who.person, placed=True)
+        self.change(who, project_id, changes, version)
+
+    @rule(number=NUMBER, aim=NUMBER, age=st.integers(-1, 1))
+    def withdraw(self, number: int, aim: int, age: int) -> None:
+        """Withdraw the changes of a project."""
+        project_id = self.which(aim)
+        who = self.who(number, of=project_id)
+        project = self.model.projects.get(project_id)
+        version = project.version - age if project and age in (0, 1) else None
+        allowed = {"If-Match": f'"{version}"'} if version is not None else {}
+        answer = self.send(who, "DELETE", f"/api/projects/{project_id}/revision", **allowed)
+        self.must(answer, self.model.withdraw(who, project_id, version))
 
     @rule(number=NUMBER, aim=NUMBER)
     def delete(self, number: int, aim: int) -> None:
@@ -70,8 +77,9 @@ class Story(Teller):
         body = self.must(answer, self.model.vote(who, project_id, method))
         if answer.status_code == 200:
             assert who is not None
-            voters = self.model.projects[project_id].voters
-            assert body == {"project_id": project_id, "upvoted": who.person.id in voters, "upvotes": len(voters)}
+            project = self.model.projects[project_id]
+            upvoted = who.person.id in project.voters
+            assert body == {"project_id": project_id, "upvoted": upvoted, "upvotes": project.upvotes}
 
     @rule(number=NUMBER, aim=NUMBER, decision=st.sampled_from(sorted(PAST)), reason=REASON)
     def decide(self, number: int, aim: int, decision: str, reason: str | None) -> None:
@@ -215,7 +223,10 @@ class Story(Teller):
             }
             assert {
                 p.id: (p.status, p.upvotes, p.version, p.rejection_reason) for p in db.session.scalars(select(Row))
-            } == {p.id: (p.status, len(p.voters), p.version, p.reason) for p in projects}
+            } == {p.id: (p.status, p.upvotes, p.version, p.reason) for p in projects}
+            assert {r.project_id: (r.changes, r.reason) for r in db.session.scalars(select(Revision))} == {
+                p.id: (p.revision.changes, p.revision.reason) for p in projects if p.revision
+            }
             for category in db.session.scalars(select(Category)):
                 states = [p.status for p in projects if p.fields["category"] == category.slug]
                 counted = (category.live_projects, category.pending_projects, category.rejected_projects)
@@ -254,7 +265,7 @@ class Story(Teller):
 def test_the_service_does_what_the_model_says(make_app, database, monkeypatch):
     # A machine that stands still for five seconds would be a 503 as promised, of which the model knows nothing.
     monkeypatch.setattr(deadline, "SECONDS", 60.0)
-    app = make_app(WEBHOOK_ENDPOINTS=json.dumps([ENDPOINT]), REVIEW_ON_EDIT="never")
+    app = make_app(WEBHOOK_ENDPOINTS=json.dumps([ENDPOINT]))
     story = type("Told", (Story,), {"app": app, "database": database})
-    run_state_machine_as_test(story, settings=effort(50, stateful_step_count=40))
+    run_state_machine_as_test(story, settings=effort(8, stateful_step_count=30))
     print(f"{database.backend}: {story.told:,} stories, {story.steps:,} requests by steps")
