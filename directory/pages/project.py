@@ -55,7 +55,7 @@ def project_page(project_id: int, title: str) -> Answer:
 
 def _revised(project: dict[str, Any]) -> list[str]:
     """The fields whose changes wait for review, in words."""
-    return [FIELDS.get(name, name) for name in sorted((project.get("revision") or {}).get("changes", {}))]
+    return [FIELDS.get(name, name) for name in (project.get("revision") or {}).get("changes", {})]
 
 
 def _related(project: dict[str, Any]) -> list[dict[str, Any]]:

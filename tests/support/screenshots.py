@@ -100,9 +100,25 @@ class Shown:
             **own, status="pending", title="Sandpiper", tagline="Notes in plain files, with a search", tags=["notes"]
         )
         admin.put(f"/api/admin/projects/{approved}/approve")
+        member.put(
+            f"/api/projects/{approved}",
+            {
+                "tagline": "Notes in plain files, with a calendar",
+                "description": text,
+                "url": "https://sandpiper.example",
+            },
+        )
+        for voter in (self.world.user("reed-demo"), self.world.user("a-name-of-thirty-two-characters1")):
+            self.world.vote(live, voter)
+            self.world.vote(approved, voter)
+        admin.put(f"/api/admin/users/{voter.id}", {"status": "suspended"})
+        discount = {"decision": "discount", "match": ["single_owner"], "reason": "One ring."}
+        admin.post(f"/api/admin/projects/{live}/votes/decisions", discount)
         self.public = [f"/p/{live}/lanternfish", "/users/ada-demo", f"/categories/{category}", "/tags/csv"]
         self.of_members = [f"/p/{changed}/tern", f"/submit?project={changed}"]
-        self.of_admins = [f"/admin/queue/{changed}", f"/admin/users/{ada.id}", f"/admin/projects/{live}"]
+        self.of_members += [f"/p/{approved}/sandpiper", f"/submit?project={approved}"]
+        self.of_admins = [f"/admin/queue/{project}" for project in (changed, approved)]
+        self.of_admins += [f"/admin/users/{ada.id}", f"/admin/projects/{live}"]
 
 
 def story(projects: Path | None) -> Any:
