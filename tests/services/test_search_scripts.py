@@ -1,13 +1,15 @@
 """Search in many scripts, and for words that are spelled in several ways, on both databases."""
 
+from importlib import import_module
 from typing import Any
 
 import flask_migrate
 import pytest
 from flask import Flask
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from directory.extensions import db
+from directory.models import Project
 from directory.services.data import recount
 from tests.conftest import Database
 from tests.support.factories import Api, World
@@ -146,6 +148,26 @@ def test_the_migration_rewrites_the_entries_of_all_projects(
         assert search_entries(database) == entries
         assert recount.look(lambda number: number > 0).faults == []
     assert titles(api, "lodz dont") == ["Łódź ภาษาไทย"]
+
+
+def test_what_a_process_of_the_version_before_writes_after_the_migration_is_found_and_repaired(
+    app: Flask, world: World, api: Api, database: Database
+) -> None:
+    project = world.project(title="Smørrebrød", tagline="Don't panic")
+    migration = import_module("migrations.versions.0024_words_of_every_script")
+    with app.app_context():
+        row = db.session.execute(select(Project).where(Project.id == project)).scalar_one()
+        sqlite = database.backend == "sqlite"
+        entry = (migration.columns_before if sqlite else migration.vector_before)(row)
+        for statement in migration.SQLITE if sqlite else migration.POSTGRESQL:
+            db.session.execute(text(statement), {"id": project, **entry})
+        db.session.commit()
+    runner = app.test_cli_runner()
+    assert titles(api, "smorrebrod") == []
+    assert runner.invoke(args=["recount", "--check"]).exit_code == 1
+    runner.invoke(args=["recount"])
+    assert runner.invoke(args=["recount", "--check"]).exit_code == 0
+    assert titles(api, "smorrebrod") == ["Smørrebrød"]
 
 
 @pytest.mark.parametrize(
