@@ -51,10 +51,10 @@ def test_a_vote_ring_is_found_discounted_and_counted_again(chromium, app, world,
         page.get_by_role("link", name="5 votes for Pushed: who voted").click()
         expect(page.locator("h1")).to_have_text("Votes for Pushed")
         expect(rows(page)).to_have_count(5)
-        expect(rows(page).filter(has_text="Votes for this owner alone")).to_have_count(3)
-        expect(figure(page, "Votes for this owner alone")).to_have_text("3")
+        expect(rows(page).filter(has_text="Votes only for this owner")).to_have_count(3)
+        expect(figure(page, "Votes only for this owner")).to_have_text("3")
         # By the rule, with a reason.
-        person.button("Discount all: Votes for this owner alone").click()
+        person.button("Discount all: Votes only for this owner").click()
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Reason").fill("Three accounts of one hour.")
         dialog.get_by_role("button", name="Discount", exact=True).click()

@@ -71,7 +71,7 @@ def test_a_stranger_signs_in_from_the_button_to_the_page_and_sets_a_password(
         expect(page.get_by_label("Current password")).to_have_count(0)
         page.get_by_label("New password").fill(NEW)
         person.button("Change the password").click()
-        expect(page.get_by_text("Beside your password")).to_be_visible()
+        expect(page.get_by_text("as well as with your password")).to_be_visible()
         person.button("Remove Example Inc.").click()
         expect(page.get_by_text("The provider is removed.")).to_be_visible()
         expect(card).to_have_count(0)
