@@ -71,6 +71,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "MAIL": _mail(env),
         "PROVIDERS": _providers(env),
         "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
+        "REQUIRE_PASSKEY": _choice(env, "REQUIRE_PASSKEY", "none", {"none", "admins"}),
         "AUDIT_RETENTION": _days(env, "AUDIT_RETENTION"),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),
@@ -92,6 +93,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     _one_process_on_memory(settings)
     _mail_has_its_name_and_links(settings)
     _providers_know_the_way_back(settings)
+    _passkeys_have_their_host(settings)
     if app_env == "production":
         _production_has_secrets(settings, env)
         _production_names_its_database(env)
@@ -308,4 +310,11 @@ def _providers_know_the_way_back(settings: dict[str, Any]) -> None:
     if settings["PROVIDERS"] and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
         name = "GITHUB_CLIENT_ID" if all("api" in one for one in settings["PROVIDERS"]) else "OIDC_PROVIDERS"
         why = f"set the public address of the site, as {name} is set: providers send browsers back to it"
+        raise ConfigError("SITE_URL", why)
+
+
+def _passkeys_have_their_host(settings: dict[str, Any]) -> None:
+    """A passkey is bound to the host of the site. Without SITE_URL there are none in production."""
+    if settings["REQUIRE_PASSKEY"] != "none" and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
+        why = "set the public address of the site, as REQUIRE_PASSKEY is set: passkeys are bound to it"
         raise ConfigError("SITE_URL", why)

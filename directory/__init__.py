@@ -13,6 +13,7 @@ from directory.api import (
     categories,
     leaving,
     markdown,
+    passkeys,
     projects,
     providers,
     recovery,
@@ -61,7 +62,8 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, categories, tags, users, session, auth, recovery, providers, leaving, markdown, admin, system,
+        projects, categories, tags, users, session, auth, recovery, providers, passkeys, leaving, markdown, admin,
+        system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     pages.init_app(app)

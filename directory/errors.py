@@ -2,7 +2,8 @@
 
 DirectoryError
 ├── Invalid     WrongPassword
-├── Forbidden   NotOwner, AdminRequired, AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed
+├── Forbidden   NotOwner, AdminRequired, PasskeyRequired, AccountSuspended, EmailNotVerified, CrossSiteRequest,
+│               RegistrationClosed
 ├── Conflict    InvalidTransition, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted, TooManyProjects,
 │               TooManyVotes
 └── each of the others; each class says what it means, and has its code
@@ -112,6 +113,13 @@ class AdminRequired(Forbidden):
 
     code = "admin_required"
     default = "Only an administrator may do this."
+
+
+class PasskeyRequired(Forbidden):
+    """Administrators have to sign in by a passkey, and the caller did not."""
+
+    code = "passkey_required"
+    default = "Administrators sign in by a passkey here. Add one in your account, and sign in by it."
 
 
 class AccountSuspended(Forbidden):

@@ -9,7 +9,7 @@ from directory.api.password_checks import confirm_password, missing_password
 from directory.api.projects import subscribers
 from directory.api.schemas.leaving import DeletionInput, Export
 from directory.db.transactions import transaction
-from directory.errors import LastAdmin, TooManyProjects, TooManyVotes
+from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
 from directory.http.access import login_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
@@ -30,7 +30,7 @@ def _refused(body: dict[str, Any]) -> Errors:
 @operation(
     body=DeletionInput(), body_required=True, check=_refused, status=204, transactional=False,
     optional_headers=("Set-Cookie",),
-    raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain),
+    raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain, PasskeyRequired),
 )  # fmt: skip
 def delete(body: dict[str, Any]) -> Any:
     """Delete the caller's account.
@@ -40,6 +40,8 @@ def delete(body: dict[str, Any]) -> Any:
     cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
     opened, needs a session that was opened in the last ten minutes instead.
     """
+    if caller().needs_passkey:
+        raise PasskeyRequired
     by, known = caller(), confirm_password(body.get("current_password")).password_hash
     transaction(lambda: account_deletion.delete_account(by=by, known_hash=known, notify=subscribers()))
     return signed_out(by)
@@ -52,7 +54,7 @@ def export() -> Any:
     """Export the caller's data.
 
     The file has the account, its projects with the history that their owner may see, its votes and sessions, the names
-    of its tokens, and the providers by which its user signs in.
+    of its tokens, and the providers and passkeys by which its user signs in.
     """
     name = f'attachment; filename="project-directory-{caller().username}.json"'
     return account_export.export(caller()), {"Content-Disposition": name, "Cache-Control": "private, no-store"}

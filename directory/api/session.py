@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, current_app
 
-from directory.api import mail_server
+from directory.api import mail_server, passkeys
 from directory.api.schemas.site import SessionState
 from directory.http.access import public
 from directory.http.authentication import viewer
@@ -31,11 +31,14 @@ def show() -> Any:
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],
         "password_reset": mail_server.configured() is not None,
+        "passkeys": passkeys.are_on(),
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
     }
     if user is not None:
         # An administrator's edit applies at once.
         state["reviewed_fields"] = fields.reviewed("never" if user.is_admin else config["REVIEW_ON_EDIT"])
+    if user is not None and user.needs_passkey:
+        state["passkey_required"] = True
     if user is not None and user.is_admin:
         state["service"] = build.described()
     return state, {"Cache-Control": "private, no-store"}

@@ -5,6 +5,7 @@ from typing import Any
 import click
 from flask.cli import AppGroup
 
+from directory.api import mail_server
 from directory.api.schemas.accounts import RegisterInput
 from directory.cli.console import checked, count, names_database, refusals, table
 from directory.db.transactions import lift_time_limits, transaction
@@ -14,6 +15,7 @@ from directory.services.accounts import accounts
 from directory.services.accounts import users as people
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import Window
+from directory.services.sign_in import passkeys
 
 users = AppGroup("users", help="Manage accounts.")
 
@@ -101,6 +103,23 @@ def set_password(username: str, password: str | None) -> None:
 
     transaction(work)
     click.echo(f"{user.username} has a new password; all sessions are ended.")
+
+
+@users.command("reset-passkeys")
+@click.argument("username")
+@refusals()
+@names_database
+def reset_passkeys(username: str) -> None:
+    """Remove all passkeys of an account whose key is lost, and end its sessions.
+
+    API tokens that were made in a session by passkey end too. The user signs in by password and adds a new passkey.
+    """
+    user = named(username)
+    removed = transaction(lambda: passkeys.reset(user.id, server=mail_server.configured()))
+    if not removed:
+        click.echo(f"{user.username} has no passkeys.")
+        return
+    click.echo(f"{count(removed, 'passkey')} of {user.username} removed; all sessions are ended.")
 
 
 @users.command("list")

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import NotFound
 
-from directory.errors import AdminRequired
+from directory.errors import AdminRequired, PasskeyRequired
 from directory.extensions import db
 from directory.http import rate_limits
 from directory.http.authentication import caller
@@ -55,8 +55,11 @@ def admin_required(view: View) -> View:
 
 
 def require_admin() -> None:
-    """Raise Unauthenticated or AdminRequired unless an administrator calls."""
-    if not caller().is_admin:
+    """Raise Unauthenticated, PasskeyRequired or AdminRequired unless an administrator calls."""
+    by = caller()
+    if by.needs_passkey:
+        raise PasskeyRequired
+    if not by.is_admin:
         raise AdminRequired
 
 

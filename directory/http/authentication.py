@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from flask import Flask, Request, Response, current_app, g, request
@@ -13,6 +14,7 @@ from directory.db.transactions import writing
 from directory.errors import ReadOnly, Unauthenticated, Unavailable
 from directory.extensions import login_manager
 from directory.http.converters import hookless
+from directory.models import Role
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 
@@ -82,6 +84,13 @@ def load(request: Request) -> Caller | None:
     caller, stale = found
     if stale:
         _touch(caller)
+    return as_allowed(caller)
+
+
+def as_allowed(caller: Caller) -> Caller:
+    """The caller; an administrator who has to sign in by a passkey and did not is a member, everywhere."""
+    if caller.is_admin and not caller.by_passkey and current_app.config["REQUIRE_PASSKEY"] == "admins":
+        return replace(caller, role=Role.MEMBER.value, needs_passkey=True)
     return caller
 
 

@@ -29,7 +29,7 @@ MEDIA_TYPE = "application/problem+json"
 # Logged with the caller's address and with the account at whose password was guessed; the request's own line, under
 # the same id, says the rest.
 REFUSALS = {
-    "unauthenticated", "invalid_credentials", "account_suspended", "not_owner", "admin_required",
+    "unauthenticated", "invalid_credentials", "account_suspended", "not_owner", "admin_required", "passkey_required",
     "email_not_verified", "cross_site_request", "registration_closed", "rate_limited", "sign_in_cancelled",
     "sign_in_expired", "sign_in_refused", "sign_in_again", "address_taken", "identity_taken", "provider_failed",
     "provider_unavailable",

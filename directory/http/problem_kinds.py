@@ -30,12 +30,19 @@ KINDS = {
         401,
         "Wrong login or password",
         "No account has this login with this password; the answer does not say which of the two is wrong. After "
-        "several wrong passwords within minutes the right password gets the same answer.",
+        "several wrong passwords within minutes the right password gets the same answer. So does a passkey that is not "
+        "known here, or whose answer does not prove who signs in.",
     ),
     "not_owner": Kind(
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."
     ),
     "admin_required": Kind(403, "Administrators only", "Everything under /api/admin is for administrators."),
+    "passkey_required": Kind(
+        403,
+        "Passkey required",
+        "This service takes administrators only in sessions that a passkey opened, and by tokens that were made in "
+        "such a session. Until then an administrator is a member. The page of the account adds a passkey.",
+    ),
     "account_suspended": Kind(
         403, "Account suspended", "The password was right, but an administrator has suspended the account."
     ),
@@ -72,8 +79,8 @@ KINDS = {
     "sign_in_again": Kind(
         403,
         "Sign in again",
-        "The request needs a session that was opened in the last ten minutes: to join a provider, or because the "
-        "account has no password to ask for. Sign in, and send the request again.",
+        "The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a "
+        "passkey, or because the account has no password to ask for. Sign in, and send the request again.",
     ),
     "not_found": Kind(404, "Not found", "There is nothing at this address, or the caller may not see it."),
     "method_not_allowed": Kind(
@@ -124,6 +131,7 @@ KINDS = {
         "page.",
     ),
     "identity_taken": Kind(409, "Joined already", "The account at the provider is joined to another account here."),
+    "too_many_passkeys": Kind(409, "Too many passkeys", "An account can have 20 passkeys. Remove one first."),
     "last_way_in": Kind(
         409,
         "Last way to sign in",

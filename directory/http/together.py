@@ -112,7 +112,7 @@ class Together:
             return []
         for each, proof in proofs.items():
             caller, is_stale = (proof and sessions.who(proof, known)) or (None, True)
-            each.caller = None if is_stale else caller
+            each.caller = None if is_stale or caller is None else authentication.as_allowed(caller)
         return [each for each in asked if each.caller and not expected_user.is_other(each.environ, each.caller)]
 
     def _count(self, asked: list[Asked], outcomes: dict[Asked, Any]) -> list[Asked]:

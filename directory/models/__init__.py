@@ -5,7 +5,7 @@ It may import `db`, `extensions`, `errors` and `logs`.
 
 from directory.models.accounts import MailLink, Session, Token, User, UserCount, UserSubmissions
 from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
-from directory.models.identities import Identity, SignInAttempt
+from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import AuditEntry, AuditRetention, Delivery, DeliveryAttempt
 from directory.models.projects import Category, Project, ProjectTag, Revision, Standing, TagCount, Upvote, VoteDiscount
 
@@ -21,6 +21,8 @@ __all__ = [
     "Identity",
     "LinkPurpose",
     "MailLink",
+    "Passkey",
+    "PasskeyChallenge",
     "Project",
     "ProjectTag",
     "Revision",

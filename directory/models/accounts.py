@@ -107,7 +107,10 @@ class MailLink(db.Model):  # type: ignore[name-defined,misc]
 
 
 class Session(db.Model):  # type: ignore[name-defined,misc]
-    """A signed-in browser. The cookie's 256-bit id is stored as its SHA-256 alone."""
+    """A signed-in browser. The cookie's 256-bit id is stored as its SHA-256 alone.
+
+    `by_passkey` says whether a passkey opened it.
+    """
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -122,10 +125,14 @@ class Session(db.Model):  # type: ignore[name-defined,misc]
     created_at: Mapped[Instant] = mapped_column(default=now)
     last_seen_at: Mapped[Instant] = mapped_column(default=now)
     user_agent: Mapped[str] = mapped_column(String(300), default="")
+    by_passkey: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class Token(db.Model):  # type: ignore[name-defined,misc]
-    """An API token of a user, stored as its SHA-256 alone. One that was made by a token ends with that, its parent."""
+    """An API token of a user, stored as its SHA-256 alone. One that was made by a token ends with that, its parent.
+
+    `by_passkey` says whether it was made in a session that a passkey opened, or by such a token.
+    """
 
     __tablename__ = "tokens"
     __table_args__ = (
@@ -143,3 +150,4 @@ class Token(db.Model):  # type: ignore[name-defined,misc]
     expires_at: Mapped[Instant | None]
     last_used_at: Mapped[Instant | None]
     parent_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("tokens.id", ondelete="CASCADE"))
+    by_passkey: Mapped[bool] = mapped_column(default=False, server_default=false())

@@ -40,6 +40,8 @@ class LinkPurpose(StrEnum):
     VERIFY = "verify"
     EMAIL_CHANGED = "email_changed"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105 (no password)
+    PASSKEY_ADDED = "passkey_added"
+    PASSKEY_REMOVED = "passkey_removed"
 
 
 class DeliveryState(StrEnum):

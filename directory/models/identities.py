@@ -1,4 +1,4 @@
-"""By which providers accounts are signed in to, and sign-ins by a provider that are under way."""
+"""By which providers and passkeys accounts are signed in to, and what of this is under way."""
 
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -50,5 +50,49 @@ class SignInAttempt(db.Model):  # type: ignore[name-defined,misc]
     provider: Mapped[str] = mapped_column(String(16))
     next_path: Mapped[str] = mapped_column(String(1000))
     user_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("users.id", ondelete="CASCADE"))
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    expires_at: Mapped[Instant]
+
+
+class Passkey(db.Model):  # type: ignore[name-defined,misc]
+    """A passkey (a WebAuthn credential) of a user: its id and public key, in base64url, and its signature counter.
+
+    The counter is that of the last sign-in; an authenticator that does not count leaves it at 0.
+    """
+
+    __tablename__ = "passkeys"
+    __table_args__ = (
+        UniqueConstraint("credential_id"),  # every sign-in; no credential belongs to two accounts
+        Index(None, "user_id"),  # a user's passkeys; ending them all
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    user_id: Mapped[int] = mapped_column(BigId, ForeignKey("users.id", ondelete="CASCADE"))
+    credential_id: Mapped[str] = mapped_column(String(1400))
+    public_key: Mapped[str] = mapped_column(String(2000))
+    sign_count: Mapped[int] = mapped_column(BigId, default=0)
+    name: Mapped[str] = mapped_column(String(100))
+    created_at: Mapped[Instant] = mapped_column(default=now)
+    last_used_at: Mapped[Instant | None]
+
+
+class PasskeyChallenge(db.Model):  # type: ignore[name-defined,misc]
+    """A challenge that a passkey signs once, stored as its SHA-256 alone.
+
+    `session_id` is of the session that registers a passkey; it is null for a sign-in.
+    """
+
+    __tablename__ = "passkey_challenges"
+    __table_args__ = (
+        UniqueConstraint("challenge_hash"),  # a challenge that comes back
+        Index(None, "session_id"),  # those that end with a session
+        Index(None, "expires_at"),  # those that have expired
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Id]
+    challenge_hash: Mapped[str] = mapped_column(String(64))
+    session_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("sessions.id", ondelete="CASCADE"))
     created_at: Mapped[Instant] = mapped_column(default=now)
     expires_at: Mapped[Instant]

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import current_app, g, request
 
-from directory.api import auth, mail_server, recovery
+from directory.api import auth, mail_server, passkeys, recovery
 from directory.http.access import public
 from directory.http.authentication import known, viewer
 from directory.http.endpoint import operation
@@ -58,6 +58,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
     to = _next(_parameters() if query is None else query)
     facts = {
         "next": to, "reason": reason, "can_reset": mail_server.configured() is not None,
+        "has_passkeys": passkeys.are_on(),
         "providers": current_app.extensions["providers"].values(),
     }  # fmt: skip
     return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)

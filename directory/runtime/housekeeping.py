@@ -1,4 +1,4 @@
-"""Deletes what has expired: sessions, tokens, sign-ins, mailed links, settled deliveries, and old audit entries.
+"""Deletes what has expired: sessions, tokens, sign-ins, challenges, mailed links, deliveries, and old audit entries.
 
 A deliverer does it, and where none runs beside the server, a thread of each worker. They may do it at once.
 """
@@ -16,7 +16,7 @@ from directory.db.transactions import transaction
 from directory.models import now
 from directory.services import audit
 from directory.services.accounts import mail_links, sessions
-from directory.services.sign_in import attempts
+from directory.services.sign_in import attempts, passkeys
 from directory.services.webhooks import claims
 from directory.services.webhooks.schedule import Policy
 
@@ -31,6 +31,7 @@ def purges(policy: Policy, audit_days: int | None) -> list[Callable[[int], int]]
         sessions.purge,
         sessions.purge_tokens,
         attempts.purge,
+        passkeys.purge,
         mail_links.purge,
         partial(claims.purge, policy),
     ]

@@ -19,7 +19,7 @@ from directory.services import audit, revisions, voting
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters, search_index
-from directory.services.sign_in import identities
+from directory.services.sign_in import identities, passkeys
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
@@ -45,9 +45,9 @@ _LOCK = text("SELECT id FROM projects WHERE id = ANY(:ids) ORDER BY id FOR NO KE
 def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> None:
     """Delete the caller's account, whose password was just found to match `known_hash`.
 
-    An account without a password has an empty hash. Sessions, tokens, identities, votes, revisions, and pending and
-    rejected projects go; live projects stay. The username and the address are free for others. The audit log, which has
-    ids and no names, stays as it is.
+    An account without a password has an empty hash. Sessions, tokens, identities, passkeys, votes, revisions, and
+    pending and rejected projects go; live projects stay. The username and the address are free for others. The audit
+    log, which has ids and no names, stays as it is.
     Raises Unauthenticated, WrongPassword, LastAdmin, TooManyProjects, TooManyVotes, Unavailable.
     """
     _lock(by, known_hash)
@@ -63,6 +63,7 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
     sessions.end_everything(by.id)
     mail_links.end_all(by.id)
     identities.end_all(by.id)
+    passkeys.end_all(by.id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "status": AccountStatus.SUSPENDED}
     db.session.execute(update(User).where(User.id == by.id).values(closed), execution_options=UNSYNCHRONISED)

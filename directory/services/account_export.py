@@ -13,14 +13,14 @@ from directory.services.catalog import catalog
 from directory.services.catalog.catalog import Filters
 from directory.services.catalog.paging import Window
 from directory.services.counted_votes import COUNTS
-from directory.services.sign_in import identities
+from directory.services.sign_in import identities, passkeys
 
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, which is an answer in one piece
 AT_ONCE = 100
 
 
 def export(by: Caller) -> dict[str, Any]:
-    """The caller's account, projects with their history, votes, sessions, tokens and identities; no secrets.
+    """The caller's account, projects with their history, votes, sessions, tokens, identities and passkeys.
 
     Of more than PROJECTS_MAX projects and VOTES_MAX votes it has the newest projects and the votes for the newest
     projects; then `complete` is false.
@@ -37,6 +37,7 @@ def export(by: Caller) -> dict[str, Any]:
         "sessions": sessions.listed(by),
         "tokens": sessions.tokens(by),
         "identities": identities.listed(by),
+        "passkeys": passkeys.listed(by),
     }
 
 

@@ -46,6 +46,9 @@ ACTIONS = (
     "user.renamed",
     "user.identity_added",
     "user.identity_removed",
+    "user.passkey_added",
+    "user.passkey_removed",
+    "user.passkeys_reset",
 )
 NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
 OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)

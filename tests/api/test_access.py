@@ -81,6 +81,13 @@ TABLE = {
     "POST /api/auth/notifications/<token>": ABSENT,
     "GET /api/auth/providers/<provider>": ABSENT,
     "GET /api/auth/providers/<provider>/callback": ABSENT,
+    "POST /api/auth/passkeys/options": states("401 403 403 403 401 403"),  # a token is not a fresh session
+    "POST /api/auth/passkeys": states("401 403 403 403 401 403"),
+    "GET /api/auth/passkeys": MEMBER,
+    "PUT /api/auth/passkeys/<id:passkey_id>": states("401 404 404 404 401 404"),
+    "DELETE /api/auth/passkeys/<id:passkey_id>": states("401 403 403 403 401 403"),
+    "POST /api/auth/passkeys/login/options": PUBLIC,
+    "POST /api/auth/passkeys/login": states("401 401 401 401 401 401"),  # by an unknown passkey
     "GET /api/auth/identities": states("401 404 404 404 401 404"),
     "POST /api/auth/identities": states("401 404 404 404 401 404"),
     "DELETE /api/auth/identities/<id:identity_id>": states("401 404 404 404 401 404"),
@@ -169,10 +176,19 @@ class ByCookie(Api):
         return super().call(method, path, json, headers=headers, **options)
 
 
+# What a session that was opened just now gets in place of a token.
+FRESH = {
+    "POST /api/auth/passkeys/options": "200", "POST /api/auth/passkeys": "422",
+    "DELETE /api/auth/passkeys/<id:passkey_id>": "404",
+}  # fmt: skip
+UNKNOWN_PASSKEY = "POST /api/auth/passkeys/login"
+
+
 def refusal(route, status):
     """The code that an error of this status must have here."""
     conflict = "not_votable" if route.rule.endswith("upvote") else "invalid_transition"
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
+    forbidden = "sign_in_again" if route.rule.startswith("/api/auth/passkeys") else forbidden
     codes = {401: "unauthenticated", 403: forbidden, 404: "not_found", 409: conflict, 422: "validation_failed"}
     return codes.get(status)
 
@@ -191,6 +207,7 @@ def test_every_caller_gets_what_the_table_says(app, world, people, state):
     for route in routes(app):
         row = dict(zip(CALLERS, TABLE[route.name][state].split(), strict=True))
         if by_cookie:
+            row |= dict.fromkeys(CALLERS[1:], FRESH[route.name]) if route.name in FRESH else {}
             row["suspended"] = row["anonymous"]  # a dead cookie is nobody's; a dead token is refused
         target = None
         for name, expected in row.items():
@@ -201,6 +218,8 @@ def test_every_caller_gets_what_the_table_says(app, world, people, state):
             is_page = answer.mimetype == "text/html"  # which says in words what is refused
             code = answer.json["code"] if answer.status_code >= 400 and not is_page else None
             told = None if is_page else refusal(route, int(expected))
+            if route.name == UNKNOWN_PASSKEY and (by_cookie or name != "suspended"):
+                told = "invalid_credentials"
             if (answer.status_code, code) != (int(expected), told):
                 wrong.append(f"{route.name} by {name}: {answer.status_code} {code} instead of {expected}")
     assert wrong == []

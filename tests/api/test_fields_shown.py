@@ -7,6 +7,8 @@ from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity
 from directory.services.catalog import fields
 from directory.services.webhooks import endpoints
+from tests.support.authenticator import Authenticator
+from tests.support.browsers import Browser
 from tests.support.factories import Api
 from tests.support.routes import Targets, body, operation, routes
 
@@ -33,13 +35,14 @@ USER |= below("stats.projects", "live", "pending", "rejected", "total")
 SESSION = {"id", "created_at", "last_seen_at", "user_agent", "current"}
 TOKEN = {"id", "name", "created_at", "expires_at", "last_used_at"}
 IDENTITY = {"id", "email", "created_at", "last_used_at"}
+PASSKEY = {"id", "name", "created_at", "last_used_at"}
 VOTE = {"project_id", "upvoted", "upvotes"}
 EXPORT = {"exported_at", "complete"} | below("account", *ACCOUNT) | below("projects[]", *OWN)
 EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
-EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY)
+EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY) | below("passkeys[]", *PASSKEY)
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
@@ -206,6 +209,7 @@ ANSWERS = {
         "read_only",
         "reviewed_fields",
         "password_reset",
+        "passkeys",
         *below("service", "version", "commit"),
         *below("providers[]", "name", "label"),
     },
@@ -217,6 +221,27 @@ ANSWERS = {
     "GET /api/auth/sessions": items(SESSION),
     "GET /api/auth/identities": {"has_password", *below("items[]", "provider", "label", *IDENTITY)},
     "POST /api/auth/identities": {"location"},
+    "POST /api/auth/passkeys/options": {
+        "challenge",
+        "timeout",
+        "attestation",
+        *below("rp", "id", "name"),
+        *below("user", "id", "name", "displayName"),
+        *below("pubKeyCredParams[]", "type", "alg"),
+        *below("excludeCredentials[]", "id", "type"),
+        *below("authenticatorSelection", "residentKey", "requireResidentKey", "userVerification"),
+    },
+    "POST /api/auth/passkeys": PASSKEY,
+    "GET /api/auth/passkeys": items(PASSKEY),
+    "PUT /api/auth/passkeys/<id:passkey_id>": PASSKEY,
+    "POST /api/auth/passkeys/login/options": {
+        "challenge",
+        "timeout",
+        "rpId",
+        "userVerification",
+        "allowCredentials",
+    },
+    "POST /api/auth/passkeys/login": ACCOUNT,
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
     "GET /healthz": {"status"},
@@ -233,6 +258,28 @@ def attempted(app, delivery_id):
     with app.app_context():
         transaction(lambda: db.session.add(DeliveryAttempt(delivery_id=delivery_id, error="timeout", milliseconds=5)))
     return delivery_id
+
+
+class Keys:
+    """A browser of an account with a passkey, which asks the routes of passkeys."""
+
+    def __init__(self, app, user):
+        self.browser, self.key = Browser(app).sign_in(user.username), Authenticator("http://localhost")
+        self.passkey = self.add(self.key)
+
+    def add(self, key):
+        credential = key.create(self.browser.post("/api/auth/passkeys/options").json)
+        return self.browser.post("/api/auth/passkeys", {"credential": credential}).json
+
+    def ask(self, name):
+        if name == "POST /api/auth/passkeys":
+            return self.add(Authenticator("http://localhost"))
+        if name == "POST /api/auth/passkeys/login":
+            signed = self.key.sign(self.browser.post("/api/auth/passkeys/login/options").json)
+            return self.browser.post("/api/auth/passkeys/login", {"credential": signed}).json
+        method, _, path = name.partition(" ")
+        sent = {"name": "New"} if method == "PUT" else None
+        return self.browser.call(method, path.replace("<id:passkey_id>", str(self.passkey["id"])), sent).json
 
 
 @pytest.fixture
@@ -256,9 +303,12 @@ def ask(app, world):
     with app.app_context():
         transaction(lambda: db.session.add(known))
     targets.endpoint()
+    keys = Keys(app, admin)
     delivery = attempted(app, targets.delivery())
 
     def send(route):
+        if route.rule.startswith("/api/auth/passkeys"):
+            return keys.ask(route.name)
         if route.rule.endswith("/redeliver"):
             return caller.post(route.rule.replace("<id:delivery_id>", str(delivery))).json
         path, project_id = targets.path(route.rule, "pending" if route.name in WAITING else "live")

@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.logs import JsonFormatter
-from directory.models import Delivery, MailLink, Session, Token, User, now
+from directory.models import Delivery, MailLink, Passkey, Session, Token, User, now
 from directory.services.accounts import mail_links, sessions, subscriptions
 from directory.services.site import Site
 from tests.conftest import Statements
@@ -101,6 +101,20 @@ def test_a_reset_ends_all_sessions_and_if_asked_all_tokens(app: Flask, world: Wo
     with app.app_context():
         left = db.session.scalars(select(MailLink.purpose)).all()
     assert (count(app, Session), count(app, Token), left) == (0, 0, ["password_changed"])
+
+
+def test_a_reset_of_an_unconfirmed_address_removes_the_passkeys(app: Flask, world: World, api: Api, post: Any) -> None:
+    with app.app_context():
+        for name in ("ada", "bob"):
+            row = {"user_id": world.user(name).id, "public_key": "x", "name": "x"}
+            transaction(lambda row=row: db.session.add(Passkey(credential_id=f"of {row['user_id']}", **row)))
+        transaction(
+            lambda: db.session.execute(update(User).where(User.username == "bob").values(email_verified_at=now()))
+        )
+    for name, left in (("ada", 1), ("bob", 1)):
+        api.post(FORGOT, {"login": name})
+        assert api.post(RESET, {"token": token_of(post()[-1]), "password": NEW}).status_code == 204
+        assert count(app, Passkey) == left
 
 
 def refused(answer: Any) -> bool:

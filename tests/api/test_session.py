@@ -15,6 +15,7 @@ ANYBODY = {
     "registration_open": True,
     "read_only": False,
     "password_reset": False,
+    "passkeys": True,
     "providers": [],
 }
 

@@ -39,7 +39,8 @@ RULES = {
     "user_counts": "one row for each state",
     "project_tags": WITH_PROJECTS, "project_search": WITH_PROJECTS, "standings": WITH_PROJECTS,
     "revisions": WITH_PROJECTS,
-    "user_submissions": WITH_USERS, "identities": WITH_USERS, "sessions": PURGED, "tokens": PURGED,
+    "user_submissions": WITH_USERS, "identities": WITH_USERS, "passkeys": WITH_USERS, "passkey_challenges": PURGED,
+    "sessions": PURGED, "tokens": PURGED,
     "sign_in_attempts": PURGED, "mail_links": PURGED, "deliveries": PURGED, "delivery_attempts": "with their delivery",
     "alembic_version": "one row", "changes": "one row for each writer, replaced",
 }  # fmt: skip

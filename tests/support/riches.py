@@ -44,7 +44,8 @@ def _rows(table: Table) -> st.SearchStrategy[list[dict[str, Any]]]:
 
 def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
     """Some rows for each table that a user or the service writes to, which keep to the rules between them."""
-    others = {"sessions", "project_tags", "upvotes", "standings", "tag_counts", "user_counts", "user_submissions"}
+    others = {"sessions", "passkey_challenges", "project_tags", "upvotes", "standings", "tag_counts"}
+    others |= {"user_counts", "user_submissions"}
     tables = [t for t in db.metadata.sorted_tables if t.name not in others]
     return st.fixed_dictionaries({table.name: _rows(table) for table in tables}).map(_consistent)
 
@@ -85,6 +86,7 @@ def _revisions(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> li
 def _fixed(n: int) -> dict[str, Any]:
     """What has to be unique, or to point at something, of the nth row."""
     unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id", "subject", "state_hash")
+    unique += ("credential_id",)
     owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id")
     counters = ("live_projects", "pending_projects", "rejected_projects")
     return ({"id": FIRST_ID + n} | dict.fromkeys(unique, f"{n}") | dict.fromkeys(owners, FIRST_ID)) | dict.fromkeys(

@@ -78,6 +78,9 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/password/reset": {"token": "t" * 43, "password": PASSWORD},
         "POST /api/auth/identities": {"provider": "github"},
         "POST /api/auth/email/verify": {"token": "t" * 43},
+        "POST /api/auth/passkeys": {"credential": {"id": "x"}, "name": "new"},
+        "PUT /api/auth/passkeys/<id:passkey_id>": {"name": "new"},
+        "POST /api/auth/passkeys/login": {"credential": {"id": "x"}},
     }.get(route.name)
 
 
@@ -136,6 +139,7 @@ class Targets:
             "<endpoint>": self.endpoint,
             "<provider>": lambda: "company",
             "<id:identity_id>": lambda: 1,
+            "<id:passkey_id>": lambda: 1,
             "<version>": lambda: "none",
             "<name>": lambda: "none.css",
             "<code>": lambda: "not_found",

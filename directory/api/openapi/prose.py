@@ -40,6 +40,7 @@ TAGS = {
     "auth": "Accounts, sessions and tokens.",
     "recovery": "New passwords and confirmed addresses by mail, if the service sends mail.",
     "providers": "Signing in by OpenID Connect and GitHub, if the operator configures a provider.",
+    "passkeys": "Signing in with a passkey (WebAuthn), and the passkeys of the caller's account.",
     "account": "Exporting the caller's data, and deleting the caller's account.",
     "admin": "The review, users, categories and figures: for administrators.",
     "webhooks": "The webhooks that the service sends to the configured endpoints.",

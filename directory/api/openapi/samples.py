@@ -169,6 +169,39 @@ TIMELINE = [
     {"at": EDIT["at"], "event": "edit_held"},
     {"at": EDIT_APPROVAL["at"], "event": "edit_approved"},
 ]
+PASSKEY = {
+    "id": 3, "name": "Blue security key", "created_at": "2026-11-20T10:00:00.123456Z",
+    "last_used_at": "2026-11-21T08:30:00.000000Z",
+}  # fmt: skip
+_CHALLENGE = "6zYvI0M0dZ4sR8g2u1C9pQ3kX7nB5tJ-lW_aEoHfDyU"
+PASSKEY_OPTIONS = {
+    "rp": {"name": "Project Directory", "id": "projects.example"},
+    "user": {"id": "NDI", "name": "ada", "displayName": "ada"},
+    "challenge": _CHALLENGE,
+    "pubKeyCredParams": [{"type": "public-key", "alg": -8}, {"type": "public-key", "alg": -7}],
+    "timeout": 300000,
+    "excludeCredentials": [],
+    "authenticatorSelection": {
+        "residentKey": "required", "requireResidentKey": True, "userVerification": "required",
+    },
+    "attestation": "none",
+}  # fmt: skip
+PASSKEY_REQUEST = {
+    "challenge": _CHALLENGE, "timeout": 300000, "rpId": "projects.example", "allowCredentials": [],
+    "userVerification": "required",
+}  # fmt: skip
+_CREDENTIAL = {
+    "id": "rMV6mGhOQ9yQKLBIvSm0sQ", "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ", "type": "public-key",
+    "clientExtensionResults": {},
+}  # fmt: skip
+NEW_CREDENTIAL = {**_CREDENTIAL, "response": {"clientDataJSON": "eyJ0eXBlIjoi…", "attestationObject": "o2NmbXRk…"}}
+SIGNED_CREDENTIAL = {
+    **_CREDENTIAL,
+    "response": {
+        "clientDataJSON": "eyJ0eXBlIjoi…", "authenticatorData": "SZYN5YgO…", "signature": "MEUCIQDx…",
+        "userHandle": "NDI",
+    },
+}  # fmt: skip
 EXPORT = {
     "exported_at": "2026-11-23T11:05:00.000000Z",
     "complete": True,
@@ -181,6 +214,7 @@ EXPORT = {
         {"issuer": "https://login.example", "subject": "248289761001"}
         | {name: IDENTITY[name] for name in ("id", "email", "created_at", "last_used_at")}
     ],
+    "passkeys": [PASSKEY],
 }
 CHECKS = {
     "database": {"ok": True, "reason": None},

@@ -3,6 +3,7 @@
 from marshmallow import fields
 
 from directory.api.schemas.accounts import Secret, SessionOutput, TokenOutput, UserOutput
+from directory.api.schemas.passkeys import PasskeyOutput
 from directory.api.schemas.projects import ProjectOutput
 from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import Strict, Timestamp
@@ -59,3 +60,4 @@ class Export(Strict):
     sessions = fields.List(fields.Nested(SessionOutput), required=True)
     tokens = fields.List(fields.Nested(TokenOutput), required=True)
     identities = fields.List(fields.Nested(ExportedIdentity), required=True)
+    passkeys = fields.List(fields.Nested(PasskeyOutput), required=True)

@@ -44,6 +44,10 @@ class SessionState(Strict):
     registration_open = fields.Boolean(required=True)
     read_only = fields.Boolean(required=True)
     password_reset = fields.Boolean(required=True)
+    passkeys = fields.Boolean(required=True, metadata={"description": "Whether one can sign in by a passkey."})
+    passkey_required = fields.Boolean(
+        metadata={"description": "True for an administrator who has to sign in by a passkey; otherwise absent."}
+    )
     service = fields.Nested(ServiceOutput)
     reviewed_fields = fields.List(
         Word(NAMES),

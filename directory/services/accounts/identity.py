@@ -36,6 +36,9 @@ _ADMINISTRATOR = Prepared(
 class Caller:
     """An active user as of this request, and the session or token that proves it.
 
+    `by_passkey` says whether a passkey opened the session, or the one in which the token was made. `needs_passkey` is
+    true for an administrator who has to sign in by one (REQUIRE_PASSKEY), and is a member until then.
+
     It has the attributes that Flask-Login asks of a user, and is a value rather than a row: nothing of it is
     loaded again when the transaction that authenticated it ends.
     """
@@ -45,6 +48,8 @@ class Caller:
     role: str
     session_id: int | None = None
     token_id: int | None = None
+    by_passkey: bool = False
+    needs_passkey: bool = False
 
     is_authenticated = True
     is_active = True

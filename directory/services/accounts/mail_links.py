@@ -21,7 +21,12 @@ from directory.services.mail.server import MailServer
 from directory.services.webhooks.outbox import event_json, rows_of
 from directory.services.webhooks.schedule import at_once
 
-NOTICES = (LinkPurpose.EMAIL_CHANGED, LinkPurpose.PASSWORD_CHANGED)
+NOTICES = (
+    LinkPurpose.EMAIL_CHANGED,
+    LinkPurpose.PASSWORD_CHANGED,
+    LinkPurpose.PASSKEY_ADDED,
+    LinkPurpose.PASSKEY_REMOVED,
+)
 # A notice lives longer than the ten tries to send it.
 LIFETIMES = {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
 LIFETIMES |= dict.fromkeys(NOTICES, timedelta(days=5))
@@ -30,6 +35,8 @@ EVENTS = {
     LinkPurpose.VERIFY: "account.email_verification",
     LinkPurpose.EMAIL_CHANGED: "account.email_changed",
     LinkPurpose.PASSWORD_CHANGED: "account.password_changed",
+    LinkPurpose.PASSKEY_ADDED: "account.passkey_added",
+    LinkPurpose.PASSKEY_REMOVED: "account.passkey_removed",
 }
 REFUSAL = "This link has been used, or it has expired. Ask for another one."
 

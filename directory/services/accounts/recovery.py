@@ -9,7 +9,7 @@ from directory.models import AccountStatus, LinkPurpose, User, now
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.mail.server import MailServer
-from directory.services.sign_in import identities
+from directory.services.sign_in import identities, passkeys
 
 
 def forgot(user: User | None, server: MailServer) -> None:
@@ -49,6 +49,7 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
 def _remove_ways_in(user_id: int) -> None:
     """Remove all ways to sign in but the password; sessions end with any new password."""
     identities.end_all(user_id)
+    passkeys.end_all(user_id)
     sessions.revoke_tokens(user_id)
 
 

@@ -27,12 +27,13 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def begin(user_id: int, *, user_agent: str) -> str:
+def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
     """Open a session and return the secret for its cookie; the user's dead sessions are cleared away."""
     dead = delete(Session).where(Session.user_id == user_id, ~_alive(now()))
     db.session.execute(dead, execution_options=UNSYNCHRONISED)
     secret = secrets.token_urlsafe(32)
-    db.session.add(Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300]))
+    row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300], by_passkey=by_passkey)
+    db.session.add(row)
     db.session.flush()  # lets the caller's own list show it
     _see(user_id)
     return secret
@@ -45,12 +46,12 @@ _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
 _LIVE_SESSION = and_(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"))
 _LIVE_TOKEN = or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now"))
 _OF_COOKIES = (
-    select(*_WHO, _SESSION.id, _SESSION.last_seen_at)
+    select(*_WHO, _SESSION.by_passkey, _SESSION.id, _SESSION.last_seen_at)
     .join_from(Session.__table__, User.__table__, User.__table__.c.id == _SESSION.user_id)
     .where(_LIVE_SESSION, _ACTIVE)
 )
 _OF_TOKENS = (
-    select(*_WHO, _TOKEN.id, _TOKEN.last_used_at)
+    select(*_WHO, _TOKEN.by_passkey, _TOKEN.id, _TOKEN.last_used_at)
     .join_from(Token.__table__, User.__table__, User.__table__.c.id == _TOKEN.user_id)
     .where(_LIVE_TOKEN, _ACTIVE)
 )
@@ -128,11 +129,10 @@ def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
     row = known[proof] if proof in known else proof.kind.one(proof.key)
     if row is None:
         return None
-    user_id, username, role, proof_id, used_at = row
+    user_id, username, role, by_passkey, proof_id, used_at = row
     stale = used_at is None or used_at < now() - TOUCH_EVERY
-    if proof.kind is _COOKIES:
-        return Caller(user_id, username, role, session_id=proof_id), stale
-    return Caller(user_id, username, role, token_id=proof_id), stale
+    kind = "session_id" if proof.kind is _COOKIES else "token_id"
+    return Caller(user_id, username, role, **{kind: proof_id}, by_passkey=bool(by_passkey)), stale
 
 
 def touch(caller: Caller) -> None:
@@ -195,6 +195,13 @@ def revoke_tokens(user_id: int) -> None:
     db.session.execute(delete(Token).where(Token.user_id == user_id), execution_options=UNSYNCHRONISED)
 
 
+def end_passkeys(user_id: int) -> None:
+    """End all sessions of a user whose passkeys are removed, and the tokens that are as good as a passkey."""
+    end_others(user_id, keep=None)
+    tokens = delete(Token).where(Token.user_id == user_id, Token.by_passkey)
+    db.session.execute(tokens, execution_options=UNSYNCHRONISED)
+
+
 def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
     """What the rules refuse of the valid fields of a new token, as the errors of an answer."""
     expires_at = fields.get("expires_at")
@@ -222,7 +229,7 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
         raise Invalid.field("name", f"There are {MAX_TOKENS} tokens already: delete one first.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     token = Token(user_id=by.id, name=name, token_hash=digest(secret), expires_at=expires_at)
-    token.parent_id = by.token_id
+    token.parent_id, token.by_passkey = by.token_id, by.by_passkey
     db.session.add(token)
     db.session.flush()  # for its id
     return {"token": secret, **_token(token)}

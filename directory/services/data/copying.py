@@ -1,7 +1,8 @@
 """Everything of one database into another, of the same kind or not: the rule of `flask copy`.
 
 A table goes over row by row, ids and all, but for what the target makes of the rows by itself: tags, standings and
-counters by its triggers, and the search index, which is another on each database. Sessions stay behind.
+counters by its triggers, and the search index, which is another on each database. Sessions and what belongs to them
+stay behind.
 The source is read in one snapshot; no other session may write to the target until the transaction ends.
 """
 
@@ -22,7 +23,16 @@ from directory.db.errors import is_unavailable
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.errors import Conflict
 from directory.extensions import db
-from directory.models import Project, ProjectTag, Session, Standing, TagCount, UserCount, UserSubmissions
+from directory.models import (
+    PasskeyChallenge,
+    Project,
+    ProjectTag,
+    Session,
+    Standing,
+    TagCount,
+    UserCount,
+    UserSubmissions,
+)
 from directory.services import health
 from directory.services.catalog import search_index
 from directory.services.catalog.paging import AnySelect
@@ -58,7 +68,8 @@ class Comparison:
 
 def tables() -> list[Table]:
     """What is copied row by row, a table after those that it points to."""
-    others = {model.__table__ for model in (Session, ProjectTag, Standing, TagCount, UserCount, UserSubmissions)}
+    models = (Session, PasskeyChallenge, ProjectTag, Standing, TagCount, UserCount, UserSubmissions)
+    others = {model.__table__ for model in models}
     return [each for each in db.metadata.sorted_tables if each not in others]
 
 

@@ -89,7 +89,36 @@ def password_changed(site: Site, username: str, at: datetime) -> Letter:
     )
 
 
-OF_NOTICES = {"account.email_changed": email_changed, "account.password_changed": password_changed}
+def passkey_added(site: Site, username: str, at: datetime) -> Letter:
+    """The letter to the owner of an account that has one more passkey."""
+    return letter(
+        site,
+        f"A passkey was added to your account at {site.name}",
+        f"Hello {username},",
+        f"your account has one more passkey since {_time(at)}. Whoever holds it can sign in.",
+        "If you added it, you need do nothing. If you did not, someone else uses your account. Sign in, remove the "
+        f"passkey, choose a new password, and revoke your API tokens: {site.address('/account')}",
+    )
+
+
+def passkey_removed(site: Site, username: str, at: datetime) -> Letter:
+    """The letter to the owner of an account of which a passkey, or each of them, was removed."""
+    return letter(
+        site,
+        f"A passkey was removed from your account at {site.name}",
+        f"Hello {username},",
+        f"a passkey was removed from your account on {_time(at)}. It can no longer sign in.",
+        "If you removed it, or had the operators do so, you need do nothing. If not, someone else uses your account. "
+        f"Sign in, choose a new password, and revoke your API tokens: {site.address('/account')}",
+    )
+
+
+OF_NOTICES = {
+    "account.email_changed": email_changed,
+    "account.password_changed": password_changed,
+    "account.passkey_added": passkey_added,
+    "account.passkey_removed": passkey_removed,
+}
 # The subject and the text, with a project's title. It does not begin the subject, or its owner could write the mail's.
 OF_DECISIONS = {
     "project.approved": ("Your project is live: {}", "Your project {} has been approved and is live:"),

@@ -1,4 +1,7 @@
-"""What can go wrong with a sign-in by a provider. `reason`, where there is one, is one of a few fixed words of ours."""
+"""What can go wrong with a sign-in by a provider or a passkey.
+
+`reason`, where there is one, is one of a few fixed words of ours.
+"""
 
 from directory.errors import Conflict, DirectoryError, Forbidden
 
@@ -56,6 +59,13 @@ class LastWayIn(Conflict):
 
     code = "last_way_in"
     default = "You could not sign in any more: set a password or join another provider first."
+
+
+class TooManyPasskeys(Conflict):
+    """The account has as many passkeys as it may have."""
+
+    code = "too_many_passkeys"
+    default = "Your account has 20 passkeys, and can have no more. Remove one first."
 
 
 class ProviderFailed(DirectoryError):

@@ -633,7 +633,7 @@ export interface paths {
         /**
          * Export the caller's data
          * @description The file has the account, its projects with the history that their owner may see, its votes and sessions, the names
-         *     of its tokens, and the providers by which its user signs in.
+         *     of its tokens, and the providers and passkeys by which its user signs in.
          *
          *     Needs a signed-in user.
          */
@@ -663,6 +663,123 @@ export interface paths {
          */
         post: operations["recoverySwitchOff"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List one's passkeys
+         * @description Needs a signed-in user.
+         */
+        get: operations["passkeysListPasskeys"];
+        put?: never;
+        /**
+         * Add a passkey to one's account, by the answer of an authenticator
+         * @description It takes a session of the last ten minutes. The account's address gets a mail.
+         *
+         *     Needs a signed-in user.
+         */
+        post: operations["passkeysAdd"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in by the answer of an authenticator
+         * @description No sign-in is needed.
+         */
+        post: operations["passkeysLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/login/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in by a passkey, without a username
+         * @description The challenge in the answer works once, for five minutes.
+         *
+         *     No sign-in is needed.
+         */
+        post: operations["passkeysRequestOptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to add a passkey to one's account
+         * @description It takes a session of the last ten minutes. The challenge in the answer works once, for five minutes, in the same
+         *     session.
+         *
+         *     Needs a signed-in user.
+         */
+        post: operations["passkeysCreationOptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/{passkey_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Give a passkey another name
+         * @description Needs a signed-in user.
+         */
+        put: operations["passkeysRename"];
+        post?: never;
+        /**
+         * Remove a passkey from one's account
+         * @description It takes a session of the last ten minutes. The account's address gets a mail. Sessions stay open.
+         *
+         *     Needs a signed-in user.
+         */
+        delete: operations["passkeysRemove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1505,7 +1622,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -1637,7 +1754,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2291,6 +2408,15 @@ export interface components {
             /** Format: date-time */
             last_used_at: string;
         };
+        /** @description A passkey of the caller. `last_used_at` is null until it has signed in. */
+        Passkey: {
+            id: number;
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at: string | null;
+        };
         /** @description All that the service holds of the caller, but for secrets and their hashes. */
         Export: {
             /** Format: date-time */
@@ -2303,6 +2429,63 @@ export interface components {
             sessions: components["schemas"]["Session"][];
             tokens: components["schemas"]["Token"][];
             identities: components["schemas"]["ExportedIdentity"][];
+            passkeys: components["schemas"]["Passkey"][];
+        };
+        /** @description One's passkeys. */
+        PasskeyList: {
+            items: components["schemas"]["Passkey"][];
+        };
+        /** @description A new passkey: the answer of an authenticator, and a name for the list. */
+        PasskeyInput: {
+            /** @description What `PublicKeyCredential.toJSON()` returns. */
+            credential: {
+                [key: string]: unknown;
+            };
+            /** @example Blue security key */
+            name?: string;
+        };
+        /** @description The answer of an authenticator to a sign-in. */
+        PasskeySignIn: {
+            /** @description What `PublicKeyCredential.toJSON()` returns. */
+            credential: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description What `PublicKeyCredential.parseRequestOptionsFromJSON()` takes. */
+        RequestOptions: {
+            challenge: string;
+            timeout: number;
+            rpId: string;
+            allowCredentials: {
+                [key: string]: unknown;
+            }[];
+            userVerification: string;
+        };
+        /** @description What `PublicKeyCredential.parseCreationOptionsFromJSON()` takes. */
+        CreationOptions: {
+            rp: {
+                [key: string]: unknown;
+            };
+            user: {
+                [key: string]: unknown;
+            };
+            challenge: string;
+            pubKeyCredParams: {
+                [key: string]: unknown;
+            }[];
+            timeout: number;
+            excludeCredentials: {
+                [key: string]: unknown;
+            }[];
+            authenticatorSelection: {
+                [key: string]: unknown;
+            };
+            attestation: string;
+        };
+        /** @description Another name for a passkey. */
+        PasskeyChanges: {
+            /** @example Blue security key */
+            name: string;
         };
         /** @description Whose password is forgotten, by username or e-mail address. */
         ForgotInput: {
@@ -2521,6 +2704,10 @@ export interface components {
             registration_open: boolean;
             read_only: boolean;
             password_reset: boolean;
+            /** @description Whether one can sign in by a passkey. */
+            passkeys: boolean;
+            /** @description True for an administrator who has to sign in by a passkey; otherwise absent. */
+            passkey_required?: boolean;
             service?: components["schemas"]["Service"];
             /** @description The fields of the user's live projects that need review when the user changes them. */
             reviewed_fields?: ("title" | "tagline" | "description" | "url" | "repository_url" | "logo_url" | "category" | "tags")[];
@@ -3028,7 +3215,7 @@ export interface components {
         };
         /**
          * @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password to ask for. Sign in, and send the request again.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because the account has no password to ask for. Sign in, and send the request again.
          */
         CrossSiteRequestOrSignInAgain: {
             headers: {
@@ -3111,7 +3298,7 @@ export interface components {
         };
         /**
          * @description - `unauthenticated`: The route needs credentials. The request had none, or they have expired or been revoked. An invalid bearer token is refused on every route.
-         *     - `invalid_credentials`: No account has this login with this password; the answer does not say which of the two is wrong. After several wrong passwords within minutes the right password gets the same answer.
+         *     - `invalid_credentials`: No account has this login with this password; the answer does not say which of the two is wrong. After several wrong passwords within minutes the right password gets the same answer. So does a passkey that is not known here, or whose answer does not prove who signs in.
          */
         UnauthenticatedOrInvalidCredentials: {
             headers: {
@@ -3175,6 +3362,28 @@ export interface components {
             };
         };
         /**
+         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because the account has no password to ask for. Sign in, and send the request again.
+         */
+        PasskeyRequiredOrCrossSiteRequestOrSignInAgain: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {unknown} */
+                    code?: "passkey_required" | "cross_site_request" | "sign_in_again";
+                };
+            };
+        };
+        /**
          * @description - `last_admin`: The change would leave the directory without an active administrator.
          *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
          *     - `too_many_votes`: The user has more votes than one request takes back; nothing was changed. To delete one's own account, take some votes back first.
@@ -3194,6 +3403,27 @@ export interface components {
                     status?: 409;
                     /** @enum {unknown} */
                     code?: "last_admin" | "too_many_projects" | "too_many_votes" | "other_user";
+                };
+            };
+        };
+        /**
+         * @description - `too_many_passkeys`: An account can have 20 passkeys. Remove one first.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        TooManyPasskeysOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "too_many_passkeys" | "other_user";
                 };
             };
         };
@@ -3225,7 +3455,7 @@ export interface components {
          *     - `sign_in_cancelled`: The sign-in was cancelled at the provider. Nothing was changed. Sign in again to start over.
          *     - `sign_in_expired`: The provider's answer does not belong to a sign-in that is under way in this browser: more than ten minutes have passed, the answer was used before, or the sign-in began in another browser. Start the sign-in again.
          *     - `sign_in_refused`: The provider's answer does not prove who signs in; reason says why.
-         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, or because the account has no password to ask for. Sign in, and send the request again.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because the account has no password to ask for. Sign in, and send the request again.
          */
         AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain: {
             headers: {
@@ -3504,7 +3734,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
                 project_id?: number;
                 /** @description The user whom the entry is about. */
                 user_id?: number;
@@ -3665,7 +3895,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
                 project_id?: number;
                 /** @description The user whom the entry is about. */
                 user_id?: number;
@@ -4984,7 +5214,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -5773,7 +6003,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequestOrSignInAgain"];
+            403: components["responses"]["PasskeyRequiredOrCrossSiteRequestOrSignInAgain"];
             409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotesOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5916,6 +6146,14 @@ export interface operations {
                      *           "created_at": "2026-11-20T09:58:00.000000Z",
                      *           "last_used_at": "2026-11-23T11:02:00.000000Z"
                      *         }
+                     *       ],
+                     *       "passkeys": [
+                     *         {
+                     *           "id": 3,
+                     *           "name": "Blue security key",
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "last_used_at": "2026-11-21T08:30:00.000000Z"
+                     *         }
                      *       ]
                      *     }
                      */
@@ -5957,6 +6195,399 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["CrossSiteRequest"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    passkeysListPasskeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One's passkeys. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 3,
+                     *           "name": "Blue security key",
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "last_used_at": "2026-11-21T08:30:00.000000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    passkeysAdd: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "id": "rMV6mGhOQ9yQKLBIvSm0sQ",
+                 *         "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ",
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoi…",
+                 *           "attestationObject": "o2NmbXRk…"
+                 *         }
+                 *       },
+                 *       "name": "Blue security key"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasskeyInput"];
+            };
+        };
+        responses: {
+            /** @description A passkey of the caller. `last_used_at` is null until it has signed in. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 3,
+                     *       "name": "Blue security key",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "last_used_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasskeyRequiredOrCrossSiteRequestOrSignInAgain"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["TooManyPasskeysOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    passkeysLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "id": "rMV6mGhOQ9yQKLBIvSm0sQ",
+                 *         "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ",
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoi…",
+                 *           "authenticatorData": "SZYN5YgO…",
+                 *           "signature": "MEUCIQDx…",
+                 *           "userHandle": "NDI"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasskeySignIn"];
+            };
+        };
+        responses: {
+            /** @description An account as its user and administrators see it. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 7,
+                     *       "username": "ada",
+                     *       "email": "ada@example.org",
+                     *       "role": "member",
+                     *       "is_admin": false,
+                     *       "status": "active",
+                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "email_verified": true,
+                     *       "may_rename": false,
+                     *       "notify": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["UnauthenticatedOrInvalidCredentials"];
+            403: components["responses"]["AccountSuspendedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    passkeysRequestOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What `PublicKeyCredential.parseRequestOptionsFromJSON()` takes. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "6zYvI0M0dZ4sR8g2u1C9pQ3kX7nB5tJ-lW_aEoHfDyU",
+                     *       "timeout": 300000,
+                     *       "rpId": "projects.example",
+                     *       "allowCredentials": [],
+                     *       "userVerification": "required"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestOptions"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    passkeysCreationOptions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What `PublicKeyCredential.parseCreationOptionsFromJSON()` takes. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rp": {
+                     *         "name": "Project Directory",
+                     *         "id": "projects.example"
+                     *       },
+                     *       "user": {
+                     *         "id": "NDI",
+                     *         "name": "ada",
+                     *         "displayName": "ada"
+                     *       },
+                     *       "challenge": "6zYvI0M0dZ4sR8g2u1C9pQ3kX7nB5tJ-lW_aEoHfDyU",
+                     *       "pubKeyCredParams": [
+                     *         {
+                     *           "type": "public-key",
+                     *           "alg": -8
+                     *         },
+                     *         {
+                     *           "type": "public-key",
+                     *           "alg": -7
+                     *         }
+                     *       ],
+                     *       "timeout": 300000,
+                     *       "excludeCredentials": [],
+                     *       "authenticatorSelection": {
+                     *         "residentKey": "required",
+                     *         "requireResidentKey": true,
+                     *         "userVerification": "required"
+                     *       },
+                     *       "attestation": "none"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreationOptions"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasskeyRequiredOrCrossSiteRequestOrSignInAgain"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["TooManyPasskeysOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    passkeysRename: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 3 */
+                passkey_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Blue security key"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasskeyChanges"];
+            };
+        };
+        responses: {
+            /** @description A passkey of the caller. `last_used_at` is null until it has signed in. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 3,
+                     *       "name": "Blue security key",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "last_used_at": "2026-11-21T08:30:00.000000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    passkeysRemove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 3 */
+                passkey_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Remove a passkey from one's account. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasskeyRequiredOrCrossSiteRequestOrSignInAgain"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -6767,7 +7398,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -7716,6 +8347,7 @@ export interface operations {
                      *       "registration_open": true,
                      *       "read_only": false,
                      *       "password_reset": false,
+                     *       "passkeys": true,
                      *       "providers": []
                      *     }
                      */

@@ -11,4 +11,5 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "user.role_changed": "Role changed", "user.status_changed": "Suspended or restored",
   "user.signed_out": "Signed out everywhere", "user.deleted": "Account deleted",
   "user.renamed": "Username chosen", "user.identity_added": "Provider joined", "user.identity_removed": "Provider removed",
+  "user.passkey_added": "Passkey added", "user.passkey_removed": "Passkey removed", "user.passkeys_reset": "Passkeys reset",
 };

@@ -6,7 +6,7 @@ import { Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import { address, type Page } from "../state/router.ts";
-import { heeded, onceKnown, onNewCaller, readOnly, user } from "../state/session.ts";
+import { heeded, isAdministrator, onceKnown, onNewCaller, readOnly, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { act, busy } from "./asking.ts";
 import { Frame } from "./frame.tsx";
@@ -22,6 +22,7 @@ const EVENTS: Record<NonNullable<Query<"/api/admin/webhooks/deliveries">["event"
   "project.deleted": true, "project.edited": true, "webhook.test": true, "project.edit_approved": true,
   "project.edit_rejected": true, "account.password_reset": true, "account.email_verification": true,
   "account.email_changed": true, "account.password_changed": true,
+  "account.passkey_added": true, "account.passkey_removed": true,
 };
 const SOON = 2000; // milliseconds after which what was sent is looked at again
 
@@ -62,7 +63,7 @@ export const deliveries: Page = { enter: (_match, query) => enter(query), view: 
 function enter(query: URLSearchParams): void {
   open.value = null;
   list.enter(query);
-  onceKnown(() => user.peek()?.is_admin && loadEndpoints());
+  onceKnown(() => isAdministrator.peek() && loadEndpoints());
 }
 
 function loadEndpoints(): void {

@@ -2,7 +2,10 @@
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api/client.ts";
 import { MembersOnly } from "../parts/members.tsx";
+import { hasPasskeys } from "../parts/passkey.ts";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
+import { Wrong } from "../parts/wrong.tsx";
+import { busy, signInByPasskey } from "../state/account.ts";
 import { loadSession, session, sessionProblem, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { w } from "./text.ts";
@@ -16,6 +19,19 @@ function Unknown({ problem }: { problem: Problem | null }) {
   );
 }
 
+/** An administrator has to sign in by a passkey, and adds one before. */
+function NeedsPasskey() {
+  return (
+    <div class="wide">
+      <Empty whole title={w.passkeyNeeded} why={w.passkeyNeededWhy}>
+        {hasPasskeys() && <button type="button" class="button primary" disabled={busy.value !== ""} onClick={() => void signInByPasskey()}>{w.passkeyNeeded}</button>}
+        <a class="button" href="/account">{w.toPasskeys}</a>
+        <Wrong form="passkey" />
+      </Empty>
+    </div>
+  );
+}
+
 export function Gate({ children }: { children: ComponentChildren }) {
   const problem = sessionProblem.value;
   if (!session.value) return <Unknown problem={problem} />;
@@ -23,5 +39,6 @@ export function Gate({ children }: { children: ComponentChildren }) {
   if (!user.value.is_admin) {
     return <div class="wide"><Empty whole title={w.adminsOnly} why={w.adminsOnlyWhy}><a class="button" href="/">{t.toDirectory}</a></Empty></div>;
   }
+  if (session.value.passkey_required) return <NeedsPasskey />;
   return <>{children}</>;
 }

@@ -7,7 +7,7 @@ import { day, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import type { Page } from "../state/router.ts";
-import { heeded, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
+import { heeded, isAdministrator, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
 import { t } from "../text.ts";
 import { act, ask as question } from "./asking.ts";
 import { Frame } from "./frame.tsx";
@@ -48,7 +48,7 @@ function enter(id: number, query: URLSearchParams): void {
     summary.value = last.value = null;
   }
   const params = { path: { project_id: id } };
-  onceKnown(() => caller.peek()?.is_admin
+  onceKnown(() => isAdministrator.peek()
     && void project.load(`console project ${id}`, (signal) => heeded(ask(api.GET("/api/projects/{project_id}", { params, signal })))));
   listing.peek()?.list.enter(query);
 }

@@ -33,6 +33,9 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.renamed": return [by, { text: " chose their username." }];
     case "user.identity_added": return [by, { text: ` joined ${entry.to} to their account.` }];
     case "user.identity_removed": return [by, { text: " removed a provider from their account." }];
+    case "user.passkey_added": return [by, { text: " added a passkey to their account." }];
+    case "user.passkey_removed": return [by, { text: " removed a passkey from their account." }];
+    case "user.passkeys_reset": return [by, { text: " removed all passkeys of " }, user, end];
     case "user.deleted": return [by, { text: " deleted their account." }];
   }
 }

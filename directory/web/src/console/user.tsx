@@ -6,7 +6,7 @@ import { day, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import type { Page } from "../state/router.ts";
-import { heeded, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
+import { heeded, isAdministrator, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
 import { t } from "../text.ts";
 import { ask as question, type Question } from "./asking.ts";
 import { Entries } from "./entries.tsx";
@@ -22,7 +22,7 @@ export const user: Page = { enter: ([id = ""]) => enter(Number(id)), view: UserP
 
 function enter(id: number): void {
   const path = { user_id: id };
-  onceKnown(() => caller.peek()?.is_admin
+  onceKnown(() => isAdministrator.peek()
     && void shown.load(`console user ${id}`, (signal) => heeded(ask(api.GET("/api/admin/users/{user_id}", { params: { path }, signal })))));
 }
 

@@ -4,6 +4,7 @@ import { CheckField, Field, focusWrong, TextField } from "../parts/field.tsx";
 import { MembersOnly } from "../parts/members.tsx";
 import { Failed, Skeleton } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
+import { Wrong } from "../parts/wrong.tsx";
 import {
   busy, changeEmail, changePassword, createToken, endOthers, endSession, enterAccount, errors, made, rename, revokeToken, sessions, tokens, ways,
 } from "../state/account.ts";
@@ -16,6 +17,7 @@ import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Export, Leave } from "./leaving.tsx";
 import { Mail } from "./mail.tsx";
+import { Passkeys } from "./passkeys.tsx";
 import { WaysIn } from "./ways-in.tsx";
 
 export const account: Page = { enter: enterAccount, view: AccountPage, title: () => f.accountTitle };
@@ -30,6 +32,7 @@ function AccountPage() {
       <Mail />
       <Password username={user.value.username} />
       <WaysIn />
+      <Passkeys />
       <Sessions />
       <Tokens />
       <Export />
@@ -49,11 +52,6 @@ function sending(send: Send) {
     const taken = await send((name) => String(given.get(name) ?? ""), form);
     if (!taken) focusWrong(form);
   };
-}
-
-function Wrong({ form }: { form: string }) {
-  const whole = errors.value[form]?.[""];
-  return whole ? <p class="banner bad" role="alert">{whole}</p> : null;
 }
 
 function Profile({ username, email }: { username: string; email: string }) {

@@ -10,7 +10,7 @@ import type { Draft } from "../state/draft.ts";
 import { Resource } from "../state/resource.ts";
 import { categories, loadCategories } from "../state/categories.ts";
 import type { Page } from "../state/router.ts";
-import { readOnly, session, user } from "../state/session.ts";
+import { isAdministrator, readOnly, session, user } from "../state/session.ts";
 import {
   discard, draft, edited, enterForm, errors, found, isChanged, isReviewed, leave, LIMITS, send, sending, write,
 } from "../state/submission.ts";
@@ -65,7 +65,7 @@ function SubmitPage() {
 
 /** A directory that was just set up takes nothing yet. */
 function NoCategories() {
-  const isAdmin = user.value?.is_admin;
+  const isAdmin = isAdministrator.value;
   return (
     <div class="wide">
       <Empty whole title={f.noCategories} why={isAdmin ? f.noCategoriesAdmin : f.noCategoriesWhy}>

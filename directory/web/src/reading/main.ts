@@ -5,12 +5,18 @@ import "../styles/forms.css";
 import "../styles/pages.css";
 import { startKeys } from "./keys.ts";
 import { startMore } from "./more.ts";
-import { startNotice } from "./page.ts";
+import { find, say, startNotice } from "./page.ts";
 import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
 import { startVotes } from "./vote.ts";
 
-for (const start of [startTheme, startKeys, startSearch, startMore, startVotes, startNotice]) {
+/** The page that signs in alone loads what passkeys need. */
+async function startPasskeys(): Promise<void> {
+  const button = find<HTMLButtonElement>("[data-passkey]");
+  if (button) (await import("./passkey.ts")).startPasskey(button, say);
+}
+
+for (const start of [startTheme, startKeys, startSearch, startMore, startVotes, startNotice, startPasskeys]) {
   try {
     start();
   } catch (error) {

@@ -1,6 +1,7 @@
 // What belongs to an account: its sessions and tokens, and how it is changed.
 import { signal } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { askPasskey, createPasskey } from "../parts/passkey.ts";
 import { f } from "../text.forms.ts";
 import { dropAll } from "./draft.ts";
 import { say, sayThere } from "./notice.ts";
@@ -11,6 +12,7 @@ import { learn, loadSession, onceKnown, onNewCaller, renew, session, user } from
 export const sessions = new Resource<readonly Schemas["Session"][]>(true);
 export const tokens = new Resource<readonly Schemas["Token"][]>(true);
 export const ways = new Resource<Schemas["IdentityList"]>(true);
+export const passkeys = new Resource<readonly Schemas["Passkey"][]>(true);
 export const made = signal<Schemas["NewToken"] | null>(null); // the token that was just created: shown once
 export const busy = signal(""); // the form that is being sent
 export const errors = signal<Record<string, Record<string, string>>>({}); // of each form, by field; "" for the whole
@@ -24,6 +26,7 @@ export function enterAccount(): void {
     loadSessions();
     loadTokens();
     loadWays();
+    loadPasskeys();
   });
 }
 
@@ -33,6 +36,7 @@ function clear(): void {
   sessions.clear();
   tokens.clear();
   ways.clear();
+  passkeys.clear();
 }
 
 function loadSessions(): void {
@@ -47,6 +51,47 @@ function loadTokens(): void {
 function loadWays(): void {
   if (!session.peek()?.providers.length) return;
   void ways.load("ways", (signal) => ask(api.GET("/api/auth/identities", { signal })));
+}
+
+/** Nothing is asked where the site has no passkeys. */
+function loadPasskeys(): void {
+  if (!session.peek()?.passkeys) return;
+  void passkeys.load("passkeys", async (signal) => (await ask(api.GET("/api/auth/passkeys", { signal }))).items);
+}
+
+/** Have the browser make a passkey, and add it to the account. */
+export function addPasskey(name: string): Promise<boolean> {
+  return attempt("passkeys", async () => {
+    const credential = await createPasskey(await ask(api.POST("/api/auth/passkeys/options")));
+    await ask(api.POST("/api/auth/passkeys", { body: { credential, ...(name.trim() && { name }) } }));
+    loadPasskeys();
+    say(f.passkeyAdded);
+  });
+}
+
+export function renamePasskey(passkey_id: number, name: string): Promise<boolean> {
+  return attempt("passkeys", async () => {
+    await ask(api.PUT("/api/auth/passkeys/{passkey_id}", { params: { path: { passkey_id } }, body: { name } }));
+    loadPasskeys();
+    say(f.passkeyRenamed);
+  });
+}
+
+export function removePasskey(passkey_id: number): Promise<boolean> {
+  return attempt("passkeys", async () => {
+    await ask(api.DELETE("/api/auth/passkeys/{passkey_id}", { params: { path: { passkey_id } } }));
+    loadPasskeys();
+    say(f.passkeyRemoved);
+  });
+}
+
+/** Sign in by a passkey where somebody is signed in already: an administrator, who needs it. */
+export function signInByPasskey(): Promise<boolean> {
+  return attempt("passkey", async () => {
+    const credential = await askPasskey(await ask(api.POST("/api/auth/passkeys/login/options")));
+    await ask(api.POST("/api/auth/passkeys/login", { body: { credential } }));
+    await renew();
+  });
 }
 
 /** Leave for a provider, which is joined to the account when one comes back. */
@@ -166,6 +211,10 @@ async function attempt(form: string, act: () => Promise<unknown>): Promise<boole
     await act();
     return true;
   } catch (error) {
+    if (error instanceof DOMException) { // the person cancelled, or the browser made no passkey
+      errors.value = { ...errors.peek(), [form]: { "": f.passkeyCancelled } };
+      return false;
+    }
     if (!(error instanceof Problem)) throw error;
     learn(error);
     const fields = error.fields;

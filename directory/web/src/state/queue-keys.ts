@@ -7,7 +7,7 @@ import { historyOpen, toggleHistory } from "./queue-history.ts";
 import { choose, confirmReason } from "./queue-reason.ts";
 import { clearSelection, current, isOpen, item, move, selected, selectTo, toggle } from "./queue.ts";
 import { navigate } from "./router.ts";
-import { user } from "./session.ts";
+import { isAdministrator } from "./session.ts";
 
 const SECOND_KEY = 1500; // milliseconds for the key after g
 const PLACES: Record<string, string> = { q: "/admin/queue", d: "/admin", u: "/admin/users" };
@@ -58,7 +58,7 @@ function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {
   if (event.key === "?") return () => (help.value = !help.peek());
   const isSecond = event.timeStamp <= goUntil;
   goUntil = -1;
-  const canAct = isOpen() && user.peek()?.is_admin;
+  const canAct = isOpen() && isAdministrator.peek();
   if (event.shiftKey) return key === "x" && canAct ? () => selectTo(current.peek()) : undefined;
   if (isSecond && PLACES[key]) return () => navigate(PLACES[key] as string);
   if (key === "g") return () => (goUntil = event.timeStamp + SECOND_KEY);

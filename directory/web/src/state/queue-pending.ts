@@ -4,7 +4,7 @@ import { api, ask } from "../api/client.ts";
 import { isQueue, queue, waitingCount } from "./queue.ts";
 import { Resource } from "./resource.ts";
 import { address } from "./router.ts";
-import { heeded, onNewCaller, user } from "./session.ts";
+import { heeded, isAdministrator, onNewCaller } from "./session.ts";
 
 const read = new Resource<number>(true);
 
@@ -15,7 +15,7 @@ export const pending = computed(() => (isQueue(address.value) && queue.data.valu
 export function startPending(): void {
   onNewCaller(() => read.clear());
   effect(() => {
-    if (user.value?.is_admin && !isQueue(address.value)) untracked(readPending);
+    if (isAdministrator.value && !isQueue(address.value)) untracked(readPending);
   });
   api.use({
     onResponse({ request, schemaPath }) {

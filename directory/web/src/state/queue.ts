@@ -3,7 +3,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { Resource } from "./resource.ts";
 import { address, navigate } from "./router.ts";
-import { heeded, onceKnown, onNewCaller, user } from "./session.ts";
+import { heeded, isAdministrator, onceKnown, onNewCaller } from "./session.ts";
 
 export type Item = Schemas["QueueItem"];
 interface Queue {
@@ -77,7 +77,7 @@ export function enterQueue(id: number): void {
   inside = true;
   if (id || isNarrow()) show(id);
   onceKnown(() => {
-    if (!user.peek()?.is_admin) return;
+    if (!isAdministrator.peek()) return;
     if (isNew || !queue.data.peek()) void loadQueue();
     else arrived();
   });

@@ -11,6 +11,8 @@ export type Session = Got<"/api/session">;
 export const session = signal<Session | null>(null); // null until the first answer
 export const sessionProblem = signal<Problem | null>(null);
 export const user = computed(() => session.value?.user ?? null);
+/** Whether the caller may use the console: an administrator, who has signed in by a passkey where that is needed. */
+export const isAdministrator = computed(() => Boolean(user.value?.is_admin && !session.value?.passkey_required));
 export const readOnly = computed(() => session.value?.read_only ?? false);
 export const siteName = computed(() => session.value?.site.name ?? nameInHead());
 
@@ -90,7 +92,7 @@ export async function renew(): Promise<void> {
 
 /** What a refusal says of the session: it has ended, its role is another one, or the service takes no writes. */
 export function learn(problem: Problem): void {
-  if (problem.code === "admin_required") void loadSession();
+  if (["admin_required", "passkey_required"].includes(problem.code)) void loadSession();
   if (problem.code === "read_only" && session.value) session.value = { ...session.value, read_only: true };
   if (problem.status === 401 && session.value?.user) session.value = { ...session.value, user: null };
 }

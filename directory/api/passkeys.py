@@ -1,0 +1,146 @@
+"""Signing in by a passkey, and the passkeys of an account. In production all of it is absent without SITE_URL."""
+
+from typing import Any
+
+from flask import Blueprint, current_app, g, request
+
+from directory.api import mail_server
+from directory.api.schemas.accounts import UserOutput
+from directory.api.schemas.passkeys import (
+    CreationOptions,
+    PasskeyChanges,
+    PasskeyInput,
+    PasskeyList,
+    PasskeyOutput,
+    PasskeySignIn,
+    RequestOptions,
+)
+from directory.db.transactions import transaction
+from directory.errors import AccountSuspended, InvalidCredentials, NotFound, PasskeyRequired
+from directory.http import rate_limits
+from directory.http.access import login_required, public
+from directory.http.authentication import caller, give_cookie
+from directory.http.client_address import user_agent
+from directory.http.endpoint import operation, respond
+from directory.services.accounts import accounts
+from directory.services.sign_in import passkeys
+from directory.services.sign_in.identities import require_fresh_session
+from directory.services.sign_in.passkeys import RelyingParty
+from directory.services.sign_in.refusals import SignInAgain, TooManyPasskeys
+from directory.services.site import Site
+
+bp = Blueprint("passkeys", __name__, url_prefix="/api/auth/passkeys")
+
+
+def are_on() -> bool:
+    """Whether there are passkeys: they are bound to a host, which no Host header may name in production."""
+    site: Site = current_app.extensions["site"]
+    return bool(site.url) or current_app.config["APP_ENV"] != "production"
+
+
+def _party() -> RelyingParty:
+    """The site as authenticators know it. Raises NotFound where there are no passkeys."""
+    if not are_on():
+        raise NotFound
+    site: Site = current_app.extensions["site"]
+    origin = site.url or request.host_url.removesuffix("/")
+    host = origin.partition("://")[2]
+    return RelyingParty(origin, host.partition(":")[0] if not host.startswith("[") else host, site.name)
+
+
+@bp.post("/options")
+@login_required
+@operation(answer=CreationOptions(), raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys))
+def creation_options() -> Any:
+    """Begin to add a passkey to one's account.
+
+    It takes a session of the last ten minutes. The challenge in the answer works once, for five minutes, in the same
+    session.
+    """
+    return passkeys.registration_options(_party(), by=caller())
+
+
+@bp.post("")
+@login_required
+@operation(
+    body=PasskeyInput(), body_required=True, answer=PasskeyOutput(), status=201, transactional=False,
+    raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys),
+)  # fmt: skip
+def add(body: dict[str, Any]) -> Any:
+    """Add a passkey to one's account, by the answer of an authenticator.
+
+    It takes a session of the last ten minutes. The account's address gets a mail.
+    """
+    party, by, credential = _party(), caller(), body["credential"]
+    require_fresh_session(by)
+    server = mail_server.notifier(accounts.get(by.id))
+    accounts.release()
+    challenge = transaction(lambda: passkeys.take(credential, by.session_id))
+    return transaction(lambda: passkeys.add(credential, challenge, body.get("name"), party, by=by, server=server))
+
+
+@bp.get("")
+@login_required
+@operation(answer=PasskeyList(), tier="read", raises=(NotFound,))
+def list_passkeys() -> Any:
+    """List one's passkeys."""
+    _party()
+    return {"items": passkeys.listed(caller())}
+
+
+@bp.put("/<id:passkey_id>")
+@login_required
+@operation(body=PasskeyChanges(), body_required=True, answer=PasskeyOutput(), raises=(NotFound,))
+def rename(passkey_id: int, body: dict[str, Any]) -> Any:
+    """Give a passkey another name."""
+    _party()
+    return passkeys.rename(passkey_id, body["name"], by=caller())
+
+
+@bp.delete("/<id:passkey_id>")
+@login_required
+@operation(status=204, raises=(NotFound, SignInAgain, PasskeyRequired))
+def remove(passkey_id: int) -> None:
+    """Remove a passkey from one's account.
+
+    It takes a session of the last ten minutes. The account's address gets a mail. Sessions stay open.
+    """
+    _party()
+    passkeys.remove(passkey_id, by=caller(), server=mail_server.notifier(accounts.get(caller().id)))
+
+
+@bp.post("/login/options")
+@public
+@operation(answer=RequestOptions(), tier="write", raises=(NotFound,))
+def request_options() -> Any:
+    """Begin to sign in by a passkey, without a username.
+
+    The challenge in the answer works once, for five minutes.
+    """
+    party = _party()
+    rate_limits.spend("sign_in")
+    return passkeys.sign_in_options(party)
+
+
+@bp.post("/login")
+@public
+@operation(
+    body=PasskeySignIn(), body_required=True, answer=UserOutput(), transactional=False, headers=("Set-Cookie",),
+    raises=(NotFound, InvalidCredentials, AccountSuspended),
+)  # fmt: skip
+def login(body: dict[str, Any]) -> Any:
+    """Sign in by the answer of an authenticator."""
+    party, credential = _party(), body["credential"]
+    rate_limits.spend("sign_in")
+    accounts.release()
+    challenge = transaction(lambda: passkeys.take(credential, None))
+
+    def work() -> Any:
+        user, secret = passkeys.sign_in(credential, challenge, party, user_agent=user_agent())
+        g.account_id = user.id
+        return accounts.get(user.id), secret
+
+    user, secret = transaction(work)
+    response = respond(user, login.operation)  # type: ignore[attr-defined]
+    give_cookie(response, secret)
+    return response

@@ -1,0 +1,69 @@
+"""Passkeys: what is taken and given. Options and credentials are WebAuthn's own objects."""
+
+from marshmallow import fields
+
+from directory.http.fields import Line, Strict, Timestamp
+
+CREDENTIAL = "What `PublicKeyCredential.toJSON()` returns."
+NAMED = {"examples": ["Blue security key"]}
+
+
+def _object(**facts: object) -> fields.Dict:
+    return fields.Dict(keys=fields.String(), required=True, metadata=facts)
+
+
+class CreationOptions(Strict):
+    """What `PublicKeyCredential.parseCreationOptionsFromJSON()` takes."""
+
+    rp = _object()
+    user = _object()
+    challenge = fields.String(required=True)
+    pubKeyCredParams = fields.List(fields.Dict(), required=True)
+    timeout = fields.Integer(required=True)
+    excludeCredentials = fields.List(fields.Dict(), required=True)
+    authenticatorSelection = _object()
+    attestation = fields.String(required=True)
+
+
+class RequestOptions(Strict):
+    """What `PublicKeyCredential.parseRequestOptionsFromJSON()` takes."""
+
+    challenge = fields.String(required=True)
+    timeout = fields.Integer(required=True)
+    rpId = fields.String(required=True)
+    allowCredentials = fields.List(fields.Dict(), required=True)
+    userVerification = fields.String(required=True)
+
+
+class PasskeyInput(Strict):
+    """A new passkey: the answer of an authenticator, and a name for the list."""
+
+    credential = _object(description=CREDENTIAL)
+    name = Line(1, 100, metadata=NAMED)
+
+
+class PasskeyChanges(Strict):
+    """Another name for a passkey."""
+
+    name = Line(1, 100, required=True, metadata=NAMED)
+
+
+class PasskeySignIn(Strict):
+    """The answer of an authenticator to a sign-in."""
+
+    credential = _object(description=CREDENTIAL)
+
+
+class PasskeyOutput(Strict):
+    """A passkey of the caller. `last_used_at` is null until it has signed in."""
+
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    created_at = Timestamp(required=True)
+    last_used_at = Timestamp(required=True, allow_none=True)
+
+
+class PasskeyList(Strict):
+    """One's passkeys."""
+
+    items = fields.List(fields.Nested(PasskeyOutput), required=True)

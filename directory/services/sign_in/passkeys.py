@@ -1,0 +1,323 @@
+"""Passkeys: adding them to an account, and signing in by one without a username (WebAuthn).
+
+A challenge is used once, by a failed answer too, and ends after five minutes. One to add a passkey belongs to a
+session. The authenticator has to verify its user, by a PIN or a finger, each time.
+"""
+
+import base64
+import logging
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+
+from directory.db.errors import refusing
+from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
+from directory.services import audit
+from directory.services.accounts import accounts, mail_links, sessions
+from directory.services.accounts.identity import Caller
+from directory.services.accounts.sessions import digest
+from directory.services.mail.server import MailServer
+from directory.services.sign_in.identities import require_fresh_session
+from directory.services.sign_in.refusals import TooManyPasskeys
+
+log = logging.getLogger(__name__)
+LIFETIME = timedelta(minutes=5)
+MOST = 20  # of an account
+NAME = "Passkey"
+KEY_MAX = 2000  # characters of a public key; one of RSA with 4,096 bits has 740
+REFUSED = "This passkey could not be added. Try again."
+NOT_KNOWN = "This passkey is not known here, or its answer was refused. Sign in by your password."
+
+
+@dataclass(frozen=True, slots=True)
+class RelyingParty:
+    """The site as authenticators know it: the origin of its pages, and the host that its passkeys are bound to."""
+
+    origin: str
+    host: str
+    name: str
+
+
+def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
+    """What `navigator.credentials.create()` takes to add a passkey to the caller's account.
+
+    Raises SignInAgain, PasskeyRequired, TooManyPasskeys.
+    """
+    from webauthn import generate_registration_options  # takes 0.2 s, which most processes never need
+    from webauthn.helpers import options_to_json_dict
+    from webauthn.helpers.structs import (
+        AuthenticatorSelectionCriteria,
+        PublicKeyCredentialDescriptor,
+        ResidentKeyRequirement,
+        UserVerificationRequirement,
+    )
+
+    held = _may_change(by)
+    if len(held) >= MOST:
+        raise TooManyPasskeys
+    made = generate_registration_options(
+        rp_id=party.host,
+        rp_name=party.name,
+        user_id=_handle(by.id),
+        user_name=by.username,
+        challenge=_begin(by.session_id),
+        timeout=int(LIFETIME.total_seconds() * 1000),
+        authenticator_selection=AuthenticatorSelectionCriteria(
+            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
+        ),
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=_bytes(each)) for each in held],
+    )
+    return options_to_json_dict(made)
+
+
+def sign_in_options(party: RelyingParty) -> dict[str, Any]:
+    """What `navigator.credentials.get()` takes to sign in by any passkey of this site."""
+    from webauthn import generate_authentication_options
+    from webauthn.helpers import options_to_json_dict
+    from webauthn.helpers.structs import UserVerificationRequirement
+
+    made = generate_authentication_options(
+        rp_id=party.host,
+        challenge=_begin(None),
+        timeout=int(LIFETIME.total_seconds() * 1000),
+        user_verification=UserVerificationRequirement.REQUIRED,
+    )
+    return options_to_json_dict(made)
+
+
+def _begin(session_id: int | None) -> bytes:
+    """A challenge, which is noted for a session that adds a passkey, or for a sign-in."""
+    challenge = secrets.token_bytes(32)
+    values = {"challenge_hash": digest(_text(challenge)), "session_id": session_id, "expires_at": now() + LIFETIME}
+    db.session.execute(insert(PasskeyChallenge).values(values))
+    return challenge
+
+
+def take(credential: dict[str, Any], session_id: int | None) -> bytes | None:
+    """Use up the challenge that an answer names, and return it; None where it was not given for this.
+
+    The caller commits this before the answer is checked, so that an answer that fails uses it up too.
+    """
+    try:
+        from webauthn.helpers import base64url_to_bytes, parse_client_data_json
+
+        challenge = parse_client_data_json(base64url_to_bytes(credential["response"]["clientDataJSON"])).challenge
+    except Exception:  # any text may come here
+        return None
+    mine = PasskeyChallenge.session_id.is_(None) if session_id is None else PasskeyChallenge.session_id == session_id
+    given = delete(PasskeyChallenge).where(
+        PasskeyChallenge.challenge_hash == digest(_text(challenge)), mine, PasskeyChallenge.expires_at > now()
+    )
+    used = db.session.execute(given, execution_options=UNSYNCHRONISED).rowcount  # type: ignore[attr-defined]
+    return challenge if used else None
+
+
+def add(
+    credential: dict[str, Any],
+    challenge: bytes | None,
+    name: str | None,
+    party: RelyingParty,
+    *,
+    by: Caller,
+    server: MailServer | None,
+) -> dict[str, Any]:
+    """Add a passkey to the caller's account, whose address gets a notice.
+
+    Raises Unauthenticated, SignInAgain, PasskeyRequired, TooManyPasskeys, Invalid.
+    """
+    user = accounts.locked(by.id)
+    if user.status != AccountStatus.ACTIVE:
+        raise Unauthenticated
+    if len(_may_change(by)) >= MOST:
+        raise TooManyPasskeys
+    made = _registered(credential, challenge, party)
+    passkey = Passkey(
+        user_id=by.id,
+        credential_id=_text(made.credential_id),
+        public_key=_text(made.credential_public_key),
+        sign_count=made.sign_count,
+        name=name or NAME,
+    )
+    db.session.add(passkey)
+    with refusing(uq_passkeys_credential_id=Invalid.field("credential", "This passkey was added before.")):
+        db.session.flush()
+    audit.record("user.passkey_added", by=by, user_id=by.id)
+    if server is not None:
+        mail_links.send(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
+    return _view(passkey)
+
+
+def _registered(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Any:
+    """The new credential of an answer. Raises Invalid."""
+    from webauthn import verify_registration_response
+
+    try:
+        if challenge is None:
+            raise ValueError("unknown challenge")
+        made = verify_registration_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.host,
+            expected_origin=party.origin,
+            require_user_verification=True,
+        )
+        if len(_text(made.credential_public_key)) > KEY_MAX:
+            raise ValueError("long key")
+    except Exception as error:  # it parses foreign bytes, and fails in many ways
+        log.info("passkey refused", extra={"reason": str(error)[:200]})
+        raise Invalid.field("credential", REFUSED) from None
+    return made
+
+
+def sign_in(
+    credential: dict[str, Any], challenge: bytes | None, party: RelyingParty, *, user_agent: str
+) -> tuple[User, str]:
+    """The account of a passkey, and the secret of a new session. Raises InvalidCredentials, AccountSuspended."""
+    credential_id = credential.get("id")
+    if challenge is None or not isinstance(credential_id, str):
+        raise InvalidCredentials(NOT_KNOWN)
+    named = credential_id.encode("ascii", "replace").decode()  # no database takes NUL or half of a surrogate pair
+    found = select(Passkey.id, Passkey.user_id).where(Passkey.credential_id == named.replace("\0", "?"))
+    row = db.session.execute(found).one_or_none()
+    if row is None:
+        raise InvalidCredentials(NOT_KNOWN)
+    user = accounts.locked(row.user_id)  # before the passkey: all that change a user's passkeys lock the user first
+    passkey = db.session.scalar(select(Passkey).where(Passkey.id == row.id))
+    if passkey is None:
+        raise InvalidCredentials(NOT_KNOWN)
+    _count(passkey, _proved(credential, challenge, passkey, party))
+    if user.status == AccountStatus.SUSPENDED:
+        raise AccountSuspended
+    return user, sessions.begin(user.id, user_agent=user_agent, by_passkey=True)
+
+
+def _proved(credential: dict[str, Any], challenge: bytes, passkey: Passkey, party: RelyingParty) -> int:
+    """The counter of an answer that proves the possession of a passkey. Raises InvalidCredentials."""
+    from webauthn import verify_authentication_response
+
+    try:
+        handle = credential["response"].get("userHandle")
+        if handle is not None and handle.rstrip("=") != _text(_handle(passkey.user_id)):
+            raise ValueError("the passkey of another account")
+        verified = verify_authentication_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.host,
+            expected_origin=party.origin,
+            credential_public_key=_bytes(passkey.public_key),
+            credential_current_sign_count=0,  # _count judges it, and logs it
+            require_user_verification=True,
+        )
+    except Exception as error:  # it parses foreign bytes, and fails in many ways
+        log.info("passkey refused", extra={"reason": str(error)[:200], "user_id": passkey.user_id})
+        raise InvalidCredentials(NOT_KNOWN) from None
+    return verified.new_sign_count
+
+
+def _count(passkey: Passkey, counter: int) -> None:
+    """Note a sign-in with its counter. One that did not grow may come from a copy of the key.
+
+    Raises InvalidCredentials.
+    """
+    grows = Passkey.sign_count < counter if counter else Passkey.sign_count == 0
+    used = update(Passkey).where(Passkey.id == passkey.id, grows).values(sign_count=counter, last_used_at=now())
+    if not db.session.execute(used, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+        facts = {"user_id": passkey.user_id, "passkey_id": passkey.id, "counter": counter, "before": passkey.sign_count}
+        log.warning("the counter of a passkey went back: it may have been copied", extra=facts)
+        raise InvalidCredentials(NOT_KNOWN)
+
+
+def listed(by: Caller) -> list[dict[str, Any]]:
+    """The caller's passkeys, newest first."""
+    query = select(Passkey).where(Passkey.user_id == by.id).order_by(Passkey.id.desc())
+    return [_view(each) for each in db.session.scalars(query)]
+
+
+def rename(passkey_id: int, name: str, *, by: Caller) -> dict[str, Any]:
+    """Give one of the caller's passkeys another name. Raises NotFound."""
+    own = select(Passkey).where(Passkey.id == passkey_id, Passkey.user_id == by.id).with_for_update()
+    passkey = db.session.scalar(own)
+    if passkey is None:
+        raise NotFound
+    passkey.name = name
+    db.session.flush()
+    return _view(passkey)
+
+
+def remove(passkey_id: int, *, by: Caller, server: MailServer | None) -> None:
+    """Remove one of the caller's passkeys; the account's address gets a notice.
+
+    Raises SignInAgain, PasskeyRequired, NotFound.
+    """
+    user = accounts.locked(by.id)
+    _may_change(by)
+    gone = delete(Passkey).where(Passkey.id == passkey_id, Passkey.user_id == by.id)
+    if not db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+        raise NotFound
+    audit.record("user.passkey_removed", by=by, user_id=by.id)
+    if server is not None:
+        mail_links.send(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
+
+
+def reset(user_id: int, *, server: MailServer | None) -> int:
+    """Remove all passkeys of an account whose key is lost, and end its sessions; how many there were.
+
+    Tokens that were made in a session by passkey end too. It is for the operator's command line. Raises NotFound.
+    """
+    user = accounts.locked(user_id)
+    removed = end_all(user_id)
+    if removed:
+        sessions.end_passkeys(user_id)
+        audit.record("user.passkeys_reset", by=None, user_id=user_id)
+        if server is not None:
+            mail_links.send(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
+    return removed
+
+
+def end_all(user_id: int) -> int:
+    """Remove all passkeys of a user; how many there were. Challenges end with the sessions that they belong to."""
+    gone = delete(Passkey).where(Passkey.user_id == user_id)
+    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+
+
+def purge(most: int) -> int:
+    """Delete challenges that have expired, `most` at a time; how many."""
+    expired = PasskeyChallenge.expires_at < now()
+    old = select(PasskeyChallenge.id).where(expired).limit(most).with_for_update(skip_locked=True)
+    gone = delete(PasskeyChallenge).where(PasskeyChallenge.id.in_(list(db.session.scalars(old))))
+    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+
+
+def _may_change(by: Caller) -> list[str]:
+    """The credentials of the caller, who may add and remove some. Raises SignInAgain, PasskeyRequired.
+
+    Where administrators sign in by a passkey, one who has any needs it: else a stolen password could replace it.
+    """
+    require_fresh_session(by)
+    held = list(db.session.scalars(select(Passkey.credential_id).where(Passkey.user_id == by.id)))
+    if held and by.needs_passkey:
+        raise PasskeyRequired("Sign in by a passkey of yours first.")
+    return held
+
+
+def _handle(user_id: int) -> bytes:
+    """What authenticators know an account by."""
+    return str(user_id).encode()
+
+
+def _view(passkey: Passkey) -> dict[str, Any]:
+    return {name: getattr(passkey, name) for name in ("id", "name", "created_at", "last_used_at")}
+
+
+def _text(value: bytes) -> str:
+    """Bytes in base64url, as WebAuthn writes them in JSON."""
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,0 +1,35 @@
+// The button that signs in by a passkey. Where the browser has none it stays hidden.
+import { askPasskey, hasPasskeys } from "../parts/passkey.ts";
+
+type Say = (text: string) => void;
+
+const LOGIN = "/api/auth/passkeys/login";
+
+/** What it says goes by `say`: an import of the page's own module would be one more file for each page. */
+export function startPasskey(button: HTMLButtonElement, say: Say): void {
+  if (!hasPasskeys()) return;
+  button.hidden = false;
+  button.addEventListener("click", () => void signIn(button, say));
+}
+
+async function signIn(button: HTMLButtonElement, say: Say): Promise<void> {
+  button.disabled = true;
+  try {
+    await post(LOGIN, { credential: await askPasskey(await post(`${LOGIN}/options`)) });
+    location.assign(button.dataset.passkey ?? "/");
+  } catch (error) {
+    const cancelled = error instanceof DOMException;
+    say(cancelled ? "No passkey was used. You can try again, or sign in by your password." : (error as Error).message);
+    button.disabled = false;
+  }
+}
+
+async function post(path: string, body?: unknown): Promise<unknown> {
+  const sent = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body ?? {}) };
+  const answer = await fetch(path, sent).catch(() => {
+    throw new Error("You are offline, or the service does not answer.");
+  });
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.detail);
+  return found;
+}

@@ -1,0 +1,87 @@
+"""Passkeys in a real browser, with its virtual authenticator: added in the account, used on the page that signs in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, expect
+
+from tests.support.chromium import served
+from tests.support.factories import World
+from tests.support.visitor import Visitor, visitor
+
+pytestmark = pytest.mark.usefixtures("pages")
+
+
+@contextmanager
+def person(chromium: Browser, site: str, *refused: int) -> Iterator[Visitor]:
+    """A person whose device has a passkey, at a host that has a name: addresses of numbers have no passkeys."""
+    with visitor(chromium, site.replace("127.0.0.1", "localhost"), *refused) as one:
+        devtools = one.page.context.new_cdp_session(one.page)
+        devtools.send("WebAuthn.enable")
+        device = {
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
+            "isUserVerified": True,
+        }  # fmt: skip
+        devtools.send("WebAuthn.addVirtualAuthenticator", {"options": device})
+        yield one
+
+
+def add(one: Visitor, name: str = "") -> None:
+    page = one.open("/account").page
+    page.get_by_label("Name of the passkey", exact=True).fill(name)
+    one.button("Add a passkey").click()
+    expect(page.get_by_text("The passkey is added.")).to_be_visible()
+
+
+def sign_out(one: Visitor) -> None:
+    one.page.request.post(f"{one.site}/api/auth/logout", headers={"Origin": one.site})
+
+
+def test_a_member_adds_names_uses_and_removes_a_passkey(chromium: Browser, app: Flask, world: World) -> None:
+    world.user("ada")
+    with served(app) as site, person(chromium, site) as one:
+        add(one.enter("ada"), "Laptop")
+        field = one.page.get_by_label("Name of the passkey Laptop")
+        field.fill("Old laptop")
+        field.press("Tab")
+        expect(one.page.get_by_text("The passkey has another name.")).to_be_visible()
+        sign_out(one)
+        one.open("/sign-in?next=/account")
+        one.button("Sign in with a passkey").click()
+        expect(one.page.get_by_label("Name of the passkey Old laptop")).to_be_visible()
+        one.button("Remove Old laptop").click()
+        expect(one.page.get_by_text("The passkey is removed.")).to_be_visible()
+
+
+def test_an_administrator_gets_into_the_console_by_a_passkey(chromium: Browser, make_app: Any) -> None:
+    app = make_app(REQUIRE_PASSKEY="admins")
+    World(app).admin("root")
+    with served(app) as site, person(chromium, site) as one:
+        page = one.enter("root").open("/admin").page
+        expect(page.get_by_role("heading", name="Sign in with a passkey")).to_be_visible()
+        one.link("Add a passkey").click()
+        expect(page.get_by_text("Administrators sign in with a passkey here.")).to_be_visible()
+        add(one)
+        one.open("/admin")
+        one.button("Sign in with a passkey").click()
+        expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+
+
+def test_a_person_who_cancels_is_told_so_and_can_try_again(chromium: Browser, app: Flask, world: World) -> None:
+    with served(app) as site, person(chromium, site) as one:
+        one.page.add_init_script(
+            "navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError'))"
+        )
+        one.open("/sign-in")
+        one.button("Sign in with a passkey").click()
+        expect(one.page.get_by_text("No passkey was used.")).to_be_visible()
+        expect(one.button("Sign in with a passkey")).to_be_enabled()
+
+
+def test_the_button_is_hidden_where_the_address_has_no_passkeys(chromium: Browser, app: Flask) -> None:
+    with served(app) as site, visitor(chromium, site) as one:
+        one.open("/sign-in").settle()
+        expect(one.button("Sign in with a passkey")).to_be_hidden()
