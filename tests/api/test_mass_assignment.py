@@ -15,6 +15,12 @@ VALUE = {"role": "admin", "status": "live", "is_admin": True}
 # Absent without a mail server; tests/api/test_recovery.py has one.
 MAILED = {f"POST /api/auth/{path}" for path in ("password/forgot", "password/reset", "email/verify")}
 MAILED |= {"POST /api/auth/identities"}  # absent without a provider; tests/api/test_providers.py has one
+# They need what a token and an invented body have not; tests/api/test_passkeys.py has it.
+PASSKEYS = {
+    "POST /api/auth/passkeys": 403,
+    "PUT /api/auth/passkeys/<id:passkey_id>": 404,
+    "POST /api/auth/passkeys/login": 401,
+}
 # What each route takes, written out here once more: a field that is added to a schema has to be added here too.
 PROJECT = {"title", "tagline", "description", "url", "category", "repository_url", "logo_url", "tags"}
 WRITABLE = {
