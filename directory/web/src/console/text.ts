@@ -22,9 +22,8 @@ export const w = {
 
   consoleWhy: "The console is for administrators.",
   adminsOnly: "This page is for administrators",
-  passkeyNeeded: "Sign in with a passkey",
+  passkeyNeeded: "Sign in with a passkey", toPasskeys: "Add a passkey",
   passkeyNeededWhy: "Administrators sign in with a passkey here. If you have none yet, add one in your account within ten minutes after signing in.",
-  toPasskeys: "Add a passkey",
   adminsOnlyWhy: "Your account is a member's. Ask an administrator to change its role.",
   nav: "Console",
   pages: {
