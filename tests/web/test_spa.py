@@ -29,7 +29,9 @@ const titles = [];
 for await (const project of client.projects({ q: "lamp", sort: "newest" })) titles.push(project.title);
 told.push(titles.length, new Set(titles).size);
 for (const on of [true, true, false, false]) told.push((await client.vote(1, on)).upvotes);
-told.push((await client.edit(1, { tagline: "Changed" })).revision.changes.tagline);
+const edited = await client.edit(1, { tagline: "Changed" });
+told.push([edited.tagline, client.draft(edited)]);
+await client.withdraw(1);
 told.push(await refused(() => client.edit(1, { tagline: "" })));
 document.body.textContent = JSON.stringify(told);
 """
@@ -92,7 +94,8 @@ def test_the_client_of_the_page_does_all_that_it_says_from_another_origin(chromi
     assert told[3:5] == ["ada", "ada"]
     assert told[5:7] == [23, 23]
     assert told[7:11] == [1, 1, 0, 0]
-    assert told[11] == "Changed"
+    note = "Number 1 in the review queue"
+    assert told[11] == ["A thing that does things", {"tagline": "Changed", "note": note}]
     assert told[12][0] == "validation_failed"
     assert list(told[12][1]) == ["tagline"]
 
