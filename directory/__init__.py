@@ -25,7 +25,7 @@ from directory.api import (
 from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
-from directory.http import authentication, converters, hooks, metrics, problem_details, rate_limits
+from directory.http import authentication, converters, files, hooks, metrics, problem_details, rate_limits
 from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.mail.server import mail_servers
@@ -66,6 +66,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
+    app.extensions["files"] = files.Files(app)
     pages.init_app(app)
     converters.require_access(app)
     cli.init_app(app)

@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from directory.api.schemas.categories import CategoryList
 from directory.http.access import public
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import operation
 from directory.services import categories
 
@@ -15,7 +15,7 @@ bp = Blueprint("categories", __name__, url_prefix="/api/categories")
 
 @bp.get("")
 @public
-@operation(answer=CategoryList(), tier="read", etag=True, cache_tags=lambda *_: CacheTags(()))
+@operation(answer=CategoryList(), tier="read", etag=True, cache=CachePolicy(tags=lambda *_: CacheTags(())))
 def index() -> Any:
     """List all categories with their live projects counted."""
     return {"items": categories.listed()}

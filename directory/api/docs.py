@@ -11,6 +11,7 @@ from flask import Response, render_template
 
 from directory.errors import NotFound
 from directory.http.endpoint import tag
+from directory.http.files import FOREVER
 from directory.http.problem_kinds import KINDS
 
 OWN = Path(__file__).resolve().parent.parent / "assets"
@@ -21,7 +22,6 @@ SWAGGER = {
 }
 ASSETS = {**SWAGGER, "docs.js": "text/javascript", "pages.css": "text/css"}
 MEDIA_TYPES = tuple(dict.fromkeys(ASSETS.values()))
-FOREVER = "public, max-age=31536000, immutable"
 
 _NOTHING_ELSE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 POLICY = f"{_NOTHING_ELSE}; style-src 'self'; img-src 'self'"

@@ -20,7 +20,7 @@ from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, 
 from directory.http import pagination
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import operation, versions_allowed
 from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
@@ -68,7 +68,8 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 @public
 @operation(
     query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
-    raises=(Unauthenticated,), cache_tags=page_tags, projects_of=lambda page: page["items"],
+    raises=(Unauthenticated,),
+    cache=CachePolicy(tags=page_tags, projects=lambda page: page["items"], project=ProjectDetail()),
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
@@ -121,8 +122,7 @@ def check(query: dict[str, Any]) -> Any:
 @public
 @operation(
     answer=ProjectDetail(), tier="read", etag=True, personal=True,
-    cache_tags=lambda project, _: CacheTags((project["id"],)), read_many=catalog.public,
-    read_many_as=catalog.shown_to_members, projects_of=lambda project: [project],
+    cache=CachePolicy(tags=lambda project, _: CacheTags((project["id"],)), load_many=catalog.for_readers),
 )  # fmt: skip
 def show(project_id: int) -> Any:
     """Show a project.

@@ -8,6 +8,7 @@ from directory.api import mail_server, passkeys
 from directory.api.schemas.site import SessionState
 from directory.http.access import public
 from directory.http.authentication import viewer
+from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import operation
 from directory.services import build
 from directory.services.accounts import accounts
@@ -18,7 +19,7 @@ bp = Blueprint("session", __name__, url_prefix="/api/session")
 
 @bp.get("")
 @public
-@operation(answer=SessionState(), tier="read", personal=True)
+@operation(answer=SessionState(), tier="read", personal=True, cache=CachePolicy(constant=True))
 def show() -> Any:
     """Show who calls, and the site's settings.
 

@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from directory.api.schemas.site import TagList, TagQuery
 from directory.http.access import public
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import operation
 from directory.services.catalog import tags
 
@@ -15,7 +15,7 @@ bp = Blueprint("tags", __name__, url_prefix="/api/tags")
 
 @bp.get("")
 @public
-@operation(query=TagQuery(), answer=TagList(), tier="read", etag=True, cache_tags=lambda *_: CacheTags(()))
+@operation(query=TagQuery(), answer=TagList(), tier="read", etag=True, cache=CachePolicy(tags=lambda *_: CacheTags(())))
 def index(query: dict[str, Any]) -> Any:
     """List the tags of live projects with their numbers of projects, the most used first, then by name."""
     return {"items": tags.listed(query.get("prefix"), query["limit"])}

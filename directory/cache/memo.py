@@ -1,4 +1,4 @@
-"""A memo: values that are expensive to compute, stored until anything is written to the database."""
+"""Stores values that are expensive to compute, such as the dashboard, until anything is written to the database."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterator

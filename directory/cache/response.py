@@ -1,19 +1,22 @@
-"""Public responses as the cache stores them."""
+"""Responses as the cache stores them: they become header lines and a body for each request."""
 
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from flask import Flask
 
-from directory.cache.cacheable_request import CacheableRequest
-from directory.cache.vote_placeholders import VotePlaceholders
-from directory.http import hooks
+from directory.cache.personal_body import PersonalBody
+from directory.cache.reads import Read
+from directory.http import endpoint, hooks
+from directory.http.cache_policy import CREDENTIALS
 from directory.http.wsgi import header_lines
 
+SCHEMES = ("http", "https")
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
-VARY, POLICY, _CACHING = "Vary", "Content-Security-Policy", "Cache-Control"
+VARY, POLICY, CACHING = "Vary", "Content-Security-Policy", "Cache-Control"
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
@@ -36,18 +39,18 @@ NONE = SharedHeaders(())
 def shared_headers(scheme: str, vary: str, caching: str = "", *, own_policy: bool = False) -> SharedHeaders:
     """The headers of all responses over `scheme` with these values; one with a policy of its own gets no other."""
     security = [each for each in hooks.security_headers(scheme) if not (own_policy and each[0] == POLICY)]
-    return SharedHeaders([each for each in ((VARY, vary), *security, (_CACHING, caching)) if each[1]])
+    return SharedHeaders([each for each in ((VARY, vary), *security, (CACHING, caching)) if each[1]])
 
 
 @lru_cache
 def private_headers(public: SharedHeaders) -> SharedHeaders:
     """The same where the response is for one caller alone."""
-    return SharedHeaders([*(each for each in public.pairs if each[0] != _CACHING), (_CACHING, hooks.PRIVATE)])
+    return SharedHeaders([*(each for each in public.pairs if each[0] != CACHING), (CACHING, hooks.PRIVATE)])
 
 
 @dataclass(slots=True)
 class CachedResponse:
-    """A response. Without `placeholders` it cannot be made personal; with an empty ETag it is never a 304."""
+    """A response. Without `personal` it is for no single reader; with an empty ETag it is never a 304."""
 
     media_type: str
     headers: Headers
@@ -55,10 +58,10 @@ class CachedResponse:
     etag: str
     body: bytes
     route: str
-    placeholders: VotePlaceholders | None = None
+    personal: PersonalBody | None = None
     _lines: bytes = field(default=b"", compare=False)
 
-    def render(self, request: CacheableRequest) -> tuple[int, Headers, bytes]:
+    def render(self, request: Read) -> tuple[int, Headers, bytes]:
         """The status, the headers without the shared ones, and the body for a request.
 
         A caller that has the response already gets 304, without the headers that describe the content.
@@ -68,7 +71,7 @@ class CachedResponse:
             return 304, [*self.headers, identity], b""
         return 200, [*self._content(), identity], self.body
 
-    def encode(self, request: CacheableRequest) -> tuple[int, bytes, bytes]:
+    def encode(self, request: Read) -> tuple[int, bytes, bytes]:
         """The status, all header lines, and the body for a request, as the server sends them."""
         if request.if_none_match is not None:
             status, headers, body = self.render(request)
@@ -86,6 +89,37 @@ class CachedResponse:
         return [*self.headers, ("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
 
 
+def public_response(
+    rendered: endpoint.Rendered, scheme: str, vary: str, spec: endpoint.Operation, rule: str
+) -> CachedResponse:
+    """The public response that has this content, over `scheme`; its Vary ends with `vary`."""
+    own, etag = rendered.headers, "" if rendered.etag is None else f'"{rendered.etag}"'
+    vary = ", ".join(each for each in (own.get(VARY, ""), vary) if each)
+    caching = "" if CACHING in own else hooks.PUBLIC
+    shared = shared_headers(scheme, vary, caching, own_policy=POLICY in own)
+    headers = [*(each for each in own.items() if each[0] != VARY), *([("ETag", etag)] if etag else [])]
+    # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
+    body = bytes(memoryview(rendered.body))
+    personal = PersonalBody(spec.cache) if PersonalBody.fits(spec) else None
+    return CachedResponse(rendered.media_type or "", headers, shared, etag, body, rule, personal)
+
+
+def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
+    """The responses to anonymous readers of the routes whose responses are constant, by the keys of the reads."""
+    made = {}
+    for rule in app.url_map.iter_rules():
+        view: Any = app.view_functions[rule.endpoint]
+        spec: endpoint.Operation = getattr(view, "operation", endpoint.Operation())
+        # Where reads have a rate limit, which counts them, there is no response cache.
+        if spec.constant or (spec.cache.constant and "response_cache" in app.extensions):
+            names = ([] if spec.constant else [*CREDENTIALS]) + (["Origin"] if app.config["CORS_ORIGINS"] else [])
+            with app.app_context():
+                content = endpoint.read(spec, view.view, rule.rule, {}, b"")
+            for scheme in SCHEMES:
+                made[scheme, rule.rule, ""] = public_response(content, scheme, ", ".join(names), spec, rule.rule)
+    return made
+
+
 class Recorder:
     """Logs and counts the requests that the application does not see."""
 
@@ -93,7 +127,7 @@ class Recorder:
         self._metrics = app.extensions.get("metrics")
 
     def __call__(
-        self, response: CachedResponse, request: CacheableRequest, status: int, began: float, user_id: int | None = None
+        self, response: CachedResponse, request: Read, status: int, began: float, user_id: int | None = None
     ) -> None:
         """Log and count a request; `began` is of time.perf_counter()."""
         hooks.log_request("GET", request.path, status, began, request_id=request.request_id, user_id=user_id)

@@ -7,7 +7,7 @@ from flask import Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 
-from directory.cache.cacheable_request import CacheableRequest
+from directory.cache.reads import Read
 from directory.http.converters import ID
 
 ENDS_WITH_ID = re.compile(r"([^<]*)/<id:\w+>")
@@ -43,14 +43,14 @@ class CacheableRoutes:
             if view is None:
                 continue
             self._first_words.add(_first_word(rule.rule))
-            if view.operation.read_many is not None:
+            if view.operation.cache.load_many is not None:
                 self._by_id[_path_before_id(rule)] = rule.rule, view
 
     def covers(self, path: str) -> bool:
         """Whether a path may be one of a cacheable route, or is of the API; by its first word alone."""
         return _first_word(path) in self._first_words
 
-    def find(self, request: CacheableRequest) -> Match | None:
+    def find(self, request: Read) -> Match | None:
         """The route of the request; None where no such route has its path."""
         try:
             rule, arguments = self._urls.match(request.path, method="GET", return_rule=True)
@@ -59,7 +59,7 @@ class CacheableRoutes:
         view = self._views.get(rule.endpoint)
         return None if view is None else Match(rule.rule, view, dict(arguments))
 
-    def find_by_id(self, request: CacheableRequest) -> MatchById | None:
+    def find_by_id(self, request: Read) -> MatchById | None:
         """The route of a request for one object, in a fifth of the time that `find` takes; None for any other."""
         path, _, number = request.path.rpartition("/")
         found = self._by_id.get(path)
@@ -76,7 +76,7 @@ def _path_before_id(rule: Rule) -> str:
     """The path before the id at the end of a rule. Raises RuntimeError where the rule is no GET that ends with one."""
     found = ENDS_WITH_ID.fullmatch(rule.rule)
     if found is None or "GET" not in (rule.methods or ()):
-        raise RuntimeError(f"{rule} has read_many, but is no GET of one object by an id at its end")
+        raise RuntimeError(f"{rule} has load_many, but is no GET of one object by an id at its end")
     return found[1]
 
 

@@ -1,4 +1,4 @@
-"""Reads the database's snapshot, over a connection of its own.
+"""Reads the database's snapshot, and what changed since an earlier one, over a connection of its own.
 
 PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so a
 response that was made after one of them is valid at the other. Where they differ, the table `changes` says by what: its
@@ -124,7 +124,7 @@ def _with_votes(server: str) -> Prepared:
     seen, found = changes.subquery("seen"), readers.votes("postgresql").several.subquery("found")
     return Prepared(
         union_all(
-            select(*seen.c, null().label("place"), null().label("reader"), null().label("voted")),
+            select(*seen.c, *(null().label(each.name) for each in found.c)),
             select(*(null() for _ in seen.c), *found.c),
         )
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from directory.cache.validator import Snapshot
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CacheTags
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""The cache's time bounds, in seconds, and numbers of callers: each with what it bounds or was measured against."""
+"""Holds the constants of the cache: bounds of time, in seconds, and of callers, each with what it was measured by."""
 
 TIMEOUT = 1.0  # for a thread's read of the snapshot; where the database takes longer, the application answers
 
@@ -7,9 +7,9 @@ LOOP_TIMEOUT = 0.05  # for the statements of one wait
 LOOP_LOCK_TIMEOUT = 0.02  # for a read that a thread has begun
 LOOP_QUERY_SECONDS = 0.03  # of an iteration, after which it begins no other statement
 LOST_PAUSE = 1.0  # for which it leaves the database alone after it lost the connection
-SLOW_PAUSE = 0.1  # for which it does so where the read of a snapshot took that long and failed
+SLOW_PAUSE = 0.1  # for which it does so where another thread's read of a snapshot took longer than it may wait
 # Signed-in reads of one iteration: to fill in the votes takes 0.1 ms for each, and 0.5 ms for the longest pages.
-MEMBERS_MAX = 64
+READERS_MAX = 64
 # Reads in a row that find the snapshot unchanged, after which the next asks for the snapshot alone: PostgreSQL takes
 # two thirds of the time for it. Of `list_mix` (16 connections, two processes, 100,000 projects) the bench then had 1.16
 # times as many. Where the snapshot differs, a second statement asks for the changes.

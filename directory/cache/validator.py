@@ -1,4 +1,4 @@
-"""The snapshot validator: one cheap read of the database's snapshot tells which cached responses are still valid."""
+"""Reads the database's snapshot for all callers that wait, which tells which stored responses are still valid."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from directory.cache.changes import ChangeFeed
 from directory.cache.snapshots import SnapshotReader, open_reader
-from directory.cache.tuning import LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT, LOST_PAUSE, TIMEOUT
+from directory.cache.tuning import LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT, LOST_PAUSE, SLOW_PAUSE, TIMEOUT
 from directory.db.statements import Row, use_connection
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,8 @@ class SnapshotValidator:
     def _share_read(self, *, in_loop: bool) -> Snapshot | None:
         before = self._reads_begun  # all of these reads began too early for this caller
         if not self._lock.acquire(timeout=LOOP_LOCK_TIMEOUT if in_loop else TIMEOUT):
+            if in_loop:
+                self._paused_until = time.monotonic() + SLOW_PAUSE
             return None
         try:
             gave_up_soon = self._latest is None and self._read_in_loop and not in_loop
@@ -119,9 +121,9 @@ class SnapshotValidator:
         return self._reader is not None and time.monotonic() >= self._paused_until
 
     @property
-    def is_connected(self) -> bool:
-        """Whether there is a connection, which may be lost already."""
-        return self._reader is not None
+    def may_connect(self) -> bool:
+        """Whether there is no connection, and it is time to try to open one."""
+        return self._reader is None and time.monotonic() >= self._paused_until
 
     @property
     def latest(self) -> Snapshot | None:

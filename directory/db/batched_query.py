@@ -40,6 +40,8 @@ class BatchedQuery:
 
     def all(self, given: list[Row]) -> list[Row | None]:
         """The row for each set of values."""
+        if not given:
+            return []
         if len(given) == 1 or not on_postgresql():  # one costs the server less so; SQLite has no lateral joins
             return [self.one(*values) for values in given]
         return self.placed(self._several.all(self.named(given)), len(given))

@@ -19,7 +19,7 @@ from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.authentication import viewer
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NOTHING, Check, checked_body, checked_form, checked_query, page_query
 from directory.services.accounts.sessions import Proof
@@ -30,24 +30,17 @@ HTML = "text/html; charset=utf-8"
 READS = {"GET", "HEAD", "OPTIONS"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What a view takes and gives.
+    """What a view takes and gives; as a decorator it wraps the view in the way of a request.
 
     `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
-    transaction: because they hash a password first, or count several callers' votes in one. `cache_tags` is a function
-    of the data and the query, and returns what a public answer depends on; without it, or where it returns None, the
-    answer depends on all that is in the database. `read_many` is a function of ids, for a route whose path ends with
-    one: by one short statement it returns for each id what the view would return to an anonymous caller, and None where
-    the view would raise. `read_many_as` is the same for signed-in callers, as a function of credentials with an id
-    each: it returns the caller's id and what the view would return, and None for either where it takes more than the
-    statement. `personal` says that a public answer depends on the caller. `projects_of` is a function of the data of
-    such an answer, and returns the projects in it: to a signed-in caller who neither owns one of them nor is an
-    administrator, the answer differs by their `has_upvoted` alone. `check` returns what the rules refuse of a body
-    beside its schema. A server may answer several requests together by `many`, a function of votes, each with the
-    `action` of its route: it returns for each what its caller gets, or an error; the view calls it with one. It may
-    answer one for a `constant` route, whose answer never changes, without a thread. With `any_body` the body is of any
-    type and is not looked at.
+    transaction: because they hash a password first, or count several callers' votes in one. `personal` says that a
+    public answer depends on the caller, and `cache` what else the response cache has to know. `check` returns what the
+    rules refuse of a body beside its schema. A server may answer several requests together by `many`, a function of
+    votes, each with the `action` of its route: it returns for each what its caller gets, or an error; the view calls it
+    with one. It may answer one for a `constant` route, whose answer never changes, without a thread. With `any_body`
+    the body is of any type and is not looked at.
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
@@ -64,11 +57,8 @@ class Operation:
     tier: str | None = "write"
     etag: bool = False
     transactional: bool = True
-    cache_tags: Callable[[Any, dict[str, Any]], CacheTags | None] | None = None
-    read_many: Callable[[list[int]], list[Any]] | None = None
-    read_many_as: Callable[[list[tuple[Proof, int]]], list[Any]] | None = None
     personal: bool = False
-    projects_of: Callable[[Any], list[dict[str, Any]]] | None = None
+    cache: CachePolicy = NO_POLICY
     many: Callable[[list[Vote]], list[dict[str, Any] | Exception]] | None = None
     action: str = ""
     any_body: bool = False
@@ -80,28 +70,26 @@ class Operation:
     page: bool = False
     parameters: bool = False
 
+    def __call__(self, view: View) -> View:
+        """Wrap a view."""
 
-def operation(**facts: Any) -> Callable[[View], View]:
-    """Wrap a view in the way of a request; `facts` are the members of `Operation`."""
-    spec = Operation(**facts)
-
-    def decorate(view: View) -> View:
         @wraps(view)
         def run(**path: Any) -> Response:
             reads = request.method in READS
-            tier = "read" if reads and spec.tier else spec.tier
+            tier = "read" if reads and self.tier else self.tier
             if tier is not None:
                 viewer()  # the caller decides how the answer may be cached, also where its text is the same for all
             with rate_limits.counted(tier):
-                taken = {**path, **_input(spec, reads=reads)}
-            if reads or not spec.transactional:
-                return respond(view(**taken), spec)
-            return transaction(lambda: respond(view(**taken), spec))
+                taken = {**path, **_input(self, reads=reads)}
+            if reads or not self.transactional:
+                return respond(view(**taken), self)
+            return transaction(lambda: respond(view(**taken), self))
 
-        run.operation, run.view = spec, view  # type: ignore[attr-defined]
+        run.operation, run.view = self, view  # type: ignore[attr-defined]
         return run
 
-    return decorate
+
+operation = Operation  # as a decorator
 
 
 def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
@@ -125,22 +113,18 @@ def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], quer
     query = _query(spec, path, query_string)
     result = view(**arguments, **query)
     rendered = render(result, spec)
-    if spec.cache_tags is not None:
+    if spec.cache.tags is not None:
         shown = result[0] if isinstance(result, tuple) else result
-        rendered.cache_tags = spec.cache_tags(shown, query.get("query", {}))
+        rendered.cache_tags = spec.cache.tags(shown, query.get("query", {}))
     return rendered
 
 
-def read_many(spec: Operation, ids: list[int]) -> list["Rendered | None"]:
-    """The answers to several anonymous reads of one object each, by its id; None where the view would raise."""
-    results = [] if spec.read_many is None else spec.read_many(ids)
-    return [None if result is None else render(result, spec) for result in results]
-
-
-def read_many_as(spec: Operation, asked: list[tuple[Proof, int]]) -> list["tuple[int, Rendered | None] | None"]:
-    """The callers' ids and the answers to several signed-in reads of one object each; None where either takes more."""
-    results = [None] * len(asked) if spec.read_many_as is None else spec.read_many_as(asked)
-    return [found and (found[0], found[1] and render(found[1], spec)) for found in results]
+def read_many(
+    spec: Operation, asked: list[tuple[Proof | None, int]], *, quick: bool
+) -> list["tuple[int | None, Rendered | None] | None"]:
+    """The readers' ids and the answers to several reads of one object each, as `CachePolicy.load_many` returns them."""
+    loaded: Any = [None] * len(asked) if spec.cache.load_many is None else spec.cache.load_many(asked, quick=quick)
+    return [found and (found[0], None if found[1] is None else render(found[1], spec)) for found in loaded]
 
 
 def respond(result: Any, spec: Operation) -> Response:

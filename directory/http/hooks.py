@@ -12,7 +12,7 @@ from flask import Flask, Response, current_app, g, request
 from directory.db.transactions import require_writable
 from directory.http import cors, csrf, expected_user
 from directory.http.authentication import known
-from directory.http.cache_tags import CREDENTIALS
+from directory.http.cache_policy import CREDENTIALS
 
 log = logging.getLogger("directory.access")
 

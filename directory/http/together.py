@@ -6,11 +6,12 @@ site's page sent, what is meant for another account.
 """
 
 import logging
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import Flask, g
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -18,22 +19,15 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from directory.db import deadline
 from directory.errors import RateLimited
 from directory.http import authentication, csrf, endpoint, expected_user, hooks, metrics, rate_limits
-from directory.http.cache_tags import CREDENTIALS
-from directory.http.wsgi import read_body
+from directory.http.cache_policy import CREDENTIALS
+from directory.http.converters import ID
+from directory.http.wsgi import Answer, read_body
 from directory.services.accounts import sessions
 from directory.services.voting import CountAlone, Vote
 
 log = logging.getLogger(__name__)
 LOOKUP_SECONDS = 0.5  # for the statement that looks up the callers of a batch
 JSON = ("Content-Type", "application/json")
-
-
-class Answer(NamedTuple):
-    """A response."""
-
-    status: str
-    headers: list[tuple[str, str]]
-    body: bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +51,30 @@ class Asked:
         return Vote(self.caller, self.id, self.view.operation.action)
 
 
+class BatchedRoutes:
+    """The routes whose requests are answered together: those with an id in their path and a `many`."""
+
+    def __init__(self, app: Flask) -> None:
+        self._routes: list[tuple[set[str], re.Pattern[str], str, Any]] = []
+        for rule in app.url_map.iter_rules():
+            view: Any = app.view_functions[rule.endpoint]
+            if getattr(getattr(view, "operation", None), "many", None) is not None:
+                path = f"({ID.pattern})".join(map(re.escape, re.split(r"<id:[^>]*>", rule.rule)))
+                methods = (rule.methods or set()) - {"HEAD", "OPTIONS"}
+                self._routes.append((methods, re.compile(path), rule.rule, view))
+
+    def find(self, environ: dict[str, Any], began: float) -> Asked | None:
+        """The request in an environment, if it is for one of them, without a query or a body; None for any other."""
+        if environ.get("QUERY_STRING") or environ.get("CONTENT_LENGTH", "0") != "0":
+            return None
+        if "HTTP_TRANSFER_ENCODING" in environ:
+            return None
+        for methods, path, rule, view in self._routes:
+            if environ["REQUEST_METHOD"] in methods and (found := path.fullmatch(environ["PATH_INFO"])) is not None:
+                return Asked(environ, view, rule, int(found[1]), began)
+        return None
+
+
 # An answer; or what gives it, to be called in a thread where it holds up no other; None where nothing was done, and the
 # application has to answer.
 Outcome = Answer | Callable[[], Answer] | None
@@ -71,7 +89,7 @@ class Together:
     """Answers requests for the batched routes of an application."""
 
     def __init__(self, app: Flask) -> None:
-        self._app = app
+        self._app, self.routes = app, BatchedRoutes(app)
         self._cookie: str = app.config["COOKIE_NAME"]
         self._metrics: metrics.Metrics | None = app.extensions.get("metrics")
         self._tracing: Any = app.extensions.get("tracing")

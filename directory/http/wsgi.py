@@ -1,6 +1,15 @@
 """What WSGI leaves to its users: the whole body of a response, and header lines as they are sent."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Answer(NamedTuple):
+    """A response of WSGI, whole."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes
 
 
 def read_body(parts: Iterable[bytes]) -> bytes:

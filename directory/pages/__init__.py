@@ -5,6 +5,7 @@ route of the API. It has an access rule and an operation with cache tags, and ca
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from flask import Flask
@@ -42,6 +43,9 @@ def init_app(app: Flask) -> None:
         own.use(app, own_site)
         app.register_blueprint(own.routes(app, own_site))
         own.try_out(app)
+    if with_pages:
+        for rule, find in ((shells.ASSETS, shells.find_asset), (own.FILES, own.find_file)):
+            app.extensions["files"].add(rule, partial(find, app))
 
 
 def picture_path(config: Mapping[str, Any], name: str) -> str:

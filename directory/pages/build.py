@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from directory.http.files import StoredFile
+
 DIST = Path(__file__).resolve().parent.parent / "web" / "dist"
 LISTING = "pages.json"  # the files of each entry
 MEDIA_TYPES = {
@@ -26,15 +28,6 @@ ACCENT = """
 
 
 @dataclass(frozen=True, slots=True)
-class Asset:
-    """A file under /assets, as it is and compressed by gzip."""
-
-    media_type: str
-    content: bytes
-    compressed: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """What a page loads: a style sheet, a script, and what that script imports."""
 
@@ -48,7 +41,7 @@ class Build:
     """What was built: the entries and the assets, each by name. Both are empty where nothing was."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
-    assets: dict[str, Asset] = field(default_factory=dict)
+    assets: dict[str, StoredFile] = field(default_factory=dict)
 
 
 def load() -> Build:
@@ -65,9 +58,9 @@ def _read(folder: Path, _changed: int) -> Build:
     return Build(entries, {path.name: _asset(path) for path in files})
 
 
-def _asset(path: Path) -> Asset:
+def _asset(path: Path) -> StoredFile:
     compressed = path.with_name(f"{path.name}.gz").read_bytes()
-    return Asset(media_type(path.name), path.read_bytes(), compressed)
+    return StoredFile(media_type(path.name), path.read_bytes(), compressed)
 
 
 def media_type(name: str) -> str:
@@ -96,5 +89,5 @@ def hashed(stem: str, content: bytes, suffix: str) -> str:
     return f"{stem}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
 
 
-def _made(name: str, content: bytes) -> Asset:
-    return Asset(media_type(name), content, gzip.compress(content, mtime=0))
+def _made(name: str, content: bytes) -> StoredFile:
+    return StoredFile(media_type(name), content, gzip.compress(content, mtime=0))

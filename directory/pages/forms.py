@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any
 
 from flask import Response, g
+from marshmallow import Schema
 
 from directory.errors import DirectoryError
 from directory.http.endpoint import Operation
@@ -35,13 +36,13 @@ class Form:
 EMPTY = Form()
 
 
-def same_as(view: Any) -> dict[str, Any]:
-    """The members of an operation for a form that does what a route of the API does."""
+def same_as(view: Any, body: Schema | None = None) -> Operation:
+    """The operation of a form that does what a route of the API does, with its body unless there is another."""
     spec: Operation = view.operation
-    return {
-        "body": spec.body, "check": spec.check, "tier": spec.tier, "transactional": spec.transactional, "page": True,
-        "parameters": True,
-    }  # fmt: skip
+    return Operation(
+        body=body or spec.body, check=spec.check, tier=spec.tier, transactional=spec.transactional, page=True,
+        parameters=True,
+    )  # fmt: skip
 
 
 def shows(form: Callable[..., Answer]) -> Callable[[View], View]:

@@ -13,7 +13,7 @@ from directory.api import docs
 from directory.errors import NotFound
 from directory.http import problem_details
 from directory.http.authentication import known, viewer
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, path_of, source_of
 from directory.services import links, markdown
@@ -40,9 +40,7 @@ class Page(bytes):
     tags: CacheTags | None = CacheTags(())
 
 
-def tags_of(page: Page, _query: dict[str, Any]) -> CacheTags | None:
-    """The cache tags of a page, for its operation."""
-    return page.tags
+PAGE = CachePolicy(tags=lambda page, _query: page.tags)  # of every operation that returns a Page
 
 
 def show(template: str, head: Head, *, here: str = "", tags: CacheTags | None = CacheTags(()), **values: Any) -> Answer:  # noqa: B008 (a value)

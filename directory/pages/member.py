@@ -7,10 +7,10 @@ from werkzeug.routing import RequestRedirect
 from directory.errors import NotFound
 from directory.http.access import public
 from directory.http.authentication import viewer
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation
 from directory.pages import head
-from directory.pages.layout import address_with, bp, here, page_number, show, tags_of
+from directory.pages.layout import PAGE, address_with, bp, here, page_number, show
 from directory.services.accounts import profiles
 from directory.services.catalog import catalog
 from directory.services.catalog.paging import Window
@@ -21,7 +21,7 @@ SIZE = 20
 
 @bp.get("/users/<username>")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache_tags=tags_of)
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 def member(username: str, query: dict[str, str]) -> Any:
     """Show a member with their live projects. A suspended one is 404."""
     path = f"/users/{username.lower()}"

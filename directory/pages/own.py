@@ -15,9 +15,10 @@ from flask import Blueprint, Flask, Response, current_app
 from jinja2 import ChoiceLoader, FunctionLoader, PrefixLoader, TemplateError, TemplateNotFound, meta, nodes
 from markupsafe import Markup
 
-from directory.errors import NotFound
 from directory.http.access import public
-from directory.http.endpoint import operation, tag
+from directory.http.endpoint import operation
+from directory.http.files import StoredFile, respond
+from directory.http.hooks import PUBLIC
 from directory.pages import layout
 from directory.pages.build import media_type
 from directory.pages.head import Head
@@ -25,6 +26,7 @@ from directory.services import markdown
 
 NAMESPACE = "own"  # of the routes of its pages
 PAGES, TEMPLATES, STATIC = "pages", "templates", "static"
+FILES = "/static/<path:name>"
 OURS = "default"  # a template may begin with {% extends "default/layout.html" %}
 NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)")
@@ -62,7 +64,7 @@ class OwnSite:
 
     pages: tuple[OwnPage, ...] = ()
     templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, StoredFile] = field(default_factory=dict)
 
 
 def read(folder: str) -> OwnSite:
@@ -76,12 +78,16 @@ def read(folder: str) -> OwnSite:
         if path.suffix != ".html":
             raise SiteError(path, "a template is a file *.html")
         templates[path.relative_to(root / TEMPLATES).as_posix()] = (_text(path), str(path))
-    files = {path.relative_to(root / STATIC).as_posix(): _bytes(path, LARGEST_FILE) for path in _files(root, STATIC)}
-    if sum(map(len, files.values())) > LARGEST_FOLDER:
+    files = {path.relative_to(root / STATIC).as_posix(): _stored(path) for path in _files(root, STATIC)}
+    if sum(len(file.content) for file in files.values()) > LARGEST_FOLDER:
         raise SiteError(
             root / STATIC, f"its files are larger than {LARGEST_FOLDER // 2**20} MiB, and memory holds them"
         )
     return OwnSite(tuple(pages), templates, files)
+
+
+def _stored(path: Path) -> StoredFile:
+    return StoredFile(media_type(path.name), _bytes(path, LARGEST_FILE), caching=PUBLIC)
 
 
 def _files(root: Path, part: str) -> Iterator[Path]:
@@ -210,7 +216,7 @@ def routes(app: Flask, site: OwnSite) -> Blueprint:
 
 def _view(page: OwnPage) -> Callable[..., Any]:
     @public
-    @operation(tier="read", page=True, etag=True, personal=True, cache_tags=layout.tags_of)
+    @operation(tier="read", page=True, etag=True, personal=True, cache=layout.PAGE)
     def own_page() -> layout.Answer:
         """Show a page of the operator."""
         return layout.show("own_page.html", Head(page.title, page.description or page.title, page.path), page=page)
@@ -218,14 +224,15 @@ def _view(page: OwnPage) -> Callable[..., Any]:
     return own_page
 
 
-@layout.bp.get("/static/<path:name>")
+def find_file(app: Flask, name: str) -> StoredFile | None:
+    """The file of the operator of that name. Only files that the start has read are there, so no path leads further."""
+    site: OwnSite = app.extensions["own_site"]
+    return site.files.get(name)
+
+
+@layout.bp.get(FILES)
 @public
 @operation(tier=None, page=True)
 def static_file(name: str) -> Response:
-    """Give a file of the operator. Only files that the start has read are there, so no path leads anywhere else."""
-    site: OwnSite = current_app.extensions["own_site"]
-    if name not in site.files:
-        raise NotFound
-    response = Response(site.files[name], content_type=media_type(name))
-    tag(response)
-    return response
+    """Give a file of the operator."""
+    return respond(find_file(current_app, name))

@@ -7,11 +7,11 @@ from werkzeug.routing import RequestRedirect
 from directory.api import projects
 from directory.http.access import owner_required, public
 from directory.http.authentication import viewer
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation
 from directory.pages import head
 from directory.pages.forms import Form, same_as, see_other, shows
-from directory.pages.layout import Answer, bp, here, show, tags_of
+from directory.pages.layout import PAGE, Answer, bp, here, show
 from directory.pages.signing_in import refused
 from directory.services import audit
 from directory.services.catalog import catalog
@@ -36,7 +36,7 @@ def project_without_slug(project_id: int) -> Any:
 
 @bp.get("/p/<id:project_id>/<title>")
 @public
-@operation(tier="read", page=True, etag=True, personal=True, cache_tags=tags_of)
+@operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
 def project_page(project_id: int, title: str) -> Answer:
     """Show a project to whoever may see it."""
     by = viewer()
@@ -94,7 +94,7 @@ def not_done(form: Form, project_id: int) -> Answer:
 @bp.post("/delete/<id:project_id>")
 @shows(not_done)
 @owner_required
-@operation(**same_as(projects.delete))
+@same_as(projects.delete)
 def delete(project_id: int, query: dict[str, str]) -> Any:
     """Delete a project with its votes, and go to the owner's other projects."""
     projects.delete.view(project_id=project_id)  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def delete(project_id: int, query: dict[str, str]) -> Any:
 @bp.post("/withdraw/<id:project_id>")
 @shows(not_done)
 @owner_required
-@operation(**same_as(projects.withdraw_revision))
+@same_as(projects.withdraw_revision)
 def withdraw(project_id: int, query: dict[str, str]) -> Any:
     """Withdraw the changes that wait for review, or put away their refusal, and go back to the project."""
     projects.withdraw_revision.view(project_id=project_id)  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from directory.http.endpoint import operation
 from directory.http.pagination import DEPTH
 from directory.pages import head
 from directory.pages.crawlers import links_for_programs
-from directory.pages.layout import Answer, address_with, bp, here, page_number, show, tags_of, with_page
+from directory.pages.layout import PAGE, Answer, address_with, bp, here, page_number, show, with_page
 from directory.services import categories
 from directory.services.catalog import catalog, suggestions, tags
 from directory.services.catalog.paging import Slice, Window
@@ -90,7 +90,7 @@ def _address(category: str | None, tag: str | None, q: str | None, sort: str | N
 
 @bp.get("/")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache_tags=tags_of)
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 def home(query: dict[str, str]) -> Any:
     """Show the directory. A client that prefers JSON gets links in its place."""
     if (links := links_for_programs()) is not None:
@@ -105,7 +105,7 @@ def home(query: dict[str, str]) -> Any:
 
 @bp.get("/categories/<slug>")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache_tags=tags_of)
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 def category(slug: str, query: dict[str, str]) -> Any:
     """Show the projects of a category, also narrowed to a tag."""
     path = _path_to("/categories", slug, CATEGORY_SLUG_MAX, query)
@@ -117,7 +117,7 @@ def category(slug: str, query: dict[str, str]) -> Any:
 
 @bp.get("/tags/<tag>")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache_tags=tags_of)
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 def tag_page(tag: str, query: dict[str, str]) -> Any:
     """Show the projects that carry a tag."""
     path = _path_to("/tags", tag, TAG_MAX, query)

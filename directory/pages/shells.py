@@ -3,20 +3,22 @@
 Each is the same HTML for everybody: the API decides what a caller may see on it.
 """
 
-from flask import Response, current_app, request
+from flask import Flask, Response, current_app
 
-from directory.api import docs
-from directory.errors import NotFound
+from directory.http import files
 from directory.http.access import public
 from directory.http.endpoint import operation
+from directory.http.files import StoredFile
 from directory.pages.build import Build
 from directory.pages.head import Head
-from directory.pages.layout import Answer, bp, shell, tags_of
+from directory.pages.layout import PAGE, Answer, bp, shell
+
+ASSETS = "/assets/<name>"
 
 
 @bp.get("/submit")
 @public
-@operation(tier=None, page=True, etag=True, cache_tags=tags_of)
+@operation(tier=None, page=True, etag=True, cache=PAGE)
 def submit_page() -> Answer:
     """Show the form for a submission."""
     return shell("members", Head("Submit a project", path="/submit"))
@@ -25,7 +27,7 @@ def submit_page() -> Answer:
 @bp.get("/mine")
 @bp.get("/account")
 @public
-@operation(tier=None, page=True, etag=True, cache_tags=tags_of)
+@operation(tier=None, page=True, etag=True, cache=PAGE)
 def account_page() -> Answer:
     """Show a page of an account."""
     return shell("members", Head(indexed=False))
@@ -42,25 +44,21 @@ def account_page() -> Answer:
 @bp.get("/admin/deliveries")
 @bp.get("/admin/audit")
 @public
-@operation(tier=None, page=True, etag=True, cache_tags=tags_of)
+@operation(tier=None, page=True, etag=True, cache=PAGE)
 def console_page(**_path: int) -> Answer:
     """Show a page of the console."""
     return shell("console", Head(indexed=False))
 
 
-@bp.get("/assets/<name>")
+def find_asset(app: Flask, name: str) -> StoredFile | None:
+    """The file of the pages of that name."""
+    build: Build = app.extensions["web_build"]
+    return build.assets.get(name)
+
+
+@bp.get(ASSETS)
 @public
 @operation(tier=None, page=True)
 def asset(name: str) -> Response:
     """Give a file of the pages. Its name changes with its content, so it may be stored for ever."""
-    build: Build = current_app.extensions["web_build"]
-    found = build.assets.get(name)
-    if found is None:
-        raise NotFound
-    is_compressed = request.accept_encodings["gzip"] > 0
-    response = Response(found.compressed if is_compressed else found.content, content_type=found.media_type)
-    response.headers["Cache-Control"] = docs.FOREVER
-    response.vary.add("Accept-Encoding")
-    if is_compressed:
-        response.headers["Content-Encoding"] = "gzip"
-    return response
+    return files.respond(find_asset(current_app, name))

@@ -7,14 +7,14 @@ from flask import Blueprint
 from directory.http.access import public
 from directory.http.endpoint import operation
 from directory.pages.crawlers import links_for_programs
-from directory.pages.layout import tags_of, unbuilt
+from directory.pages.layout import PAGE, unbuilt
 
 bp = Blueprint("short", __name__)
 
 
 @bp.get("/")
 @public
-@operation(tier="read", page=True, etag=True, cache_tags=tags_of)
+@operation(tier="read", page=True, etag=True, cache=PAGE)
 def home() -> Any:
     """Show what there is. A client that prefers JSON gets links in its place."""
     if (links := links_for_programs()) is not None:

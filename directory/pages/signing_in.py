@@ -11,13 +11,11 @@ from directory.http.endpoint import operation
 from directory.http.fields import Line, Strict
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, bp, own_path, show, tags_of
+from directory.pages.layout import PAGE, Answer, bp, own_path, show
 
-FORM_PAGE: dict[str, Any] = {
-    "tier": "read", "page": True, "parameters": True, "etag": True, "personal": True, "cache_tags": tags_of,
-}  # fmt: skip
+form_page = operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 # The address of these has a secret, so no answer of theirs is stored.
-TOKEN_PAGE: dict[str, Any] = {"tier": "read", "page": True, "parameters": True}
+token_page = operation(tier="read", page=True, parameters=True)
 
 
 FAILED = "Signing in did not succeed. Try again."
@@ -74,7 +72,7 @@ def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.")
 
 @bp.get("/sign-in")
 @public
-@operation(**FORM_PAGE)
+@form_page
 def sign_in_page(query: dict[str, str]) -> Any:
     """Show the form that signs in, and why signing in by a provider failed. Who is signed in goes on."""
     if "sign-in" in query:
@@ -85,7 +83,7 @@ def sign_in_page(query: dict[str, str]) -> Any:
 @bp.post("/sign-in")
 @public
 @shows(sign_in_form)
-@operation(**same_as(auth.login))
+@same_as(auth.login)
 def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address, and go on to `next`."""
     return see_other(_next(query), auth.login.view(body=body))  # type: ignore[attr-defined]
@@ -99,7 +97,7 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
 
 @bp.get("/sign-up")
 @public
-@operation(**FORM_PAGE)
+@form_page
 def sign_up_page(query: dict[str, str]) -> Any:
     """Show the form that opens an account. Who is signed in goes on."""
     return see_other(_next(query)) if viewer() else sign_up_form(query=query)
@@ -108,7 +106,7 @@ def sign_up_page(query: dict[str, str]) -> Any:
 @bp.post("/sign-up")
 @public
 @shows(sign_up_form)
-@operation(**same_as(auth.register))
+@same_as(auth.register)
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Open an account, sign in, and go on to `next`."""
     return see_other(_next(query), auth.register.view(body=body))  # type: ignore[attr-defined]
@@ -116,7 +114,7 @@ def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
 
 @bp.post("/sign-out")
 @public
-@operation(**same_as(auth.logout))
+@same_as(auth.logout)
 def sign_out(query: dict[str, str]) -> Any:
     """Sign out, and go to the directory; also where the session has ended already."""
     return see_other("/", auth.logout.view() if viewer() else None)  # type: ignore[attr-defined]
@@ -130,7 +128,7 @@ def forgot_form(form: Form = EMPTY, is_sent: bool = False, **_path: Any) -> Answ
 
 @bp.get("/forgot")
 @public
-@operation(**FORM_PAGE)
+@form_page
 def forgot_page(query: dict[str, str]) -> Any:
     """Show the form that has a link mailed for a new password."""
     return forgot_form(is_sent="sent" in query)
@@ -139,7 +137,7 @@ def forgot_page(query: dict[str, str]) -> Any:
 @bp.post("/forgot")
 @public
 @shows(forgot_form)
-@operation(**same_as(recovery.forgot))
+@same_as(recovery.forgot)
 def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Have a link mailed. The answer is the same for everybody."""
     recovery.forgot.view(body=body)  # type: ignore[attr-defined]
@@ -159,7 +157,7 @@ def reset_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path:
 
 @bp.get("/reset")
 @public
-@operation(**TOKEN_PAGE)
+@token_page
 def reset_page(query: dict[str, str]) -> Answer:
     """Show the form for a new password."""
     return reset_form(query=query)
@@ -168,7 +166,7 @@ def reset_page(query: dict[str, str]) -> Answer:
 @bp.post("/reset")
 @public
 @shows(reset_form)
-@operation(**same_as(recovery.reset))
+@same_as(recovery.reset)
 def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Choose a new password. It ends all sessions of the account."""
     recovery.reset.view(body=body)  # type: ignore[attr-defined]
@@ -193,7 +191,7 @@ def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path
 
 @bp.get("/verify")
 @public
-@operation(**TOKEN_PAGE)
+@token_page
 def verify_page(query: dict[str, str]) -> Answer:
     """Show the button that confirms an e-mail address. To open a link uses nothing up."""
     return verify_form(query=query)
@@ -202,7 +200,7 @@ def verify_page(query: dict[str, str]) -> Answer:
 @bp.post("/verify")
 @public
 @shows(verify_form)
-@operation(**same_as(recovery.verify))
+@same_as(recovery.verify)
 def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Confirm an e-mail address."""
     recovery.verify.view(body=body)  # type: ignore[attr-defined]
@@ -237,7 +235,7 @@ def mail_off_done() -> Answer:
 @bp.post("/mail-off")
 @public
 @shows(mail_off_form)
-@operation(**{**same_as(recovery.switch_off), "body": TokenForm()})
+@same_as(recovery.switch_off, TokenForm())
 def mail_off(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Switch mail about decisions off."""
     recovery.switch_off.view(token=body["token"])  # type: ignore[attr-defined]

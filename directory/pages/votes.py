@@ -6,7 +6,6 @@ from flask import request
 
 from directory.api import projects
 from directory.http.access import login_required
-from directory.http.endpoint import operation
 from directory.http.fields import Strict, Word
 from directory.pages.forms import Form, same_as, see_other, shows
 from directory.pages.layout import Answer, bp, own_path
@@ -30,7 +29,7 @@ def refused_vote(form: Form, project_id: int) -> Answer:
 @bp.post("/votes/<id:project_id>")
 @shows(refused_vote)
 @login_required
-@operation(**{**same_as(projects.cast_vote), "body": VoteForm()})
+@same_as(projects.cast_vote, VoteForm())
 def vote(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
     """Vote for a project, or withdraw the vote, and go back to the page where the button was."""
     chosen: Any = projects.cast_vote if body["vote"] == CAST else projects.withdraw_vote

@@ -13,13 +13,14 @@ from typing import Any
 
 from flask import Flask
 
-from directory.cache import cacheable_request
-from directory.cache.response import STATUSES, CachedResponse, Recorder, shared_headers
-from directory.http import endpoint, problem_details
+from directory.cache.reads import Read, read_from
+from directory.cache.responder import Responder
+from directory.cache.response import SCHEMES, STATUSES, CachedResponse, Recorder, constant_responses
+from directory.http import problem_details
+from directory.http.files import Files
 from directory.http.request_body import BODY_MAX
 from directory.server import wsgi
 from directory.server.protocol import Connection, Refusal, Request
-from directory.server.reads import Found, Reads, Wanted
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import VoteBatcher
 from directory.server.wsgi import Response
@@ -40,14 +41,13 @@ class Dispatcher:
         self.keeps_alive = True
         self._pool = ThreadPool(threads)
         self._waiting: list[Request] = []
-        self._hops = 0
-        self._rows: Reads | None = None
-        self._votes: VoteBatcher | None = None
-        self._constants: dict[tuple[str, str, str], CachedResponse] = {}
-        if isinstance(app, Flask):  # what wraps it would not see what the loop answers
-            self._hops = app.config["TRUSTED_PROXIES"]
-            self._constants, self._record = _constant_responses(app), Recorder(app)
-            self._rows = Reads(app, self._pool.submit)
+        self._hops, self._cookie = 0, ""
+        self._votes: VoteBatcher | None = None  # None where another middleware would not see what the loop answers
+        if isinstance(app, Flask):
+            self._hops, self._cookie = app.config["TRUSTED_PROXIES"], app.config["COOKIE_NAME"]
+            self._files: Files = app.extensions["files"]
+            self._constants, self._record = constant_responses(app), Recorder(app)
+            self._responder: Responder | None = app.extensions.get("response_cache")
             self._votes = VoteBatcher(app, self._pool, loop, deliver=self._deliver, alone=self._hand_over)
 
     def body_max(self, environ: dict[str, Any]) -> int:
@@ -74,40 +74,40 @@ class Dispatcher:
             connection.expire(now)
 
     def _dispatch(self) -> None:
-        """Answer the requests of this iteration."""
+        """Answer the requests of this iteration: all reads together, all votes in the next batch."""
         waiting, self._waiting = self._waiting, []
-        reads = [(request, wanted) for request in waiting if (wanted := self._route(request)) is not None]
-        if reads and self._rows is not None:
-            self._respond(reads, self._rows.respond([wanted for _, wanted in reads]))
+        reads = [(request, read) for request in waiting if (read := self._route(request)) is not None]
+        if reads and self._responder is not None:
+            responses = self._responder.respond([read for _, read in reads], in_loop=True)
+            for (request, read), response in zip(reads, responses, strict=True):
+                if response is None:
+                    self._hand_over(request)
+                else:
+                    self._send_stored(request, read, *response)
         if self._votes is not None:
             self._votes.start()
 
-    def _route(self, request: Request) -> Wanted | None:
+    def _route(self, request: Request) -> Read | None:
         """Have a request answered, unless it is a read for the loop, which is returned."""
         environ = request.environ
         if self._hops:
             self._believe(environ)
         if not environ["PATH_INFO"].startswith("/") and environ["REQUEST_METHOD"] != "OPTIONS":
             self.refuse(request.connection, Refusal(400, "The address is not a path."))
-        elif self._rows is None or self._votes is None:
+        elif self._votes is None:
             self._hand_over(request)
-        elif (read := cacheable_request.read_from(environ)) is None:
-            if not self._votes.take(request):
-                self._hand_over(request)
-        elif read.key in self._constants and not cacheable_request.has_credentials(environ):
-            self._send(request, self._encoded(request, read, self._constants[read.key]))
-        elif (wanted := self._rows.take(read, environ)) is not None:
-            return wanted
-        else:
+        elif (read := read_from(environ, self._cookie)) is not None and self._is_quick(read):
+            return read
+        elif read is not None and read.credential is None and read.key in self._constants:
+            self._send_stored(request, read, self._constants[read.key], None)
+        elif (file := self._files.answer(environ, request.began)) is not None:
+            self._send(request, wsgi.encoded(*file))
+        elif not self._votes.take(request):
             self._hand_over(request)
         return None
 
-    def _respond(self, reads: list[tuple[Request, Wanted]], found: list[Found | None]) -> None:
-        for (request, wanted), each in zip(reads, found, strict=True):
-            if each is None:
-                self._hand_over(request)
-            else:
-                self._send(request, self._encoded(request, wanted.read, *each))
+    def _is_quick(self, read: Read) -> bool:
+        return self._responder is not None and read.scheme in SCHEMES and self._responder.is_quick(read)
 
     def _believe(self, environ: dict[str, Any]) -> None:
         """Note the scheme that the proxies tell, as the application will."""
@@ -115,10 +115,10 @@ class Dispatcher:
         if len(told) >= self._hops and told[-self._hops]:
             environ["wsgi.url_scheme"] = told[-self._hops]
 
-    def _encoded(self, request: Request, read: Any, response: CachedResponse, user_id: int | None = None) -> Response:
+    def _send_stored(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
         status, lines, body = response.encode(read)
         self._record(response, read, status, request.began, user_id)
-        return Response(_STATUSES[status], lines, body)
+        self._send(request, Response(_STATUSES[status], lines, body))
 
     def _hand_over(self, request: Request) -> None:
         """Have a thread call the application."""
@@ -146,18 +146,3 @@ class Dispatcher:
     def _send(self, request: Request, response: Response) -> None:
         self._count()
         request.connection.respond(*response, keep=request.keep)
-
-
-def _constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
-    """The responses of the routes that say of themselves that theirs is constant, by the keys of the requests."""
-    vary = "Origin" if app.config["CORS_ORIGINS"] else ""
-    made = {}
-    for rule in app.url_map.iter_rules():
-        view: Any = app.view_functions[rule.endpoint]
-        if getattr(getattr(view, "operation", None), "constant", False):
-            content = endpoint.render(view.view(), view.operation)
-            headers, media_type = [*content.headers.items()], content.media_type or ""
-            for scheme in ("http", "https"):
-                shared = shared_headers(scheme, vary)
-                made[scheme, rule.rule, ""] = CachedResponse(media_type, headers, shared, "", content.body, rule.rule)
-    return made

@@ -1,4 +1,4 @@
-"""Serves votes that come at once by one thread: one lookup of their callers, one transaction (ADR 13).
+"""Collects votes that come at once into a batch, which one thread answers by one transaction (ADR 13).
 
 A route with a `many` in its operation is served so.
 """
@@ -6,7 +6,6 @@ A route with a `many` in its operation is served so.
 import asyncio
 import logging
 import math
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -15,38 +14,14 @@ from typing import Any
 
 from flask import Flask
 
-from directory.http.converters import ID
-from directory.http.together import Answer, Asked, Together
+from directory.http.together import Asked, Together
+from directory.http.wsgi import Answer
 from directory.server.protocol import Request
 from directory.server.thread_pool import ThreadPool
 from directory.server.tuning import BATCH_MAX, PAUSE_SECONDS, WINDOW_SECONDS
 from directory.server.wsgi import Response, encoded
 
 log = logging.getLogger(__name__)
-
-
-class BatchedRoutes:
-    """The routes whose requests are served together: those with an id in their path and a `many`."""
-
-    def __init__(self, app: Flask) -> None:
-        self._routes: list[tuple[set[str], re.Pattern[str], str, Any]] = []
-        for rule in app.url_map.iter_rules():
-            view: Any = app.view_functions[rule.endpoint]
-            if getattr(getattr(view, "operation", None), "many", None) is not None:
-                path = f"({ID.pattern})".join(map(re.escape, re.split(r"<id:[^>]*>", rule.rule)))
-                methods = (rule.methods or set()) - {"HEAD", "OPTIONS"}
-                self._routes.append((methods, re.compile(path), rule.rule, view))
-
-    def find(self, environ: dict[str, Any]) -> tuple[Any, str, int] | None:
-        """The view, the rule and the id of a request for one of them, without a query or a body; None for any other."""
-        if environ.get("QUERY_STRING") or environ.get("CONTENT_LENGTH", "0") != "0":
-            return None
-        if "HTTP_TRANSFER_ENCODING" in environ:
-            return None
-        for methods, path, rule, view in self._routes:
-            if environ["REQUEST_METHOD"] in methods and (found := path.fullmatch(environ["PATH_INFO"])) is not None:
-                return view, rule, int(found[1])
-        return None
 
 
 class BatchingWindow:
@@ -102,14 +77,14 @@ class VoteBatcher:
         self._pool, self._loop, self._together = pool, loop, Together(app)
         self._deliver, self._alone = deliver, alone
         self._timer: asyncio.TimerHandle | None = None
-        self._found: dict[Request, tuple[Any, str, int]] = {}
-        self.routes, self.window = BatchedRoutes(app), BatchingWindow()
+        self._asked: dict[Request, Asked] = {}
+        self.window = BatchingWindow()
 
     def take(self, request: Request) -> bool:
         """Take a request for the next batch; whether it is for a batched route."""
-        if (found := self.routes.find(request.environ)) is None:
+        if (asked := self._together.routes.find(request.environ, request.began)) is None:
             return False
-        self._found[request] = found
+        self._asked[request] = asked
         self.window.add(request)
         return True
 
@@ -117,43 +92,37 @@ class VoteBatcher:
         """Have a thread serve the requests whose time has come, and look again when that of the others comes."""
         now = time.monotonic()
         if batch := self.window.take(now):
-            asked = [Asked(each.environ, *self._found.pop(each), each.began) for each in batch]
-            self._pool.submit(partial(self._serve, batch, asked))
+            asked = [self._asked.pop(each) for each in batch]
+            self._pool.submit(partial(self._serve, batch, lambda: self._together.answer(asked), self._end))
         if self._timer is not None:
             self._timer.cancel()
         wait = self.window.timeout(now)
         self._timer = None if wait == math.inf else self._loop.call_later(wait, self.start)
 
-    def _serve(self, batch: list[Request], asked: list[Asked]) -> None:
-        """Serve the batch, in a thread."""
+    def _serve(self, batch: list[Request], answer: Callable[[], list[Any]], end: Callable[..., None]) -> None:
+        """Call `end` in the loop with what `answer` returns for each request. It runs in a thread."""
         try:
-            ended: list[Any] = [_outcome(each) for each in self._together.answer(asked)]
+            ended = [encoded(*each) if isinstance(each, Answer) else each for each in answer()]
         except BaseException as error:  # a request without an outcome would wait for ever
             log.exception("a batch of requests was given up")
             ended = [error] * len(batch)
-        self._loop.call_soon_threadsafe(self._end, batch, ended)
+        self._loop.call_soon_threadsafe(end, batch, ended)
 
     def _end(self, batch: list[Request], ended: list[Any]) -> None:
-        """Deliver what came of the requests, in the loop."""
-        for request, outcome in zip(batch, ended, strict=True):
-            if outcome is None:
-                self._alone(request)
-            elif callable(outcome):
-                self._pool.submit(partial(self._serve_alone, request, outcome))
-            else:
-                self._deliver(request, outcome)
+        """Deliver what came of the requests of a batch, and start the next one."""
+        self._deliver_all(batch, ended)
         self.window.end(batch, time.monotonic())
         self.start()
 
-    def _serve_alone(self, request: Request, answer: Callable[[], Answer]) -> None:
-        """Do for one request what could not be done with others, in a thread."""
-        outcome: Any
-        try:
-            outcome = _outcome(answer())
-        except BaseException as error:
-            outcome = error
-        self._loop.call_soon_threadsafe(self._deliver, request, outcome)
+    def _deliver_all(self, batch: list[Request], ended: list[Any]) -> None:
+        for request, outcome in zip(batch, ended, strict=True):
+            if outcome is None:
+                self._alone(request)
+            elif callable(outcome):  # it could not be done with others, and gets a thread of its own
+                self._pool.submit(partial(self._serve, [request], partial(_list_of, outcome), self._deliver_all))
+            else:
+                self._deliver(request, outcome)
 
 
-def _outcome(answer: Any) -> Any:
-    return encoded(*answer) if isinstance(answer, Answer) else answer
+def _list_of(answer: Callable[[], Answer]) -> list[Answer]:
+    return [answer()]

@@ -6,7 +6,7 @@ import pytest
 
 from directory.cache.changes import MAX_PROJECTS, ChangeFeed
 from directory.cache.snapshots import VoteChange
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CacheTags
 
 
 def feed_of(*seen: list[VoteChange] | None) -> ChangeFeed:

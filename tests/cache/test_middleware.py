@@ -103,12 +103,11 @@ def test_what_another_thread_stores_after_a_caller_found_nothing_is_not_given_to
 
         def peek(self, key: Any, snapshot: Any) -> Any:
             found = super().peek(key, snapshot)
-            self.put(key, snapshot, old, 1)
+            self.put(key, begun, old, 1)
             return found
 
-    snapshot = cache.validator.snapshot()
-    assert snapshot is not None
-    old = cache.make(request_for(path), snapshot)
+    begun: Any = cache.validator.snapshot()
+    old = cache.make(request_for(path), begun)
     voter.post(f"{path}/upvote")
     cache.store = RacingStore(1000)
     assert api.get(path).json["upvotes"] == 1

@@ -14,7 +14,7 @@ from directory.cache.snapshots import PostgresqlSnapshotReader, open_reader
 from directory.cache.validator import SnapshotValidator
 from directory.db.engine import BUSY_TIMEOUT
 from directory.extensions import db
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CacheTags
 from tests.conftest import Database
 from tests.support import quiet_reads
 from tests.support.factories import Api, World

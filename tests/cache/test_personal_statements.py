@@ -1,6 +1,5 @@
 """Personal responses take one statement for many members, and the application answers where that gives none."""
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -8,20 +7,21 @@ import pytest
 from flask import Flask
 
 from directory.api.schemas.projects import UserRef
-from directory.cache import personal
+from directory.cache import responder
 from directory.cache import validator as validator_module
-from directory.cache.cacheable_request import CacheableRequest
+from directory.cache.reads import read_from
 from directory.cache.routes import CacheableRoutes
 from directory.cache.validator import SnapshotValidator
 from directory.http import endpoint
 from directory.http.access import public
 from directory.http.authentication import viewer
-from directory.services.accounts import sessions
+from directory.services.catalog.catalog import QUICK_TEXT
 from tests.conftest import Database, Statements
+from tests.support.browsers import COOKIE
 from tests.support.caching import cache_of, validator_of
 from tests.support.factories import Api, World
 from tests.support.members import MEMBERS, Directory, Personal, bearer, by_loop, by_wsgi
-from tests.support.reading import FastPath, fast_path
+from tests.support.reading import FastPath, fast_path, parsed
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.response_cache
@@ -33,32 +33,32 @@ def uncached(make_app: Any) -> Flask:
 
 
 def test_one_statement_answers_several_members(
-    app: Flask, world: World, statements: Statements, database: Database
+    app: Flask, world: World, statements: Statements, database: Database, monkeypatch: Any
 ) -> None:
+    monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 60.0)
     directory, fast = Directory(app, world), fast_path(app)
     path = "/api/projects"
     by_wsgi(app, path, directory.callers["member by token"])
-    cache = cache_of(app)
-    requests = []
-    for number, name in enumerate(MEMBERS[:4]):
+    cache, callers = cache_of(app), {**directory.callers}
+    names = (*MEMBERS[:4], "owner", "administrator")
+    reads = []
+    for number, name in enumerate(names):
         for address in (path, f"/api/projects/{directory.projects[number % 3]}"):
-            public = CacheableRequest("http", address, "", f"{number}", None)
-            environ = {f"HTTP_{key.upper()}": value for key, value in directory.callers[name].items()}
-            request = cache.personal_reads.recognise(public, environ)
-            assert request is not None
-            requests.append(request)
+            environ = parsed(address, **callers[name]).environ
+            reads.append(read_from(environ, COOKIE))
     statements.clear()
-    responses, snapshot = cache.personal_reads.find_many(requests, math.inf)
-    assert snapshot == cache.validator.latest
-    assert len(statements) == (2 if database.backend == "postgresql" else 8)  # one for the pages, one for the projects
-    for request, response in zip(requests, responses, strict=True):
+    responses = cache.respond(reads, in_loop=True)
+    # One for the pages, one for the projects.
+    assert len(statements) == (2 if database.backend == "postgresql" else 2 * len(names))
+    for read, response in zip(reads, responses, strict=True):
         assert response is not None
-        assert by_loop(fast, request.public.path, {}) is not None
-        assert response == cache.personal_reads.find(request)
+        assert by_loop(fast, read.path, {}) is not None
+        assert [response] == cache.respond([read])
+    monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 0.0)
     statements.clear()
-    responses, _ = cache.personal_reads.find_many(requests, 0.0)
-    assert [each is not None for each in responses] == [True, False] * 4, "it is late for a second statement"
-    assert len(statements) == (1 if database.backend == "postgresql" else 4)
+    responses = cache.respond(reads, in_loop=True)
+    assert [each is not None for each in responses] == [True, False] * len(names), "it is late for a second statement"
+    assert len(statements) == (1 if database.backend == "postgresql" else len(names))
 
 
 def test_a_member_who_asks_for_what_is_not_there_is_still_answered_by_the_loop(
@@ -73,30 +73,43 @@ def test_a_member_who_asks_for_what_is_not_there_is_still_answered_by_the_loop(
         assert by_loop(fast, path, caller) is None
         assert by_wsgi(app, path, caller) == by_wsgi(uncached, path, caller)
         assert by_loop(fast, f"/api/projects/{live}", caller) is not None
-    assert by_loop(fast, f"/api/projects/{live}", own) is None
-    assert by_wsgi(app, f"/api/projects/{live}", own) == by_wsgi(uncached, f"/api/projects/{live}", own)
+    for each in (live, pending):
+        assert by_loop(fast, f"/api/projects/{each}", own) == by_wsgi(uncached, f"/api/projects/{each}", own)
 
 
 def test_a_refused_caller_costs_no_second_statement_for_a_second(
     app: Flask, world: World, statements: Statements
 ) -> None:
     world.project()
-    admin = bearer(world, world.admin())
-    by_wsgi(app, "/api/auth/me", admin)
+    dead = {"Cookie": f"{COOKIE}=dead"}
     for _ in range(2):  # by the second time the page is stored
-        by_wsgi(app, "/api/projects", admin)
+        by_wsgi(app, "/api/projects", dead)
     statements.clear()
-    by_wsgi(app, "/api/projects", admin)
+    by_wsgi(app, "/api/projects", dead)
     assert len(statements) == 2
     assert "FROM unnest" not in "".join(statements)
 
 
+def test_a_long_text_of_an_owner_is_left_to_a_thread(app: Flask, uncached: Flask, world: World) -> None:
+    owner, other = world.user(), bearer(world, world.user())
+    own, fast = bearer(world, owner), fast_path(app)
+    for length, is_quick in ((QUICK_TEXT, True), (QUICK_TEXT + 1, False)):
+        path = f"/api/projects/{world.project(owner, description='*' * length)}"
+        for headers, is_answered in ((own, is_quick), (other, True)):
+            by_wsgi(app, "/api/auth/me", headers)
+            expected = by_wsgi(uncached, path, headers)
+            assert (by_loop(fast, path, headers) is not None) == is_answered
+            with Personal() as counted:
+                assert by_wsgi(app, path, headers) == expected
+            assert counted.made == 1
+
+
 def test_the_callers_that_are_remembered_are_bounded(app: Flask, world: World, monkeypatch: Any) -> None:
     world.project()
-    monkeypatch.setattr(personal, "REFUSED_MAX", 3)
+    monkeypatch.setattr(responder, "REFUSED_MAX", 3)
     for number in range(9):
         by_wsgi(app, "/api/projects", {"Authorization": f"Bearer x{number}"})
-    assert 0 < len(cache_of(app).personal_reads._refused) <= 3
+    assert 0 < len(cache_of(app)._refused) <= 3
 
 
 def test_a_vote_between_the_page_and_its_personal_answer_leaves_it_to_the_application(
@@ -127,12 +140,12 @@ def test_after_a_failure_the_application_answers_alone_for_a_while(
 ) -> None:
     project, headers = world.project(), bearer(world, world.user())
     by_wsgi(app, "/api/auth/me", headers)
-    paths, reads, fast = ("/api/projects", f"/api/projects/{project}"), cache_of(app).personal_reads, fast_path(app)
+    paths, reads, fast = ("/api/projects", f"/api/projects/{project}"), cache_of(app), fast_path(app)
     expected = [by_wsgi(uncached, path, headers) for path in paths]
     assert by_wsgi(app, paths[0], headers) == expected[0]
     with Personal() as counted:
         with monkeypatch.context() as patched:
-            patched.setattr(endpoint, "read_many_as", fail)
+            patched.setattr(endpoint, "read_many", fail)
             assert by_loop(fast, paths[1], headers) is None
             assert by_wsgi(app, paths[1], headers) == expected[1]
             patched.setattr(SnapshotValidator, "_read_snapshot", lambda *_: (None, []))
@@ -169,12 +182,12 @@ def test_threads_that_wait_share_one_statement(
         by_wsgi(app, "/api/auth/me", headers)
     expected = [by_wsgi(uncached, "/api/projects", headers) for headers in callers]
     by_wsgi(app, "/api/projects", callers[0])
-    personal, validator = cache_of(app).personal_reads, validator_of(app)
+    personal, validator = cache_of(app), validator_of(app)
     with ThreadPoolExecutor(5) as pool:
         with validator._lock:
             statements.clear()
             answers = [pool.submit(by_wsgi, app, "/api/projects", headers) for headers in callers]
-            until(lambda: len(personal._pending) == 5)
+            until(lambda: len(personal._waiting) == 5)
         assert [answer.result(30) for answer in answers] == expected
     assert len(statements) == (1 if database.backend == "postgresql" else 5)
 
@@ -187,23 +200,16 @@ def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
     by_wsgi(app, "/api/auth/me", headers)
     by_wsgi(app, "/api/projects", headers)
     monkeypatch.setattr(validator_module, "TIMEOUT", 0.02)
-    fast = FastPath(app, lambda work: work())
+    fast = FastPath(app)
     with validator_of(app)._lock, Personal() as counted:
         assert by_loop(fast, "/api/projects", headers) is None
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 0
-    cache_of(app).personal_reads._failed_until = 0.0
+    cache_of(app)._failed_until = 0.0
     with Personal() as counted:
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 1
-    assert not cache_of(app).personal_reads._pending
-
-
-def test_a_route_that_reads_one_object_for_anybody_alone_leaves_members_to_the_application() -> None:
-    assert endpoint.read_many_as(endpoint.Operation(), [(sessions.of_token("x"), 1), (sessions.of_token("y"), 2)]) == [
-        None,
-        None,
-    ]
+    assert not cache_of(app)._waiting
 
 
 def test_an_answer_that_depends_on_the_caller_in_another_way_is_the_applications(make_app: Any, world: World) -> None:

@@ -9,6 +9,7 @@ from flask import Flask
 from directory.api.schemas.projects import ProjectDetail
 from directory.cache.routes import CacheableRoutes
 from directory.http.access import public
+from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import operation
 from directory.models.base import HIGHEST_ID
 from tests.support.caching import request_for
@@ -39,7 +40,7 @@ def test_a_route_is_found_by_an_id_exactly_where_the_url_map_finds_it(app: Flask
         for end in [*ends, *map(str, numbers)]:
             asked = request_for(f"{before}/{end}")
             by_map, by_id = reads.find(asked), reads.find_by_id(asked)
-            together = by_map is not None and by_map.view.operation.read_many is not None
+            together = by_map is not None and by_map.view.operation.cache.load_many is not None
             assert (by_id is not None) == together, asked
             if by_map is not None and by_id is not None:
                 assert (by_map.rule, by_map.view, [*by_map.arguments.values()]) == (by_id.rule, by_id.view, [by_id.id])
@@ -75,10 +76,10 @@ def test_only_a_get_of_one_item_by_its_id_can_be_batched(make_app: Any, method: 
     app = make_app()
 
     @public
-    @operation(answer=ProjectDetail(), tier="read", etag=True, read_many=lambda _ids: [])
+    @operation(answer=ProjectDetail(), tier="read", etag=True, cache=CachePolicy(load_many=lambda asked, quick: []))
     def thing(**_arguments: Any) -> None:
         """Nothing."""
 
     app.add_url_rule(rule, "thing", thing, methods=[method])
-    with pytest.raises(RuntimeError, match="read_many"):
+    with pytest.raises(RuntimeError, match="load_many"):
         CacheableRoutes(app)

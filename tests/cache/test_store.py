@@ -4,7 +4,7 @@ from directory.cache.changes import ChangeFeed
 from directory.cache.snapshots import VoteChange
 from directory.cache.store import SnapshotStore
 from directory.cache.validator import Snapshot
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CacheTags
 
 
 def test_the_least_recently_used_response_is_dropped_first() -> None:

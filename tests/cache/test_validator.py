@@ -15,7 +15,7 @@ from directory.cache.tuning import TIMEOUT
 from directory.cache.validator import SnapshotValidator
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.http.cache_tags import CacheTags
+from directory.http.cache_policy import CacheTags
 from directory.models import Project
 from tests.conftest import Database
 from tests.support.factories import World

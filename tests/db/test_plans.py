@@ -467,8 +467,9 @@ def test_members_and_their_votes_are_looked_up_by_indexes_alone(many: Flask) -> 
         page = ",".join(map(str, live))
         noted = Plans()
         event.listen(db.engine, "before_cursor_execute", noted.note)
-        for each, shown in ((readers.votes(db.engine.dialect.name), page), (readers.projects(), live[0])):
-            asked = [(f"{n:064}", "", shown) if n % 2 else ("", f"{n:064}", shown) for n in range(20, 28)]
+        owners = ",".join(str(members[20 + n % 2]) for n in range(len(live)))
+        for each, shown in ((readers.votes(db.engine.dialect.name), (page, owners)), (readers.projects(), (live[0],))):
+            asked = [(f"{n:064}", "", *shown) if n % 2 else ("", f"{n:064}", *shown) for n in range(20, 28)]
             together = each.all(asked)
             assert [row and row[0] for row in together] == members[20:28]
             assert [each.all([values])[0] for values in asked[:2]] == together[:2]

@@ -203,7 +203,7 @@ class EventLoop:
 
     def failed(self, caplog):
         """The lookups of the event loop that failed, by its log: each is left to a thread and answers nothing."""
-        return [record.reason for record in caplog.records if record.name == "directory.server.reads"]
+        return [record.reason for record in caplog.records if record.name == "directory.cache.responder"]
 
     def _recognise(self, path):
         receiver = reading.Receiver()
@@ -227,7 +227,7 @@ class EventLoop:
 @pytest.mark.response_cache
 def test_hostile_query_strings_are_never_a_500_in_the_event_loop(app, targets, caplog):
     loop, wrong = EventLoop(app), []
-    with caplog.at_level(logging.INFO, "directory.server.reads"):
+    with caplog.at_level(logging.INFO, "directory.cache.responder"):
         for route in routes(app):
             if route.method == "GET":
                 path, _project = targets.path(route.rule)
@@ -241,7 +241,7 @@ def test_hostile_query_strings_are_never_a_500_in_the_event_loop(app, targets, c
 @pytest.mark.response_cache
 def test_an_impossible_id_is_404_in_the_event_loop_too(app, targets, caplog):
     loop, wrong = EventLoop(app), []
-    with caplog.at_level(logging.INFO, "directory.server.reads"):
+    with caplog.at_level(logging.INFO, "directory.cache.responder"):
         for route in routes(app):
             if route.method == "GET" and "<id:" in route.rule:
                 start, end = route.rule.partition("<")[0], route.rule.partition(">")[2]

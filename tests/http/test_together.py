@@ -20,8 +20,8 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import together
 from directory.http.metrics import VOTES
-from directory.http.together import Answer, Asked, Together
-from directory.http.wsgi import read_body
+from directory.http.together import Asked, Together
+from directory.http.wsgi import Answer, read_body
 from directory.models import Token, Upvote, User, now
 from directory.services import voting
 from directory.services.accounts import sessions

@@ -1,6 +1,7 @@
 """What the event loop answers itself: the same answers, never stale ones, and never a long wait for the database."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from threading import Event, Thread
@@ -11,18 +12,26 @@ from flask import Flask
 from sqlalchemy import BigInteger, literal_column, select, text
 from sqlalchemy.engine import make_url
 
+from directory.cache import responder
+from directory.cache import validator as validator_module
 from directory.cache.store import SnapshotStore
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import MAX_PREPARED, Prepared
-from directory.http import endpoint
-from directory.server import reads
+from directory.http import endpoint, files
+from directory.http.access import public
+from directory.http.endpoint import operation
+from directory.http.files import StoredFile
 from directory.services.catalog import queries
-from tests.conftest import Database, build
+from tests.conftest import Database, Statements, build
+from tests.support.browsers import COOKIE
 from tests.support.caching import cache_of
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.reading import FastPath, by_application, in_loop, is_taken, parsed, together_in_loop
 from tests.support.reading import fast_path as fast_path_of
+from tests.support.web import built
+
+__all__ = ["built"]
 
 pytestmark = pytest.mark.response_cache
 
@@ -49,6 +58,51 @@ def test_a_constant_answer_is_the_applications_to_the_byte(
     if "METRICS_ENABLED" in settings:
         counted = Api(app).get("/metrics").text
         assert 'directory_requests_total{method="GET",route="/healthz",status="200"} 2.0' in counted
+
+
+@pytest.mark.parametrize("settings", [{}, {"CORS_ORIGINS": "https://a.example"}])
+def test_the_session_of_an_anonymous_caller_is_the_applications_to_the_byte(
+    make_app: Any, settings: dict[str, str], statements: Statements
+) -> None:
+    app = make_app(**settings)
+    request, path = parsed("/api/session", X_Request_ID="mine"), FastPath(app)
+    mine, theirs = in_loop(path, request), by_application(app, request)
+    assert mine is not None
+    assert (mine.status, lines(mine), mine.body) == (theirs.status, lines(theirs), theirs.body)
+    for other in (parsed("/api/session", Cookie=f"{COOKIE}=x"), parsed("/api/session?a=1")):
+        assert in_loop(path, other) is None
+    assert statements == []
+
+
+@pytest.mark.parametrize("settings", [{}, {"CORS_ORIGINS": "https://a.example", "METRICS_ENABLED": "true"}])
+def test_files_are_answered_from_memory_as_by_the_application(
+    make_app: Any, built: Any, settings: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make_app(**settings, LOG_LEVEL="INFO")
+    app.extensions["files"].add("/kept/<name>", {"a.txt": StoredFile("text/plain", b"a", caching="no-cache")}.get)
+    find = app.extensions["files"]._finds["kept"][1]
+    kept = public(operation(tier=None, page=True)(lambda name: files.respond(find(name))))
+    app.add_url_rule("/kept/<name>", "kept", kept)
+    path = FastPath(app)
+    for target in ("/assets/index-AAAA.js", "/assets/index-AAAA.css?v=1", "/kept/a.txt"):
+        for accepted in ({}, {"Accept_Encoding": "br, gzip;q=0.5"}, {"Accept_Encoding": "gzip;q=0"}):
+            etag = (
+                by_application(app, parsed(target, **accepted)).headers.split(b"ETag: ")[1].split(b"\r\n")[0].decode()
+            )
+            for has in ({}, {"If_None_Match": etag}, {"If_None_Match": '"x"'}, {"Cookie": f"{COOKIE}=dead"}):
+                for method in ("GET", "HEAD"):
+                    request = parsed(target, method, X_Request_ID="mine", **accepted, **has)
+                    caplog.clear()
+                    mine, theirs = in_loop(path, request), by_application(app, request)
+                    assert mine is not None
+                    assert (mine.status, lines(mine), mine.body) == (theirs.status, lines(theirs), theirs.body)
+                    logged = [(r.method, r.path, r.status) for r in caplog.records if r.message == "request"]  # type: ignore[attr-defined]
+                    assert logged[0] == logged[1]
+    refused = [parsed("/assets/none.js"), parsed("/assets/index-AAAA.js", "POST"), parsed("/kept"), parsed("/kept/")]
+    refused += [parsed("/kept/a.txt", Authorization="Bearer x"), parsed("/kept/a.txt", Origin="https://a.example")]
+    assert [in_loop(path, each) for each in refused] == [None] * len(refused)
+    if "METRICS_ENABLED" in settings:
+        assert 'method="HEAD",route="/assets/<name>",status="304"' in Api(app).get("/metrics").text
 
 
 @pytest.mark.parametrize("sent", [{"Cookie": "a=b"}, {"Authorization": "Bearer x"}, {"Origin": "https://a.example"}])
@@ -109,14 +163,11 @@ def test_a_failed_lookup_is_left_to_a_thread(app: Flask, world: World, monkeypat
 
 
 def test_a_thread_opens_the_connection_that_the_loop_reads_by(app: Flask, world: World) -> None:
-    request, works = parsed(f"/api/projects/{world.project()}"), []
-    path = FastPath(app, works.append)
+    request, path = parsed(f"/api/projects/{world.project()}"), FastPath(app)
     for _ in range(2):
         assert in_loop(path, request) is None
-    assert len(works) == 1
-    works.pop()()
+    by_application(app, request)
     assert in_loop(path, request) is not None
-    assert works == []
 
 
 def test_a_lost_connection_is_opened_again_after_a_pause(app: Flask, world: World, monkeypatch: Any) -> None:
@@ -131,20 +182,19 @@ def test_a_lost_connection_is_opened_again_after_a_pause(app: Flask, world: Worl
     assert in_loop(path, request) is not None
 
 
-def test_a_slow_lookup_without_a_result_is_not_repeated_at_once(app: Flask, api: Api, monkeypatch: Any) -> None:
+def test_the_loop_does_not_wait_again_at_once_for_a_thread_that_reads_for_too_long(
+    app: Flask, api: Api, monkeypatch: Any
+) -> None:
     api.get("/api/categories")
-    request, path, looks = parsed("/api/categories"), fast_path_of(app), []
-
-    def slow() -> None:
-        looks.append(1)
-        time.sleep(reads.LOOP_QUERY_SECONDS * 1.5)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(cache_of(app).validator, "snapshot_for_loop", slow)
-        for _ in range(3):
+    request, path, validator = parsed("/api/categories"), fast_path_of(app), cache_of(app).validator
+    monkeypatch.setattr(validator_module, "SLOW_PAUSE", 60)
+    with validator._lock:
+        assert in_loop(path, request) is None
+        began = time.monotonic()
+        for _ in range(20):
             assert in_loop(path, request) is None
-    assert looks == [1]
-    path.reads._paused_until = 0.0
+        assert time.monotonic() - began < validator_module.LOOP_LOCK_TIMEOUT * 10
+    validator._paused_until = 0.0
     assert in_loop(path, request) is not None
 
 
@@ -153,8 +203,8 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
     request, path = parsed(f"/api/projects/{project}"), fast_path_of(app)
     read, voted = endpoint.read_many, Event()
 
-    def late(*given: Any) -> Any:
-        made = read(*given)
+    def late(*given: Any, **named: Any) -> Any:
+        made = read(*given, **named)
         voting = Thread(target=lambda: voter.post(f"{request.environ['PATH_INFO']}/upvote"))
         voting.start()
         voting.join()
@@ -166,7 +216,7 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
         assert response is not None
         return int(json.loads(response.body)["upvotes"])
 
-    monkeypatch.setattr(reads, "LOOP_QUERY_SECONDS", 60)
+    monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 60)
     with monkeypatch.context() as patched:
         patched.setattr(endpoint, "read_many", late)
         assert shown() == 0
@@ -210,13 +260,12 @@ def test_the_loop_leaves_a_database_alone_that_does_not_answer(
 ) -> None:
     """Whatever the server does, also where it never pauses for long; the first failure costs one short wait."""
     requests = [parsed(f"/api/projects/{world.project(description='x' * 4000)}") for _ in range(5)]
-    validator, works = behind.extensions["snapshot_validator"], []
+    validator = behind.extensions["snapshot_validator"]
     assert validator.snapshot() is not None
-    path = FastPath(behind, works.append)
+    path = FastPath(behind)
     proxy.set(mode, pause)
     began = time.monotonic()
     for _ in range(3):
         assert together_in_loop(path, requests) == [None] * 5
     assert time.monotonic() - began < 1.0
-    assert not validator.is_connected
-    assert len(works) == 1, "a thread is to open another connection"
+    assert validator._reader is None

@@ -10,8 +10,8 @@ from flask import Flask
 
 from directory.http import together
 from directory.http.metrics import VOTES
-from directory.http.together import Answer, Asked, Together
-from directory.server.vote_batching import BatchedRoutes
+from directory.http.together import Asked, BatchedRoutes, Together
+from directory.http.wsgi import Answer
 from tests.support.batches import Batches, vote
 from tests.support.factories import World
 from tests.support.reading import parsed
@@ -28,11 +28,15 @@ def test_votes_are_what_is_batched(app: Flask) -> None:
     for rule in app.url_map.iter_rules():
         path = re.sub(r"<(id:)?[^>]*>", "17", rule.rule)
         for method in rule.methods or ():
-            found = routes.find(parsed(path, method).environ)
+            found = routes.find(parsed(path, method).environ, 0.0)
             assert (found is not None) == (rule.endpoint in VOTES and method not in {"HEAD", "OPTIONS"}), rule
-            assert found is None or found == (app.view_functions[rule.endpoint], rule.rule, 17)
+            assert found is None or (found.view, found.rule, found.id) == (
+                app.view_functions[rule.endpoint],
+                rule.rule,
+                17,
+            )
     for path in ("17/upvote/", "1/7/upvote", "0/upvote", "17/upvote?a=1", "99999999999999999999/upvote"):
-        assert routes.find(parsed(f"/api/projects/{path}", "POST").environ) is None
+        assert routes.find(parsed(f"/api/projects/{path}", "POST").environ, 0.0) is None
 
 
 def test_each_caller_gets_its_own_answer(batches: Batches, world: World) -> None:

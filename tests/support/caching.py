@@ -2,20 +2,20 @@
 
 from flask import Flask
 
-from directory.cache.cacheable_request import CacheableRequest
-from directory.cache.middleware import CacheMiddleware
+from directory.cache.reads import Read
+from directory.cache.responder import Responder
 from directory.cache.validator import SnapshotValidator
 from directory.http.hooks import request_id
 
 
-def request_for(path: str, query: str = "") -> CacheableRequest:
+def request_for(path: str, query: str = "") -> Read:
     """An anonymous read of an address, under a fresh id."""
-    return CacheableRequest("http", path, query, request_id(""), None)
+    return Read("http", path, query, request_id(""), None)
 
 
-def cache_of(app: Flask) -> CacheMiddleware:
-    """The cache middleware of an application that has one."""
-    cache: CacheMiddleware = app.extensions["response_cache"]
+def cache_of(app: Flask) -> Responder:
+    """The responder of an application that has one."""
+    cache: Responder = app.extensions["response_cache"]
     return cache
 
 

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from flask import Flask
 
-from directory.cache.personal import PersonalReads
+from directory.cache.responder import Responder
 from directory.server.wsgi import Response
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import Api, World
@@ -48,10 +48,10 @@ class Personal:
     def __init__(self) -> None:
         self.made = 0
         self._patches = [
-            patch("directory.cache.personal.REFUSED_SECONDS", -1.0),
+            patch("directory.cache.responder.REFUSED_SECONDS", -1.0),
             patch("directory.cache.validator.LOOP_TIMEOUT", 0.9),  # so that the loop answers on a busy machine too
-            patch("directory.server.reads.LOOP_QUERY_SECONDS", 60.0),
-            patch.object(PersonalReads, "_private", self._counted(PersonalReads._private)),
+            patch("directory.cache.responder.LOOP_QUERY_SECONDS", 60.0),
+            patch.object(Responder, "_private", self._counted(Responder._private)),
         ]
 
     def _counted(self, make: Any) -> Any:
@@ -78,6 +78,9 @@ MEMBERS = (
     "voter by cookie",
     "both",
     "other scheme and cookie",
+    "owner",
+    "owner by cookie",
+    "administrator",
 )
 
 

@@ -1,17 +1,15 @@
 """What the server makes of what a client sends, without a server: a connection, and the answers of loop and threads."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from flask import Flask
 
-from directory.cache import cacheable_request
+from directory.cache.reads import read_from
 from directory.http.request_body import BODY_MAX
 from directory.server import wsgi
 from directory.server.dispatch import Dispatcher
 from directory.server.protocol import Connection, Refusal, Request
-from directory.server.reads import Reads
 from directory.server.wsgi import Response
 
 CLIENT, SERVER = ("192.0.2.1", 5), ("localhost", 80)
@@ -111,14 +109,19 @@ def parsed(path: str, method: str = "GET", *, waited: float = 0.0, **headers: st
 
 
 class FastPath:
-    """What the event loop of a server answers. `submit` is given what it has threads do beside."""
+    """What the event loop of a server answers."""
 
-    def __init__(self, app: Flask, submit: Callable[[Callable[[], object]], object] = lambda work: work()) -> None:
+    def __init__(self, app: Flask) -> None:
         loop: Any = None
         self._dispatcher: Any = Dispatcher(app, loop, threads=0, keepalive=5, count=lambda: None)
-        self.reads = self._dispatcher._rows = Reads(app, submit)
+        self.responder, self._cookie = app.extensions.get("response_cache"), app.config["COOKIE_NAME"]
         self._dispatcher._votes.take = lambda _request: False
         self._dispatcher._votes.start = lambda: None
+
+    def takes(self, request: Request) -> bool:
+        """Whether the loop may answer a request, by the cache."""
+        read = read_from({**request.environ}, self._cookie)
+        return read is not None and self.responder is not None and self.responder.is_quick(read)
 
     def answer(self, requests: list[Request]) -> list[Response | None]:
         """The responses to requests of one iteration; None for each that a thread has to answer."""
@@ -149,8 +152,7 @@ def together_in_loop(path: FastPath, requests: list[Request]) -> list[Response |
 
 def is_taken(path: FastPath, request: Request) -> bool:
     """Whether the loop may answer a request, by the cache."""
-    read = cacheable_request.read_from({**request.environ})
-    return read is not None and path.reads.take(read, request.environ) is not None
+    return path.takes(request)
 
 
 def by_application(app: Flask, request: Request) -> Response:

@@ -7,9 +7,8 @@ import pytest
 from flask import Flask
 from sqlalchemy.engine import make_url
 
-from directory.cache import validator
+from directory.cache import responder, validator
 from directory.extensions import db
-from directory.server import reads as fast_path_module
 from tests.conftest import Database, build
 from tests.support.caching import close_validator
 from tests.support.factories import World
@@ -25,7 +24,7 @@ Send = Callable[[], tuple[int, Any, bytes]]
 def _slow_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the loop answers on a busy machine too."""
     monkeypatch.setattr(validator, "LOOP_TIMEOUT", 0.9)
-    monkeypatch.setattr(fast_path_module, "LOOP_QUERY_SECONDS", 60.0)
+    monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -139,7 +138,7 @@ def test_members_and_others_of_one_iteration_share_their_round_trips(distant: Fl
 
 
 def test_members_of_an_iteration_are_bounded(distant: Flask, world: World, monkeypatch: Any) -> None:
-    monkeypatch.setattr(fast_path_module, "MEMBERS_MAX", 2)
+    monkeypatch.setattr(responder, "MEMBERS_MAX", 2)
     does = Operations(distant, world)
     requests = [parsed(f"/api/projects/{does.project}", **does.callers["token"]) for _ in range(3)]
     assert [answer is None for answer in together_in_loop(does.fast, requests)] == [False, False, True]

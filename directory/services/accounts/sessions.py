@@ -12,7 +12,7 @@ from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import AccountStatus, Role, Session, Token, User, now
+from directory.models import AccountStatus, Session, Token, User, now
 from directory.services.accounts.identity import Caller
 
 IDLE = timedelta(days=14)
@@ -85,11 +85,10 @@ class Proof(NamedTuple):
         return (self.key, "") if self.kind is _COOKIES else ("", self.key)
 
 
-def names_member(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether `reader`, an alias of the users, is the active member of a session or a token, given by its digest.
+def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether `reader`, an alias of the users, is the active user of a session or a token, given by its digest.
 
-    It is false for administrators, and for a session or token whose last use is to be recorded. The condition has the
-    parameters of `instants`.
+    It is false for a session or token whose last use is to be recorded. The condition has the parameters of `instants`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
     by_token = _TOKEN.token_hash == token, _LIVE_TOKEN, _TOKEN.last_used_at >= bindparam("touched")
@@ -97,8 +96,7 @@ def names_member(reader: FromClause, session: ColumnElement[Any], token: ColumnE
         select(table.c.user_id).where(*conditions).correlate_except(table).scalar_subquery()
         for table, conditions in ((Session.__table__, by_session), (Token.__table__, by_token))
     )
-    is_member = and_(reader.c.role == Role.MEMBER.value, reader.c.status == AccountStatus.ACTIVE.value)
-    return and_(reader.c.id == func.coalesce(*ids), is_member)
+    return and_(reader.c.id == func.coalesce(*ids), reader.c.status == AccountStatus.ACTIVE.value)
 
 
 Known = Mapping[Proof, Row | None]  # what was found of proofs that were looked up already, since they were sent

@@ -1,5 +1,6 @@
 """The columns of a project as answers show them."""
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -49,7 +50,7 @@ COLUMNS = (
     users.c.status.label("owner_status"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
-ID, STATUS, OWNER = NAMES.index("id"), NAMES.index("status"), NAMES.index("owner_id")
+ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
 # What a signed-in caller's statements read besides: the revision, which only owners and administrators see.
 REVISION = (R.changes, R.category, R.submitted_at, R.reason)
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
@@ -79,15 +80,26 @@ def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySele
     )
 
 
-def with_revision() -> AnySelect:
+def with_revision(viewer: ColumnElement[Any] | None = None) -> AnySelect:
     """The columns of a project for a signed-in caller, and its revision, nulls where there is none."""
     labels = (column.label(f"revision_{column.name}") for column in REVISION)
-    return viewed(signed_in=True).outerjoin(revisions, R.project_id == P.id).add_columns(*labels)
+    return viewed(signed_in=True, viewer=viewer).outerjoin(revisions, R.project_id == P.id).add_columns(*labels)
 
 
 def shown(signed_in: bool) -> AnySelect:
     """The columns of a project for any caller."""
     return with_revision() if signed_in else viewed(signed_in=False)
+
+
+def revision(
+    changes: dict[str, Any] | None, category: str | None, submitted_at: datetime | None, reason: str | None
+) -> dict[str, Any] | None:
+    """The revision of these columns as its owner sees it; None where there is none."""
+    if changes is None:
+        return None
+    if category is not None:
+        changes = {**changes, "category": category}
+    return {"changes": changes, "submitted_at": submitted_at, "reason": reason}
 
 
 def waiting(dialect: str) -> Subquery:

@@ -1,73 +1,127 @@
-"""What signed-in members see of live projects: one statement identifies several of them and reads their votes.
+"""What signed-in readers see of projects: one statement identifies several readers and reads what is theirs.
 
-It leaves out callers that see more or that need a write: administrators, owners, and a session or token that has ended
-or whose last use is to be recorded. The rules for one caller answer those.
+It leaves out a session or token that has ended or whose last use is to be recorded, which needs a write. The rules for
+one caller answer those.
 """
 
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, and_, cast, column, func, literal_column, or_, select
+import orjson
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    String,
+    and_,
+    case,
+    cast,
+    column,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+)
 
 from directory.db.batched_query import BatchedQuery
-from directory.models import Project, Status, Upvote, User
+from directory.models import Project, Role, Status, Upvote, User
 from directory.services.accounts import sessions
-from directory.services.catalog.columns import categories, users, viewed
+from directory.services.catalog.columns import (
+    REVISION,
+    categories,
+    queue_position,
+    revision,
+    revisions,
+    users,
+    with_revision,
+)
 from directory.services.catalog.paging import AnySelect
 
-upvotes, P = Upvote.__table__, Project.__table__.c
+upvotes, P, R = Upvote.__table__, Project.__table__.c, revisions.c
 reader = User.__table__.alias("reader")
-CREDENTIALS = {"session": String(), "token": String()}
+IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
+CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
 Value = ColumnElement[Any]
 
 
 @lru_cache
 def votes(dialect: str) -> BatchedQuery:
-    """A member's id, and of some projects the ids of those that the member voted for.
+    """A reader's id, and of some projects the ids of those that the reader voted for, and what the reader sees more of.
 
-    The values are the digests of session and token, and the ids of the projects. These ids and those of the row are
-    texts with commas in between; the row's is null where there is no vote.
+    The values are the digests of session and token, the ids of the projects, and the ids of their owners in the same
+    order. These ids and those of the row are texts with commas in between; the row's are null where there is no vote.
+    The last column is for `seen_by_owner`.
     """
 
-    def query(session: Value, token: Value, projects: Value) -> AnySelect:
-        shown = _ids(projects, dialect)
-        # One lookup for each project: as a condition on all of them PostgreSQL may read all votes of the member.
+    def query(session: Value, token: Value, projects: Value, owners: Value) -> AnySelect:
+        shown = _pairs(projects, owners, dialect)
+        # One lookup for each project: as a condition on all of them PostgreSQL may read all votes of the reader.
         vote = select(upvotes.c.project_id).where(upvotes.c.user_id == reader.c.id, upvotes.c.project_id == shown.c.id)
         is_voted = vote.correlate_except(upvotes).scalar_subquery().is_not(None)
         join = func.string_agg if dialect == "postgresql" else func.group_concat
         voted = select(join(cast(shown.c.id, String), literal_column("','"))).select_from(shown).where(is_voted)
-        voted_ids = voted.correlate_except(shown).scalar_subquery().label("voted")
-        return select(reader.c.id, voted_ids).where(sessions.names_member(reader, session, token))
+        rest = _rest(dialect).where(P.id == shown.c.id).correlate(shown).scalar_subquery()
+        together = func.json_agg(rest) if dialect == "postgresql" else func.json_group_array(func.json(rest))
+        own = select(cast(together, String)).select_from(shown).where(or_(IS_ADMIN, shown.c.owner == reader.c.id))
+        columns = (each.correlate_except(shown).scalar_subquery() for each in (voted, own))
+        named = (each.label(name) for each, name in zip(columns, ("voted", "own"), strict=True))
+        return select(reader.c.id, *named).where(sessions.names_user(reader, session, token))
 
-    return BatchedQuery({**CREDENTIALS, "projects": String()}, query, sessions.instants)
+    values = {**CREDENTIALS, "projects": String(), "owners": String()}
+    return BatchedQuery(values, query, sessions.instants)
 
 
-def _ids(joined: Value, dialect: str) -> Any:
-    """A table of the ids in a text with commas in between."""
+def _rest(dialect: str) -> AnySelect:
+    """What the owner of a project and administrators see of it beside its public fields, as JSON."""
+    array = func.json_build_array if dialect == "postgresql" else func.json_array
+    changes = R.changes if dialect == "postgresql" else func.json(R.changes)
+    columns = (P.id, P.rejection_reason, changes, *REVISION[1:])
+    return select(array(*columns)).select_from(P.id.table.outerjoin(revisions, R.project_id == P.id))
+
+
+def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The ids, as texts, and the members for owner and administrators alone, from the last column of `votes`."""
+    for project_id, reason, changes, category, submitted_at, note in orjson.loads(own or "[]"):
+        at = submitted_at and datetime.fromisoformat(submitted_at).replace(tzinfo=UTC)  # our connections are in UTC
+        yield str(project_id), {"rejection_reason": reason, "revision": revision(changes, category, at, note)}
+
+
+def _pairs(projects: Value, owners: Value, dialect: str) -> Any:
+    """A table of the ids in two texts with commas in between."""
     if dialect == "postgresql":
-        array = cast(func.string_to_array(joined, literal_column("','")), ARRAY(BigInteger))
-        return func.unnest(array).table_valued(column("id", BigInteger), name="shown").render_derived()
-    given = literal_column("'['").op("||")(joined).op("||")(literal_column("']'"))
-    rows = func.json_each(given).table_valued(column("value", BigInteger))
-    return select(rows.c.value.label("id")).subquery("shown")
+        arrays = (
+            cast(func.string_to_array(each, literal_column("','")), ARRAY(BigInteger)) for each in (projects, owners)
+        )
+        columns = (column(name, BigInteger) for name in ("id", "owner"))
+        return func.unnest(*arrays).table_valued(*columns, name="shown").render_derived()
+    ids, others = (literal_column("'['").op("||")(each).op("||")(literal_column("']'")) for each in (projects, owners))
+    rows = func.json_each(ids).table_valued(column("key", BigInteger), column("value", BigInteger))
+    owner = func.json_extract(others, literal_column("'$['").op("||")(rows.c.key).op("||")(literal_column("']'")))
+    return select(rows.c.value.label("id"), owner.label("owner")).subquery("shown")
 
 
 @lru_cache
 def projects() -> BatchedQuery:
-    """A member's id, and a project that is live or the member's own, with the columns that answers show; or nulls.
+    """A reader's id, name and role, and a project that they see, with the columns for one project; or nulls.
 
     The values are the digests of session and token, and the id of the project.
     """
 
     def query(session: Value, token: Value, project_id: Value) -> AnySelect:
-        shown = viewed(signed_in=True, viewer=reader.c.id)
-        is_shown = or_(P.status == literal_column(f"'{Status.LIVE}'"), P.owner_id == reader.c.id)
+        sees_all = or_(IS_ADMIN, P.owner_id == reader.c.id)
+        is_shown = or_(P.status == literal_column(f"'{Status.LIVE}'"), sees_all)
         found = (
             reader.outerjoin(Project.__table__, and_(P.id == project_id, is_shown))
             .outerjoin(categories, categories.c.id == P.category_id)
             .outerjoin(users, users.c.id == P.owner_id)
+            .outerjoin(revisions, R.project_id == P.id)
         )
-        columns = select(reader.c.id.label("reader_id"), *shown.selected_columns)
-        return columns.select_from(found).where(sessions.names_member(reader, session, token))
+        who = (getattr(reader.c, name).label(f"reader_{name}") for name in ("id", "username", "role"))
+        position = case((sees_all, queue_position()), else_=null()).label("queue_position")
+        columns = select(*who, *with_revision(reader.c.id).selected_columns, position)
+        return columns.select_from(found).where(sessions.names_user(reader, session, token))
 
     return BatchedQuery({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.instants)

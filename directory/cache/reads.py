@@ -1,14 +1,15 @@
-"""The requests that the cache can answer, and the key under which it stores the response.
+"""Tells which requests the cache can answer: GETs that say nothing about their caller but one credential of ours.
 
-A cacheable request is a GET that says nothing about its caller but a credential. Whatever is doubtful is not
-cacheable: the application answers it.
+Whatever is doubtful is not a read for the cache: the application answers it.
 """
 
 import re
 from typing import Any, NamedTuple
 
-from directory.http.cache_tags import CREDENTIALS
+from directory.http.authentication import proof
+from directory.http.cache_policy import CREDENTIALS
 from directory.http.hooks import request_id
+from directory.services.accounts.sessions import Proof
 
 # Request headers that may change a response, beside the credentials. With any of them the application answers.
 UNCACHEABLE = ("Origin", "If-Match", "Range")
@@ -23,18 +24,19 @@ _ACCEPTS_JSON = re.compile(r"json|application/\*", re.IGNORECASE)
 _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
-class CacheableRequest(NamedTuple):
-    """A read without its credentials: its address, its id, and the ETags that the caller has, if it sent any."""
+class Read(NamedTuple):
+    """A read: its address, its id, the ETags that the caller has, if it sent any, and the caller's credential."""
 
     scheme: str
     path: str
     query: str
     request_id: str
     if_none_match: str | None
+    credential: Proof | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The key of its response."""
+        """The key of its public response."""
         return self.scheme, self.path, self.query
 
     def matches(self, etag: str) -> bool:
@@ -44,28 +46,18 @@ class CacheableRequest(NamedTuple):
         return self.if_none_match == "*" or etag in _OPAQUE_TAG.findall(self.if_none_match)
 
 
-def has_credentials(environ: dict[str, Any]) -> bool:
-    """Whether a request has a header for credentials."""
-    return any(name in environ for name in _CREDENTIALS)
-
-
-def read_from(environ: dict[str, Any]) -> CacheableRequest | None:
-    """The read in a WSGI environment, without its credentials; None where the application has to answer it."""
+def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
+    """The read in a WSGI environment; None where the application has to answer it."""
     if environ["REQUEST_METHOD"] != "GET" or any(name in environ for name in _UNCACHEABLE):
         return None
     path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     if_none_match = environ.get("HTTP_IF_NONE_MATCH")
-    if not is_etag_list(if_none_match) or not has_one_form(path, environ.get("HTTP_ACCEPT", "")):
+    if if_none_match is not None and not _ETAG_LIST.fullmatch(if_none_match):
+        return None
+    if not path.startswith("/api/") and _ACCEPTS_JSON.search(environ.get("HTTP_ACCEPT", "")):
+        return None
+    credential = None
+    if any(name in environ for name in _CREDENTIALS) and (credential := proof(environ, cookie_name)) is None:
         return None
     identity = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-    return CacheableRequest(environ["wsgi.url_scheme"], path, query, identity, if_none_match)
-
-
-def has_one_form(path: str, accept: str) -> bool:
-    """Whether `path` has one media type for this Accept header."""
-    return path.startswith("/api/") or _ACCEPTS_JSON.search(accept) is None
-
-
-def is_etag_list(if_none_match: str | None) -> bool:
-    """Whether the header is absent or follows its grammar."""
-    return if_none_match is None or _ETAG_LIST.fullmatch(if_none_match) is not None
+    return Read(environ["wsgi.url_scheme"], path, query, identity, if_none_match, credential)

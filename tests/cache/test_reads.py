@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from directory.cache.cacheable_request import UNCACHEABLE, CacheableRequest, has_credentials, read_from
+from directory.cache.reads import UNCACHEABLE, Read, read_from
+from directory.services.accounts.sessions import Proof, of_cookie, of_token
+from tests.support.browsers import COOKIE
 
 
 def environ(**changes: str) -> dict[str, Any]:
@@ -16,22 +18,42 @@ def environ(**changes: str) -> dict[str, Any]:
 
 
 def test_an_anonymous_read_is_cacheable_by_its_address() -> None:
-    request = read_from(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
-    assert request == CacheableRequest("https", "/api/projects", "page=2", "mine", '"a", W/"b"')
+    request = read(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
+    assert request == Read("https", "/api/projects", "page=2", "mine", '"a", W/"b"')
     assert request is not None
     assert request.key == ("https", "/api/projects", "page=2")
 
 
+def read(given: dict[str, Any]) -> Read | None:
+    """The read in an environment."""
+    return read_from(given, COOKIE)
+
+
 @pytest.mark.parametrize("header", UNCACHEABLE)
 def test_a_request_with_such_a_header_is_not_cacheable(header: str) -> None:
-    assert read_from(environ(**{f"HTTP_{header.upper().replace('-', '_')}": ""})) is None
+    assert read(environ(**{f"HTTP_{header.upper().replace('-', '_')}": ""})) is None
 
 
-@pytest.mark.parametrize("header", ["HTTP_COOKIE", "HTTP_AUTHORIZATION"])
-def test_a_request_with_a_credential_is_told_from_an_anonymous_one(header: str) -> None:
-    assert has_credentials(environ(**{header: ""}))
-    assert read_from(environ(**{header: "a=b"})) == read_from(environ())
-    assert not has_credentials(environ())
+@pytest.mark.parametrize(
+    ("sent", "credential"),
+    [
+        ({"HTTP_COOKIE": f"a=b; {COOKIE}=secret"}, of_cookie("secret")),
+        ({"HTTP_AUTHORIZATION": "Bearer secret"}, of_token("secret")),
+        ({"HTTP_AUTHORIZATION": "Bearer secret", "HTTP_COOKIE": f"{COOKIE}=other"}, of_token("secret")),
+    ],
+)
+def test_a_read_has_the_credential_by_which_the_application_would_identify_the_caller(
+    sent: dict[str, str], credential: Proof
+) -> None:
+    anonymous, known = read(environ()), read(environ(**sent))
+    assert anonymous is not None
+    assert anonymous.credential is None
+    assert known == anonymous._replace(credential=credential)
+
+
+@pytest.mark.parametrize("sent", [{"HTTP_COOKIE": "a=b"}, {"HTTP_COOKIE": ""}, {"HTTP_AUTHORIZATION": "Basic eA=="}])
+def test_a_credential_that_is_not_ours_is_left_to_the_application(sent: dict[str, str]) -> None:
+    assert read(environ(**sent)) is None
 
 
 @pytest.mark.parametrize(
@@ -43,18 +65,18 @@ def test_a_request_with_a_credential_is_told_from_an_anonymous_one(header: str) 
     ],
 )  # fmt: skip
 def test_any_other_method_or_doubtful_header_is_left_to_the_application(changes: dict[str, str]) -> None:
-    assert read_from(environ(**changes)) is None
+    assert read(environ(**changes)) is None
 
 
 @pytest.mark.parametrize(
     "changes", [{"PATH_INFO": "/", "HTTP_ACCEPT": "text/html,*/*;q=0.8"}, {"HTTP_ACCEPT": "application/json"}]
 )
 def test_a_page_and_the_api_are_cacheable_for_all_who_get_the_same(changes: dict[str, str]) -> None:
-    assert read_from(environ(**changes)) is not None
+    assert read(environ(**changes)) is not None
 
 
 def test_an_invalid_request_id_is_replaced() -> None:
-    request = read_from(environ(HTTP_X_REQUEST_ID="<script>"))
+    request = read(environ(HTTP_X_REQUEST_ID="<script>"))
     assert request is not None
     assert len(request.request_id) == 32
 
@@ -64,4 +86,4 @@ def test_an_invalid_request_id_is_replaced() -> None:
     [(None, False), ("*", True), ('"e"', True), ('W/"e"', True), ('"x", "e"', True), ('"x"', False), ('"ee"', False)],
 )
 def test_an_etag_matches_by_weak_comparison(if_none_match: str | None, matches: bool) -> None:
-    assert CacheableRequest("http", "/api/x", "", "id", if_none_match).matches('"e"') is matches
+    assert Read("http", "/api/x", "", "id", if_none_match).matches('"e"') is matches

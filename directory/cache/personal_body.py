@@ -1,0 +1,97 @@
+"""Makes the body of a signed-in reader out of a public body that shows projects.
+
+The two differ by `has_upvoted` of each project, and by the members that only its owner and administrators see. Text
+cannot be part of a value, where the quotes around it would be escaped; so the bytes tell where to put these.
+"""
+
+import re
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from directory.http import endpoint
+from directory.http.cache_policy import CachePolicy
+from directory.http.serialization import compiled
+from directory.services.catalog.readers import seen_by_owner
+
+NULL, FALSE, TRUE = b"null", b"false", b"true"
+VOTE = b'"has_upvoted":'
+_UNKNOWN_VOTE = re.compile(VOTE + NULL)
+_VERSION = re.compile(rb'"version":\d+')  # the last public member of a project, which others may follow
+
+
+class Projects(NamedTuple):
+    """The projects in a body: their ids and those of their owners, with commas in between, and the places to fill."""
+
+    ids: str
+    owners: str
+    votes: "array[int]"  # where the value of each vote begins
+    ends: "array[int]"  # where the public members of each project end
+
+
+@dataclass(slots=True)
+class PersonalBody:
+    """Of one public response; its projects are found when the first signed-in reader reads it.
+
+    Where the policy names no projects all readers get the same body.
+    """
+
+    policy: CachePolicy
+    _projects: Projects | None = field(default=None, compare=False)
+    _unvoted_etag: str = field(default="", compare=False)
+
+    @staticmethod
+    def fits(spec: endpoint.Operation) -> bool:
+        """Whether the responses of an operation can be filled in for one reader."""
+        return not spec.personal or spec.cache.projects is not None
+
+    def projects(self, body: bytes) -> Projects:
+        """The projects and the places. Raises ValueError where not every project has them."""
+        if self._projects is None:
+            shown = [] if self.policy.projects is None else self.policy.projects(orjson.loads(body))
+            ids = ",".join(str(project["id"]) for project in shown)
+            owners = ",".join(str(project["owner"]["id"]) for project in shown)
+            votes = array("I", [found.end() - len(NULL) for found in _UNKNOWN_VOTE.finditer(body)])
+            ends = array("I", [found.end() for found in _VERSION.finditer(body)])
+            if not len(votes) == len(ends) == len(shown):
+                raise ValueError("a public response does not have one vote and one version for each of its projects")
+            self._projects = Projects(ids, owners, votes, ends)
+        return self._projects
+
+    def fill(self, body: bytes, etag: str, voted: str | None, own: str | None) -> tuple[bytes, str]:
+        """The body for a reader and its ETag, in the form of the public one.
+
+        `voted` and `own` are columns of `readers.votes`.
+        """
+        if self.policy.projects is None:
+            return body, etag
+        seen = {project_id: self._members(rest) for project_id, rest in seen_by_owner(own)}
+        if voted is not None or seen:
+            filled = b"".join(self._parts(body, {*(voted or "").split(",")}, seen))
+            return filled, _etag_like(etag, filled)
+        filled = body.replace(VOTE + NULL, VOTE + FALSE)
+        self._unvoted_etag = self._unvoted_etag or _etag_like(etag, filled)  # most readers see the page like this
+        return filled, self._unvoted_etag
+
+    def _parts(self, body: bytes, voted: set[str], seen: dict[str, bytes]) -> list[bytes]:
+        ids, _, votes, ends = self.projects(body)
+        parts, begin = list[bytes](), 0
+        for project_id, vote, end in zip(ids.split(",") if ids else (), votes, ends, strict=True):
+            parts += body[begin:vote], TRUE if project_id in voted else FALSE, body[vote + len(NULL) : end]
+            parts.append(seen.get(project_id, b""))
+            begin = end
+        return [*parts, body[begin:]]
+
+    def _members(self, rest: dict[str, Any]) -> bytes:
+        """The members for owner and administrators, as they follow the public ones."""
+        dump: Callable[[Any], Any] = dict if self.policy.project is None else compiled(self.policy.project)
+        return b"," + orjson.dumps(dump(rest))[1:-1]
+
+
+def _etag_like(etag: str, body: bytes) -> str:
+    """The ETag of a body; a version that another ETag begins with stays."""
+    version, dash, _ = etag.strip('"').rpartition("-")
+    return f'"{version}{dash}{endpoint.digest(body)}"'

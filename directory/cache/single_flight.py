@@ -1,0 +1,51 @@
+"""Lets several threads that need the same work share one run of it."""
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+from directory.db import deadline
+
+T = TypeVar("T")
+
+
+class SingleFlight:
+    """Runs work by key, for all callers that wait for it.
+
+    A run that began after a caller came is good for that caller: it saw all that was written before. So a caller that
+    comes while a run is under way shares the next one. It waits for half of its deadline at most, and then runs alone.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._flights: dict[Hashable, _Flight] = {}
+
+    def run(self, key: Hashable, work: Callable[[], T]) -> T:
+        """The result of the work. Raises what it raises; a caller that shared that run then runs it alone."""
+        with self._guard:
+            flight = self._flights.setdefault(key, _Flight())
+            flight.callers, begun = flight.callers + 1, flight.begun
+        is_alone = flight.lock.acquire(timeout=deadline.remaining(deadline.SECONDS) / 2)
+        try:
+            if not is_alone:
+                return work()
+            if flight.begun == begun or flight.result is None:
+                flight.begun, flight.result = flight.begun + 1, None
+                flight.result = work()
+            return flight.result  # type: ignore[no-any-return]
+        finally:
+            if is_alone:
+                flight.lock.release()
+            with self._guard:
+                flight.callers -= 1
+                if not flight.callers:
+                    self._flights.pop(key, None)
+
+
+class _Flight:
+    """The runs of the work of one key."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.callers = self.begun = 0
+        self.result: Any = None

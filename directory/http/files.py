@@ -1,0 +1,124 @@
+"""Files that are answered from memory, by a route of Flask or without Flask: as they are, or compressed by gzip.
+
+An application has one `Files`. A route registers what finds its files by the rest of the path, such as the scripts of
+the pages; the same function answers for it and for a server that needs no thread for a file.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from flask import Flask, Response, request
+from werkzeug.datastructures import Accept, ETags
+from werkzeug.http import parse_accept_header, parse_etags
+
+from directory.errors import NotFound
+from directory.http import endpoint, hooks
+from directory.http.cache_policy import CREDENTIALS
+from directory.http.wsgi import Answer
+
+FOREVER = "public, max-age=31536000, immutable"  # of a file whose address changes with its content
+STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file, compressed as well where that makes it smaller, and how long clients may store it."""
+
+    media_type: str
+    content: bytes
+    compressed: bytes | None = None
+    caching: str = FOREVER
+
+    @cached_property
+    def _variants(self) -> dict[bool, tuple[list[tuple[str, str]], str, bytes]]:
+        """The headers, the ETag and the body, by whether it is compressed."""
+        found = {}
+        for is_compressed, body in ((False, self.content), (True, self.compressed)):
+            if body is not None:
+                etag, coding = endpoint.digest(body), [("Content-Encoding", "gzip")] if is_compressed else []
+                described = [("Content-Type", self.media_type), ("Content-Length", str(len(body))), *coding]
+                found[is_compressed] = described, etag, body
+        return found
+
+    @property
+    def vary(self) -> list[str]:
+        """The request headers by which its answers differ."""
+        return [] if self.compressed is None else ["Accept-Encoding"]
+
+    def answer(self, accepts: str, has: str | None) -> tuple[int, list[tuple[str, str]], bytes]:
+        """The status, the headers and the body, by what the client accepts and which ETags it has."""
+        is_compressed = self.compressed is not None and _takes_gzip(accepts)
+        described, etag, body = self._variants[is_compressed]
+        headers = [("Cache-Control", self.caching), ("ETag", f'"{etag}"')]
+        if has is not None and _etags(has).contains_weak(etag):
+            return 304, headers, b""
+        return 200, [*described, *headers], body
+
+
+Find = Callable[[str], StoredFile | None]
+
+
+class Files:
+    """The files of an application, by the first word of their path."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app, self._finds = app, dict[str, tuple[str, Find]]()
+        self._origin = ["Origin"] if app.config["CORS_ORIGINS"] else []
+
+    def add(self, rule: str, find: Find) -> None:
+        """Have `find` find the files of a public route without a rate limit, whose rule is `/word/<name>`."""
+        self._finds[rule.split("/")[1]] = rule, find
+
+    def answer(self, environ: dict[str, Any], began: float) -> Answer | None:
+        """The answer to a request for a file, as the application gives it; None where the application has to.
+
+        It is logged and counted. `began` is of time.perf_counter().
+        """
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        _, _, rest = path.partition("/")
+        word, _, name = rest.partition("/")
+        if word not in self._finds or method not in ("GET", "HEAD") or not self._is_simple(environ):
+            return None
+        rule, find = self._finds[word]
+        if (found := find(name)) is None:
+            return None
+        status, headers, body = found.answer(environ.get("HTTP_ACCEPT_ENCODING", ""), environ.get("HTTP_IF_NONE_MATCH"))
+        identity = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        vary = [*found.vary, *([] if "immutable" in found.caching else CREDENTIALS), *self._origin]
+        headers += [("Vary", ", ".join(vary)), ("X-Request-ID", identity)]
+        headers += hooks.security_headers(environ["wsgi.url_scheme"])
+        hooks.log_request(method, path, status, began, request_id=identity, user_id=None)
+        if (metrics := self._app.extensions.get("metrics")) is not None:
+            metrics.count(method, rule, status, time.perf_counter() - began)
+        return Answer(STATUSES[status], headers, b"" if method == "HEAD" else body)
+
+    @staticmethod
+    def _is_simple(environ: dict[str, Any]) -> bool:
+        """Whether nothing in the request may change the answer, or be refused."""
+        is_plain = "HTTP_AUTHORIZATION" not in environ and "HTTP_ORIGIN" not in environ
+        return is_plain and environ["PATH_INFO"].isascii()  # other letters are encoded in the path
+
+
+def respond(found: StoredFile | None) -> Response:
+    """The response of a route to the current request. Raises NotFound."""
+    if found is None:
+        raise NotFound
+    status, headers, body = found.answer(
+        request.headers.get("Accept-Encoding", ""), request.headers.get("If-None-Match")
+    )
+    response = Response(body, status, headers)
+    response.vary.update(found.vary)
+    return response
+
+
+@lru_cache(maxsize=64)
+def _takes_gzip(accepts: str) -> bool:
+    return parse_accept_header(accepts, Accept)["gzip"] > 0
+
+
+@lru_cache(maxsize=64)
+def _etags(has: str) -> ETags:
+    return parse_etags(has)

@@ -1,0 +1,78 @@
+"""What of a public body differs for a signed-in reader is found by its bytes, whatever texts the body holds."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from directory.api.schemas.projects import ProjectDetail
+from directory.cache.personal_body import PersonalBody
+from directory.http.cache_policy import CachePolicy
+from directory.http.endpoint import digest
+
+POLICY = CachePolicy(projects=lambda page: page["items"], project=ProjectDetail())
+TEXTS = ["", '"has_upvoted":null', '\\","has_upvoted":null', '"version":1', "\\", '"', "has_upvoted", "\u2028"]
+
+
+def body(*projects: dict[str, Any]) -> bytes:
+    return orjson.dumps({"items": projects, "total": len(projects)})
+
+
+def project(project_id: int, owner: int, title: str = "", **beside: Any) -> dict[str, Any]:
+    by = {"id": owner, "username": title}
+    return {"id": project_id, "title": title, "has_upvoted": None, "owner": by, "version": owner, **beside}
+
+
+@pytest.mark.parametrize("title", TEXTS)
+def test_votes_are_filled_in_whatever_the_texts_say(title: str) -> None:
+    projects = [project(n, 10 + n, title) for n in (3, 33, 5)]
+    public, personal = body(*projects), PersonalBody(POLICY)
+    for voted in (None, "3", "33", "5,3", "3,33,5"):
+        expected = [
+            {**each, "has_upvoted": voted is not None and str(each["id"]) in voted.split(",")} for each in projects
+        ]
+        for _ in range(2):
+            filled, etag = personal.fill(public, '"old"', voted, None)
+            assert filled == body(*expected)
+            assert etag == f'"{digest(filled)}"'
+    found = personal.projects(public)
+    assert (found.ids, found.owners) == ("3,33,5", "13,43,15")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("voted", [None, "33"])
+def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: str | None) -> None:
+    projects = [project(n, 10 + n) for n in (3, 33, 5)]
+    changes = {"title": text, "tags": []}
+    own = [[33, text, changes, "games", "2026-11-20 10:00:00.12", None], [5, None, None, None, None, None]]
+    at = "2026-11-20T10:00:00.120000Z"
+    revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}
+    seen = {33: {"rejection_reason": text, "revision": revision}, 5: {"rejection_reason": None, "revision": None}}
+    expected = [{**each, "has_upvoted": voted == str(each["id"]), **seen.get(int(each["id"]), {})} for each in projects]
+    filled, etag = PersonalBody(POLICY).fill(body(*projects), '"old"', voted, orjson.dumps(own).decode())
+    assert orjson.loads(filled) == orjson.loads(body(*expected))
+    assert etag == f'"{digest(filled)}"'
+
+
+def test_a_body_that_depends_on_no_caller_stays_as_it_is() -> None:
+    personal = PersonalBody(CachePolicy())
+    assert personal.projects(b"[]").ids == ""
+    assert personal.fill(b"[]", '"e"', None, None) == (b"[]", '"e"')
+
+
+def test_a_page_without_projects_stays_as_it_is() -> None:
+    assert PersonalBody(POLICY).fill(body(), '"e"', None, "[]")[0] == body()
+
+
+@pytest.mark.parametrize("lacks", ["has_upvoted", "version"])
+def test_a_body_that_does_not_have_one_place_for_each_project_is_refused(lacks: str) -> None:
+    projects = [project(1, 2), project(3, 4)]
+    del projects[1][lacks]
+    with pytest.raises(ValueError, match="one vote and one version"):
+        PersonalBody(POLICY).projects(body(*projects))
+
+
+def test_two_of_one_route_are_equal_whatever_they_have_been_used_for() -> None:
+    used = PersonalBody(POLICY)
+    used.projects(body())
+    assert used == PersonalBody(POLICY)
