@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from directory.cache.snapshots import VoteChange
+from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
 MAX_PROJECTS = 2_000  # whose last vote is remembered; at most twice as many votes are remembered themselves

@@ -10,10 +10,6 @@ LOST_PAUSE = 1.0  # for which it leaves the database alone after it lost the con
 SLOW_PAUSE = 0.1  # for which it does so where another thread's read of a snapshot took longer than it may wait
 # Signed-in reads of one iteration: to fill in the votes takes 0.1 ms for each, and 0.5 ms for the longest pages.
 READERS_MAX = 64
-# Reads in a row that find the snapshot unchanged, after which the next asks for the snapshot alone: PostgreSQL takes
-# two thirds of the time for it. Of `list_mix` (16 connections, two processes, 100,000 projects) the bench then had 1.16
-# times as many. Where the snapshot differs, a second statement asks for the changes.
-QUIET_READS = 8
 
 # The application answers a caller that it had to answer before, and after a failure all callers, for so long.
 REFUSED_SECONDS, FAILED_SECONDS = 1.0, 5.0

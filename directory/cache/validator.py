@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine
 
 from directory.cache.changes import ChangeFeed
-from directory.cache.snapshots import SnapshotReader, open_reader
 from directory.cache.tuning import LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT, LOST_PAUSE, SLOW_PAUSE, TIMEOUT
+from directory.db.snapshots import SnapshotReader, open_reader
 from directory.db.statements import Row, use_connection
+from directory.services.catalog import readers
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +153,7 @@ class SnapshotValidator:
             if asked is None:
                 state, changes = self._reader.read(self._state, timeout)
             else:
-                state, changes, rows = self._reader.read_with_votes(self._state, timeout, asked)
+                state, changes, rows = self._reader.read_with(self._state, timeout, readers.votes(self.dialect), asked)
         except Exception as error:
             log.info("snapshot not read", extra={"reason": type(error).__name__})
             self.close()

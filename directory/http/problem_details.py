@@ -22,6 +22,7 @@ from directory.errors import (
 from directory.http import hooks
 from directory.http.client_address import client_address
 from directory.http.problem_kinds import KINDS
+from directory.http.wsgi import Answer
 
 NO_SPACE = "The disk of the database is full, so nothing can be changed. What is there can be read."
 log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ def _body(code: str, status: int, detail: str, identity: str | None) -> dict[str
     }
 
 
-def without_request(status: int, detail: str) -> tuple[str, list[tuple[str, str]], bytes]:
+def without_request(status: int, detail: str) -> Answer:
     """The response of a server to bytes that are not a valid request, or to its own failure."""
     identity = hooks.request_id("")
     log.info("refused", extra={"status": status, "reason": detail, "request_id": identity})
@@ -83,7 +84,7 @@ def without_request(status: int, detail: str) -> tuple[str, list[tuple[str, str]
         ("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(body))), ("X-Request-ID", identity),
         ("Cache-Control", "no-store"), *hooks.security_headers("http"),
     ]  # fmt: skip
-    return f"{status} {HTTPStatus(status).phrase.upper()}", headers, body
+    return Answer(f"{status} {HTTPStatus(status).phrase.upper()}", headers, body)
 
 
 def _http(error: HTTPException) -> Response:

@@ -1,7 +1,17 @@
-"""What WSGI leaves to its users: the whole body of a response, and header lines as they are sent."""
+"""Whole responses of WSGI, and how they are sent."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
+
+BODILESS = ("204", "304")  # the statuses whose responses end with their head, RFC 9112 section 6.3
+
+
+class Response(NamedTuple):
+    """A response as it is sent: the status, the header lines and the body, without the headers of a connection."""
+
+    status: bytes
+    headers: bytes
+    body: bytes
 
 
 class Answer(NamedTuple):
@@ -10,6 +20,16 @@ class Answer(NamedTuple):
     status: str
     headers: list[tuple[str, str]]
     body: bytes
+
+    def encoded(self) -> Response:
+        """The response as it is sent. Raises ValueError for a header that could be taken for several."""
+        headers = self.headers
+        if not self.status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
+            headers = [*headers, ("Content-Length", str(len(self.body)))]
+        lines = header_lines(headers)
+        if not lines.count(b"\r") == lines.count(b"\n") == len(headers):
+            raise ValueError("a header of the response holds the end of a line")
+        return Response(self.status.encode(), lines, self.body)
 
 
 def read_body(parts: Iterable[bytes]) -> bytes:

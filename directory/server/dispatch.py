@@ -1,4 +1,4 @@
-"""Decides what answers a request: the event loop, by a constant or a read; a batch of votes; or the application.
+"""Decides what answers a request: the event loop itself, a batch of votes, or the application in a thread.
 
 The requests that come in one iteration of the loop are answered together. All of this runs in the event loop, but for
 what the thread pool is given.
@@ -19,11 +19,11 @@ from directory.cache.response import SCHEMES, STATUSES, CachedResponse, Recorder
 from directory.http import problem_details
 from directory.http.files import Files
 from directory.http.request_body import BODY_MAX
+from directory.http.wsgi import Response
 from directory.server import wsgi
 from directory.server.protocol import Connection, Refusal, Request
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import VoteBatcher
-from directory.server.wsgi import Response
 
 log = logging.getLogger(__name__)
 _STATUSES = {status: line.encode("ascii") for status, line in STATUSES.items()}
@@ -36,7 +36,6 @@ class Dispatcher:
         self, app: Any, loop: asyncio.AbstractEventLoop, *, threads: int, keepalive: float, count: Callable[[], None]
     ) -> None:
         self._app, self._loop, self._count, self.keepalive = app, loop, count, keepalive
-        self.base = {**wsgi.BASE, "wsgi.multiprocess": True}
         self.connections: set[Connection] = set()
         self.keeps_alive = True
         self._pool = ThreadPool(threads)
@@ -65,7 +64,7 @@ class Dispatcher:
         metrics = self._app.extensions.get("metrics") if isinstance(self._app, Flask) else None
         if metrics is not None:
             metrics.count("other", "none", refusal.status, 0.0)
-        connection.respond(*wsgi.encoded(*problem_details.without_request(refusal.status, refusal.detail)), keep=False)
+        connection.respond(*problem_details.without_request(refusal.status, refusal.detail).encoded(), keep=False)
 
     def expire(self) -> None:
         """Give up the clients whose deadlines have passed."""
@@ -101,7 +100,7 @@ class Dispatcher:
         elif read is not None and read.credential is None and read.key in self._constants:
             self._send_stored(request, read, self._constants[read.key], None)
         elif (file := self._files.answer(environ, request.began)) is not None:
-            self._send(request, wsgi.encoded(*file))
+            self._send(request, file.encoded())
         elif not self._votes.take(request):
             self._hand_over(request)
         return None
@@ -122,16 +121,7 @@ class Dispatcher:
 
     def _hand_over(self, request: Request) -> None:
         """Have a thread call the application."""
-        self._pool.submit(partial(self._call, request))
-
-    def _call(self, request: Request) -> None:
-        """Call the application, in a thread."""
-        outcome: Response | BaseException
-        try:
-            outcome = wsgi.call(self._app, request)
-        except BaseException as error:  # a thread that ended would be missing
-            outcome = error
-        self._loop.call_soon_threadsafe(self._deliver, request, outcome)
+        self._pool.call(self._loop, partial(wsgi.call, self._app, request), partial(self._deliver, request))
 
     def _deliver(self, request: Request, outcome: Response | BaseException) -> None:
         """Send what came of a request."""
@@ -141,7 +131,7 @@ class Dispatcher:
         log.error("a request was given up", exc_info=outcome)
         failed = problem_details.without_request(500, "The service failed. Quote the request_id when you report it.")
         self._count()
-        request.connection.respond(*wsgi.encoded(*failed), keep=False)
+        request.connection.respond(*failed.encoded(), keep=False)
 
     def _send(self, request: Request, response: Response) -> None:
         self._count()

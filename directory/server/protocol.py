@@ -5,12 +5,13 @@ reaches the rest of the server when it is whole, and the transport holds what th
 """
 
 import asyncio
+import sys
 import time
 from collections import deque
 from email.utils import formatdate
 from functools import lru_cache
 from io import BytesIO
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -28,6 +29,15 @@ from directory.server.tuning import (
     SEND_SECONDS,
 )
 
+if TYPE_CHECKING:
+    from directory.server.dispatch import Dispatcher
+
+# What is the same for every request. The server never has a part of a body in hand, so it ends the input itself.
+BASE: dict[str, Any] = {
+    "wsgi.errors": sys.stderr, "wsgi.version": (1, 0), "wsgi.multithread": True, "wsgi.multiprocess": True,
+    "wsgi.run_once": False, "wsgi.input_terminated": True, "wsgi.url_scheme": "http", "SCRIPT_NAME": "",
+    "SERVER_SOFTWARE": "gunicorn",
+}  # fmt: skip
 CONTINUES, CONTINUE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"
 _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
@@ -60,28 +70,10 @@ class Request:
         self.connection, self.environ, self.began, self.keep = connection, environ, began, keep
 
 
-class Server(Protocol):
-    """What a connection needs of the server."""
-
-    keepalive: float
-    base: dict[str, Any]
-    connections: set["Connection"]
-    keeps_alive: bool
-
-    def body_max(self, environ: dict[str, Any]) -> int:
-        """The bytes that the body of a request may have."""
-
-    def receive(self, request: Request) -> None:
-        """Take a request."""
-
-    def refuse(self, connection: "Connection", refusal: Refusal) -> None:
-        """Answer bytes that are not a valid request."""
-
-
 class Connection(asyncio.Protocol):
     """The protocol of one connection. It is read from, or busy with a request, or being closed."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: "Dispatcher") -> None:
         self._server = server
         self._parser: Any = HttpRequestParser(self)
         self._queue: deque[Request | Refusal] = deque()  # whole, and not given to the server yet
@@ -109,7 +101,7 @@ class Connection(asyncio.Protocol):
         self.transport = transport
         transport.set_write_buffer_limits(high=0)
         client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self._base = {**self._server.base, **_addresses(client, server)}
+        self._base = {**BASE, **_addresses(client, server)}
         self._server.connections.add(self)
         self.deadline = time.monotonic() + FIRST_BYTE_SECONDS
 
@@ -210,12 +202,9 @@ class Connection(asyncio.Protocol):
             self._refusal = Refusal(400, "The request is of another version of HTTP.")
         elif coding is not None and (coding.lower() != "chunked" or version == "1.0"):
             self._refusal = Refusal(400, "The request has a Transfer-Encoding that is not supported.")
-        elif len(method) + len(self._target) + 10 > LINE_MAX:
-            self._refusal = Refusal(414, "The address is too long.")
         elif environ.get("HTTP_EXPECT", CONTINUES).lower() != CONTINUES:
             self._refusal = Refusal(417, "The request expects something that is not supported.")
-        elif self._fields > FIELDS_MAX or self._head_size > HEAD_MAX:
-            self._refusal = Refusal(431, "The headers are too large.")
+        self._refusal = self._refusal or self._oversize(len(method) + 10)
         environ["REQUEST_METHOD"], environ["SERVER_PROTOCOL"] = method, f"HTTP/{version}"
         target = self._target.decode("latin-1")
         environ["RAW_URI"] = target
@@ -235,8 +224,7 @@ class Connection(asyncio.Protocol):
         if self._is_over:
             return
         if self._refusal is not None:
-            self._queue.append(self._refusal)
-            self._is_over = True
+            self._refuse(self._refusal)
             return
         keep = self._parser.should_keep_alive() and not self._parser.should_upgrade()
         too_large = self._size > self._server.body_max(self._environ)
@@ -254,8 +242,7 @@ class Connection(asyncio.Protocol):
         """Take a request whose body cannot be read to its end; the application decides whether it needs the body."""
         self._begun = False
         if self._refusal is not None:
-            self._queue.append(self._refusal)
-            self._is_over = True
+            self._refuse(self._refusal)
         else:
             self._put(BrokenBody(b"".join(self._body)), keep=False)
 
@@ -265,21 +252,29 @@ class Connection(asyncio.Protocol):
             return
         if self._begun and self._has_head:
             self._take_broken()
-            return
+        else:
+            self._refuse(self._refusal or Refusal(400, f"The request could not be understood: {error}."))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Answer a request with a refusal, and read no further."""
         self._begun, self._is_over = False, True
-        self._queue.append(self._refusal or Refusal(400, f"The request could not be understood: {error}."))
+        self._queue.append(refusal)
+
+    def _oversize(self, beside: int = 0) -> Refusal | None:
+        """The refusal of a head over the limits; `beside` is the length of its first line without the target."""
+        if len(self._target) + beside > LINE_MAX:
+            return Refusal(414, "The address is too long.")
+        if self._fields > FIELDS_MAX or self._head_size > HEAD_MAX:
+            return Refusal(431, "The headers are too large.")
+        return None
 
     def _check(self) -> None:
         """Hold a request that is not whole to the limits, and let a client go on that asks whether it may."""
         environ = self._environ
         if not self._has_head:
-            if len(self._target) > LINE_MAX:
-                self._refusal = Refusal(414, "The address is too long.")
-            elif self._received > HEAD_MAX or self._head_size > HEAD_MAX or self._fields > FIELDS_MAX:
-                self._refusal = Refusal(431, "The headers are too large.")
-            if self._refusal is not None:
-                self._begun, self._is_over = False, True
-                self._queue.append(self._refusal)
+            self._head_size = max(self._head_size, self._received)
+            if (refusal := self._refusal or self._oversize()) is not None:
+                self._refuse(refusal)
             return
         most = self._server.body_max(environ)
         declared = int(environ.get("CONTENT_LENGTH", "0"))
@@ -354,8 +349,7 @@ class Connection(asyncio.Protocol):
         if now < self.deadline or (self._busy and not self._closing):
             return
         if self._begun and not self._closing and not self._stalls:
-            self._begun, self._is_over = False, True
-            self._queue.append(Refusal(408, "The request did not come in time."))
+            self._refuse(Refusal(408, "The request did not come in time."))
             self._next()
         else:
             self.transport.abort()

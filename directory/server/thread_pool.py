@@ -1,4 +1,4 @@
-"""The threads that serve requests: as many work at a time as there are slots.
+"""Runs work in threads, in its order, and never more of them at a time than there are slots.
 
 A thread that hashes, or waits for its turn to hash, gives its slot back (`db/slots.py`), and another thread works in
 its place. When it returns it queues behind the work that waits; the thread that reaches it ends and leaves it the slot.
@@ -6,8 +6,10 @@ So no more threads work, or hold a database connection, than there are slots. Re
 """
 
 import threading
+from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import Any
 
 from directory.db import slots
 
@@ -20,6 +22,18 @@ class ThreadPool:
         self.submit = self._queue.put
         for _ in range(size):
             self._start()
+
+    def call(self, loop: AbstractEventLoop, work: Callable[[], Any], end: Callable[[Any], object]) -> None:
+        """Have a thread work, and call `end` in the loop with the result, or with the exception that ended the work."""
+
+        def run() -> None:
+            try:
+                outcome = work()
+            except BaseException as error:  # a thread that ended would be missing, and the client would wait for ever
+                outcome = error
+            loop.call_soon_threadsafe(end, outcome)
+
+        self.submit(run)
 
     def release(self) -> bool:
         """Start one more thread, for the slot that is given back; False where the system can start none."""
@@ -46,6 +60,3 @@ class ThreadPool:
                 work.set()
                 return
             work()
-
-    def shutdown(self, wait: bool = False) -> None:
-        """Do nothing: gunicorn calls it at the end, and what is not done then ends with the process."""

@@ -13,7 +13,6 @@ LINGER_SECONDS = 2.0  # for a client to read the end of its response and to clos
 DISCARD_MAX = 65_536  # bytes read from a connection that is being closed: with bytes unread it would be reset
 STOP_SECONDS = 2.0  # for which a stopping process keeps idle connections, on which a request may be on its way
 TICK_SECONDS = 0.2  # between looks at deadlines, and at whether the process is to end
-ACCEPT_MAX = 16  # connections accepted in one iteration of the loop
 NO_FILES_SECONDS = 0.1  # until a process that may open no more files tries to accept again
 
 # Batches of votes: measured with 16 connections and two processes over PostgreSQL with fsync, 100,000 projects. Without

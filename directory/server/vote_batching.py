@@ -4,7 +4,6 @@ A route with a `many` in its operation is served so.
 """
 
 import asyncio
-import logging
 import math
 import sys
 import time
@@ -15,13 +14,10 @@ from typing import Any
 from flask import Flask
 
 from directory.http.together import Asked, Together
-from directory.http.wsgi import Answer
+from directory.http.wsgi import Answer, Response
 from directory.server.protocol import Request
 from directory.server.thread_pool import ThreadPool
 from directory.server.tuning import BATCH_MAX, PAUSE_SECONDS, WINDOW_SECONDS
-from directory.server.wsgi import Response, encoded
-
-log = logging.getLogger(__name__)
 
 
 class BatchingWindow:
@@ -65,9 +61,9 @@ class BatchingWindow:
 
 
 class VoteBatcher:
-    """Serves requests for the batched routes. All but the two `_serve` runs in the event loop.
+    """Serves requests for the batched routes, in the event loop; a thread answers a batch.
 
-    `deliver` is given what came of a request, and `alone` a request that is to get a thread of its own.
+    `deliver` is given what came of a request, and `alone` a request that the application is to answer.
     """
 
     def __init__(
@@ -89,40 +85,36 @@ class VoteBatcher:
         return True
 
     def start(self) -> None:
-        """Have a thread serve the requests whose time has come, and look again when that of the others comes."""
+        """Have a thread answer the requests whose time has come, and look again when that of the others comes."""
         now = time.monotonic()
         if batch := self.window.take(now):
             asked = [self._asked.pop(each) for each in batch]
-            self._pool.submit(partial(self._serve, batch, lambda: self._together.answer(asked), self._end))
+            self._pool.call(self._loop, partial(self._answer, asked), partial(self._end, batch))
         if self._timer is not None:
             self._timer.cancel()
         wait = self.window.timeout(now)
         self._timer = None if wait == math.inf else self._loop.call_later(wait, self.start)
 
-    def _serve(self, batch: list[Request], answer: Callable[[], list[Any]], end: Callable[..., None]) -> None:
-        """Call `end` in the loop with what `answer` returns for each request. It runs in a thread."""
-        try:
-            ended = [encoded(*each) if isinstance(each, Answer) else each for each in answer()]
-        except BaseException as error:  # a request without an outcome would wait for ever
-            log.exception("a batch of requests was given up")
-            ended = [error] * len(batch)
-        self._loop.call_soon_threadsafe(end, batch, ended)
+    def _answer(self, asked: list[Asked]) -> list[Any]:
+        return [_encoded(each) for each in self._together.answer(asked)]
 
-    def _end(self, batch: list[Request], ended: list[Any]) -> None:
+    def _end(self, batch: list[Request], ended: list[Any] | BaseException) -> None:
         """Deliver what came of the requests of a batch, and start the next one."""
-        self._deliver_all(batch, ended)
-        self.window.end(batch, time.monotonic())
-        self.start()
-
-    def _deliver_all(self, batch: list[Request], ended: list[Any]) -> None:
-        for request, outcome in zip(batch, ended, strict=True):
+        outcomes = [ended] * len(batch) if isinstance(ended, BaseException) else ended
+        for request, outcome in zip(batch, outcomes, strict=True):
             if outcome is None:
                 self._alone(request)
             elif callable(outcome):  # it could not be done with others, and gets a thread of its own
-                self._pool.submit(partial(self._serve, [request], partial(_list_of, outcome), self._deliver_all))
+                self._pool.call(self._loop, partial(_done, outcome), partial(self._deliver, request))
             else:
                 self._deliver(request, outcome)
+        self.window.end(batch, time.monotonic())
+        self.start()
 
 
-def _list_of(answer: Callable[[], Answer]) -> list[Answer]:
-    return [answer()]
+def _encoded(outcome: Any) -> Any:
+    return outcome.encoded() if isinstance(outcome, Answer) else outcome
+
+
+def _done(outcome: Callable[[], Answer]) -> Any:
+    return _encoded(outcome())

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import uvloop
@@ -71,13 +72,10 @@ class Worker(Base):  # type: ignore[misc]
             self.log.info("Autorestarting worker after current request.")
             self._end()
 
-    @property
-    def _held(self) -> int:
-        return len(self._server.connections) + len(self._opening)
-
     def _adjust(self) -> None:
         """Accept connections, or leave them to other processes while this one has as many as it may."""
-        self._set_accepting(self._held < self.cfg.worker_connections and time.monotonic() >= self._resumes_at)
+        held = len(self._server.connections) + len(self._opening)
+        self._set_accepting(held < self.cfg.worker_connections and time.monotonic() >= self._resumes_at)
 
     def _set_accepting(self, wanted: bool) -> None:
         if wanted == self._accepts:
@@ -85,12 +83,9 @@ class Worker(Base):  # type: ignore[misc]
         self._accepts = wanted
         for listener in self.sockets:
             if wanted:
-                self._loop.add_reader(listener.fileno(), self._ready, listener)
+                self._loop.add_reader(listener.fileno(), partial(self._accept, listener))
             else:
                 self._loop.remove_reader(listener.fileno())
-
-    def _ready(self, listener: Any) -> None:
-        self._accept(listener)
 
     def _accept(self, listener: Any) -> bool:
         """Accept one connection, so that each process gets its share of those that wait; whether there was any."""
@@ -104,15 +99,12 @@ class Worker(Base):  # type: ignore[misc]
                 raise
             return False
         sock.setblocking(False)
-        opening = self._loop.create_task(self._loop.connect_accepted_socket(self._connection, sock))
+        opening = self._loop.create_task(self._loop.connect_accepted_socket(lambda: Connection(self._server), sock))
         self._opening.add(opening)
         opening.add_done_callback(self._opened)
         if self._accepts:
             self._adjust()
         return True
-
-    def _connection(self) -> Connection:
-        return Connection(self._server)
 
     def _opened(self, opening: "asyncio.Task[Any]") -> None:
         self._opening.discard(opening)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from directory.cache.changes import MAX_PROJECTS, ChangeFeed
-from directory.cache.snapshots import VoteChange
+from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
 

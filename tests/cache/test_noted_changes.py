@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, inspect, text
 
-from directory.cache.snapshots import PostgresqlSnapshotReader, open_reader
 from directory.cache.validator import SnapshotValidator
 from directory.db.engine import BUSY_TIMEOUT
+from directory.db.snapshots import PostgresqlSnapshotReader, open_reader
 from directory.extensions import db
 from directory.http.cache_policy import CacheTags
 from tests.conftest import Database

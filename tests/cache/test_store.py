@@ -1,9 +1,9 @@
 """The store keeps to its capacity, and gives a response only while it is valid."""
 
 from directory.cache.changes import ChangeFeed
-from directory.cache.snapshots import VoteChange
 from directory.cache.store import SnapshotStore
 from directory.cache.validator import Snapshot
+from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
 

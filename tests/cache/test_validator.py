@@ -10,9 +10,9 @@ from flask import Flask
 from sqlalchemy import text
 
 from directory.cache import validator as validator_module
-from directory.cache.snapshots import open_reader
 from directory.cache.tuning import TIMEOUT
 from directory.cache.validator import SnapshotValidator
+from directory.db.snapshots import open_reader
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http.cache_policy import CacheTags

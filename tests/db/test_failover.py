@@ -12,11 +12,11 @@ from sqlalchemy import String, bindparam, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from directory.cache.snapshots import open_reader
 from directory.db import deadline
 from directory.db.deadline_connection import Connector
 from directory.db.errors import is_undone
 from directory.db.failover import Servers
+from directory.db.snapshots import open_reader
 from directory.db.statements import Prepared
 from directory.db.transactions import transaction
 from directory.extensions import db

@@ -13,10 +13,10 @@ from sqlalchemy import Integer, bindparam, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from directory.cache.snapshots import PooledSnapshotReader, open_reader
 from directory.db import deadline, deadline_connection
 from directory.db.errors import is_undone
 from directory.db.pooler import POSTGRES_SETTINGS, is_lost
+from directory.db.snapshots import PooledSnapshotReader, open_reader
 from directory.db.statements import Prepared
 from directory.db.transactions import in_parallel, lift_time_limits, transaction
 from directory.extensions import db

@@ -96,13 +96,6 @@ def test_a_thread_without_a_slot_waits_where_it_is() -> None:
         assert threading.active_count() == before
 
 
-def test_to_shut_down_is_to_leave_the_rest_to_the_end_of_the_process() -> None:
-    work = Work(1)
-    work.pool.shutdown(wait=False)
-    work.put(lambda: "served")
-    until(lambda: work.done == ["served"])
-
-
 def test_a_block_keeps_its_slot_where_the_system_starts_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

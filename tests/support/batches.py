@@ -8,10 +8,10 @@ from typing import Any
 from flask import Flask
 
 from directory.db.transactions import transaction
+from directory.http.wsgi import Response
 from directory.server.protocol import Request
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import VoteBatcher
-from directory.server.wsgi import Response
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from tests.support.factories import World

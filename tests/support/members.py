@@ -6,7 +6,7 @@ from unittest.mock import patch
 from flask import Flask
 
 from directory.cache.responder import Responder
-from directory.server.wsgi import Response
+from directory.http.wsgi import Response
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import Api, World
 from tests.support.reading import FastPath, in_loop, parsed

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from directory.cache.tuning import QUIET_READS
+from directory.db.snapshots import QUIET_READS
 
 
 def check(monkeypatch: pytest.MonkeyPatch, reader: Any, write: Callable[[], object]) -> None:

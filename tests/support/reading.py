@@ -7,10 +7,10 @@ from flask import Flask
 
 from directory.cache.reads import read_from
 from directory.http.request_body import BODY_MAX
+from directory.http.wsgi import Response
 from directory.server import wsgi
 from directory.server.dispatch import Dispatcher
 from directory.server.protocol import Connection, Refusal, Request
-from directory.server.wsgi import Response
 
 CLIENT, SERVER = ("192.0.2.1", 5), ("localhost", 80)
 
@@ -73,7 +73,6 @@ class Receiver:
     keepalive, keeps_alive = 5.0, True
 
     def __init__(self) -> None:
-        self.base = wsgi.BASE
         self.connections: set[Connection] = set()
         self.requests: list[Request] = []
         self.refusals: list[Refusal] = []
