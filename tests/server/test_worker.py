@@ -213,8 +213,16 @@ def test_a_worker_that_runs_out_of_files_recovers(make_worker: Callable[..., Run
             return bool(real(failing))
         return bool(real(listener))
 
+    renewed = threading.Event()
+
+    def renew() -> None:
+        running.worker._set_accepting(False)
+        running.worker._set_accepting(True)
+        renewed.set()
+
     monkeypatch.setattr(running.worker, "_accept", accept)
-    running.worker._loop.call_soon_threadsafe(running.worker._set_accepting, False)
+    running.worker._loop.call_soon_threadsafe(renew)
+    assert renewed.wait(30)
     assert running.ask(HEALTH)[1].endswith(b"ok")
     assert failures == []
 

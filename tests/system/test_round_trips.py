@@ -117,8 +117,8 @@ def test_each_operation_takes_so_many_round_trips(distant: Flask, world: World, 
         "list after a vote": 2,
         "list_me after a vote": 3,
         "one_me after a vote": 1,
-        "the owner's project": 2,
-        "list of an administrator": 2,
+        "the owner's project": 1,
+        "list of an administrator": 1,
         "queue": 4,
         "me": 2,
         "decision": 9,  # the last is the caller's role, just before the commit
@@ -138,7 +138,7 @@ def test_members_and_others_of_one_iteration_share_their_round_trips(distant: Fl
 
 
 def test_members_of_an_iteration_are_bounded(distant: Flask, world: World, monkeypatch: Any) -> None:
-    monkeypatch.setattr(responder, "MEMBERS_MAX", 2)
+    monkeypatch.setattr(responder, "READERS_MAX", 2)
     does = Operations(distant, world)
     requests = [parsed(f"/api/projects/{does.project}", **does.callers["token"]) for _ in range(3)]
     assert [answer is None for answer in together_in_loop(does.fast, requests)] == [False, False, True]
