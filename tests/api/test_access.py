@@ -145,6 +145,7 @@ TABLE = {
     "GET /api/auth/notifications/<token>": ABSENT,
     **dict.fromkeys(PAGES, PUBLIC),
     "GET /assets/<name>": ABSENT,
+    "GET /static/<path:name>": ABSENT,
 }
 
 

@@ -21,6 +21,7 @@ from directory.db.statements import Prepared
 from directory.db.transactions import in_parallel, lift_time_limits, transaction
 from directory.extensions import db
 from directory.http import readiness
+from directory.services.catalog import readers
 from tests.conftest import Database, build
 from tests.support import pooler, quiet_reads, servers
 from tests.support.caching import close_validator
@@ -136,10 +137,10 @@ def test_the_snapshot_of_another_server_is_no_newer_one_of_this(pooled: list[Fla
         state, _ = reader.read(None, 5.0)
         snapshot, _, server = state.partition(b"@")
         assert server
-        foreign, asked = snapshot + b"@another", [("session", "token", "1")]
+        foreign, asked = snapshot + b"@another", [("session", "token", "1", "1")]
         # The snapshot itself moves with every transaction on the server, in other databases too.
         found = [reader.read(state, 5.0), reader.read(foreign, 5.0)]
-        found += [reader.read_with_votes(since, 5.0, asked)[:2] for since in (state, foreign)]
+        found += [reader.read_with(since, 5.0, readers.votes("postgresql"), asked)[:2] for since in (state, foreign)]
         assert [(seen.partition(b"@")[2], changes) for seen, changes in found] == [(server, []), (server, None)] * 2
         with pytest.raises(ValueError, match="no snapshot"):
             reader.read(b"1'; DROP TABLE users; --", 5.0)
