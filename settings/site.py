@@ -33,7 +33,7 @@ def links(value: str) -> tuple[tuple[str, str], ...]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, list) or len(given) > MOST_LINKS:
-        raise ValueError(f"is no JSON list of at most {MOST_LINKS} links such as [{LINK}]")
+        raise ValueError(f"must be a JSON list of at most {MOST_LINKS} links, such as [{LINK}]")
     return tuple(_link(each) for each in given)
 
 

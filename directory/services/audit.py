@@ -109,6 +109,42 @@ def about(project: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class Scan:
+    """A part of an index, in the order of the index. `value` is that of its first column, where that has one value."""
+
+    sort: Sort
+    lower: ColumnElement[bool] | None = None
+    upper: ColumnElement[bool] | None = None
+    value: Any = None
+
+    def bounds(self, window: Window, reached: tuple[Any, ...] | None = None) -> list[ColumnElement[bool]]:
+        """The conditions for a window, as far as the entry with the keys `reached`."""
+        goes_down = self.sort.descending == (window.start != "before")
+        if reached is not None and self.value is not None:
+            return self._between(window, reached, goes_down=goes_down)
+        near, far = (self.upper, self.lower) if goes_down else (self.lower, self.upper)
+        if window.position is not None:
+            near = None  # the position is the bound
+        if reached is not None:
+            keys = zip(self.sort.keys, reached, strict=True)
+            here, there = tuple_(*self.sort.keys), tuple_(*(literal(value, key.type) for key, value in keys))
+            far = here >= there if goes_down else here <= there
+        return [each for each in (near, far) if each is not None]
+
+    def _between(self, window: Window, reached: tuple[Any, ...], *, goes_down: bool) -> list[ColumnElement[bool]]:
+        """By the last key alone: of a comparison of rows, SQLite uses the first column for its index and no other."""
+        key, found = self.sort.keys[-1], [self.sort.keys[0] == self.value]
+        found.append(key >= reached[-1] if goes_down else key <= reached[-1])
+        if window.position is not None:
+            place = window.position.keys[-1]
+            found.append(key < place if goes_down else key > place)
+        return found
+
+
+_NEWEST = Scan(NEWEST)
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
     """What the log is narrowed to; None narrows nothing. `actor` and `user` are usernames.
 
@@ -139,12 +175,12 @@ def entries(window: Window, filters: Filters) -> Slice:
     by = next((name for name in NARROWING if name in equal), None)
     others = [getattr(AuditEntry, name) == value for name, value in equal.items() if name != by]
     others += [] if filters.q is None else [_contains(filters.q)]
-    period = [] if filters.since is None else [AuditEntry.at >= filters.since]
-    period += [] if filters.until is None else [AuditEntry.at < filters.until]
-    if by is None:
-        return _search(period, others, BY_TIME if period else NEWEST, window)
-    bounds, sort = _by(by, equal[by], NEWEST, window)
-    return _search(bounds, others + period, sort, window)
+    since = None if filters.since is None else AuditEntry.at >= filters.since
+    until = None if filters.until is None else AuditEntry.at < filters.until
+    if by is not None:
+        others += [each for each in (since, until) if each is not None]
+        return _search(_by(by, equal[by], NEWEST), others, window)
+    return _search(_NEWEST if since is None and until is None else Scan(BY_TIME, since, until), others, window)
 
 
 def _equal(filters: Filters) -> dict[str, Any] | None:
@@ -175,18 +211,13 @@ def _lower_ascii(text: str) -> str:
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
-def _search(bounds: list[ColumnElement[bool]], others: list[ColumnElement[bool]], sort: Sort, window: Window) -> Slice:
-    """A slice of the entries within `bounds` of an index that meet the other conditions."""
-    query = _query().where(*bounds)
+def _search(scan: Scan, others: list[ColumnElement[bool]], window: Window) -> Slice:
+    """A slice of the entries of a part of an index that meet the other conditions."""
     if not others:
-        return _viewed(fetch(query, sort, window))
-    backwards = window.start == "before"
-    reached = _last_read(bounds, sort, window)
-    if reached is not None:
-        here = tuple_(*sort.keys)
-        there = tuple_(*(literal(value, key.type) for key, value in zip(sort.keys, reached, strict=True)))
-        query = query.where(here <= there if backwards else here >= there)
-    found = _viewed(fetch(query.where(*others), sort, window))
+        return _viewed(fetch(_query().where(*scan.bounds(window)), scan.sort, window))
+    backwards, reached = window.start == "before", _last_read(scan, window)
+    query = _query().where(*scan.bounds(window, reached), *others)
+    found = _viewed(fetch(query, scan.sort, window))
     if reached is not None and backwards:
         found.previous = found.previous or Position(reached, forward=False)
     elif reached is not None:
@@ -194,12 +225,12 @@ def _search(bounds: list[ColumnElement[bool]], others: list[ColumnElement[bool]]
     return found
 
 
-def _last_read(bounds: list[ColumnElement[bool]], sort: Sort, window: Window) -> tuple[Any, ...] | None:
+def _last_read(scan: Scan, window: Window) -> tuple[Any, ...] | None:
     """The keys of the last entry that a page reads. None where the end of the log comes before."""
-    keys = windowed(select(AuditEntry.id).where(*bounds), sort, window.start, 1)
+    keys = windowed(select(AuditEntry.id).where(*scan.bounds(window)), scan.sort, window.start, 1)
     keys = keys.offset(literal_column(str(READ_AT_ONCE - 1)))
     row = db.session.execute(keys, window.parameters()).first()
-    return None if row is None else tuple(row[-len(sort.keys) :])
+    return None if row is None else tuple(row[-len(scan.sort.keys) :])
 
 
 def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
@@ -236,8 +267,8 @@ def timeline(project_id: int, window: Window) -> Slice:
     """
     query = select(AuditEntry.at, AuditEntry.action, AuditEntry.reason)
     query = query.where(AuditEntry.action.in_(EVENTS))
-    bounds, order = _by("project_id", project_id, OLDEST, window)
-    found = fetch(query.where(*bounds), order, window)
+    scan = _by("project_id", project_id, OLDEST)
+    found = fetch(query.where(*scan.bounds(window)), scan.sort, window)
     found.items = [_event(row) for row in found.items]
     return found
 
@@ -252,18 +283,14 @@ def timelines(project_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-def _by(name: str, value: Any, sort: Sort, window: Window) -> tuple[list[ColumnElement[bool]], Sort]:
-    """The bounds and the order by which the entries whose column `name` has `value` are read from their index.
+def _by(name: str, value: Any, sort: Sort) -> Scan:
+    """The entries whose column `name` has `value`, from the index that begins with the column.
 
     The column is part of the order, and bounded from both sides. By an equality both databases may read the log by its
     key, in the hope that an entry in so many has the value, and read all of it where those that have it are old.
     """
     column = getattr(AuditEntry, name)
-    # A position bounds one side by itself.
-    is_bounded, goes_down = window.position is not None, sort.descending == (window.start != "before")
-    bounds = [] if is_bounded and goes_down else [column <= value]
-    bounds += [] if is_bounded and not goes_down else [column >= value]
-    return bounds, Sort(sort.name, (column, *sort.keys), sort.descending)
+    return Scan(Sort(sort.name, (column, *sort.keys), sort.descending), column >= value, column <= value, value)
 
 
 def _event(row: Any) -> dict[str, Any]:

@@ -297,6 +297,21 @@ def test_a_search_of_the_log_reads_a_bounded_part_of_it_and_no_whole_table(
                 assert "Sort" not in plan or "Bitmap" in plan, (each, plan)
 
 
+def test_a_search_among_the_entries_of_one_user_reads_a_part_of_their_index(
+    many: Flask, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite uses the first column alone of a comparison of rows, and would read all entries of the user."""
+    admin, bob = world.caller(world.admin()), world.user()
+    with many.app_context(), db.engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO audit_entries (action, at, actor_id, project_id) "
+            f"SELECT 'project.edited', at, {bob.id}, project_id FROM audit_entries WHERE id <= 1500"
+        )
+    monkeypatch.setattr(audit, "READ_AT_ONCE", 500)
+    page = plans(many, admin, f"/api/admin/audit?actor_id={bob.id}&q=none")[-1]
+    assert re.search(r"actor_id=\? AND id>\?|\(actor_id = .*\(id >= ", page), page
+
+
 def test_no_list_counts_the_users(many: Flask, world: World) -> None:
     admin = world.caller(world.admin())
     for path in ("/api/admin/users?limit=5", "/api/admin/users?role=member&status=active&limit=5"):

@@ -12,7 +12,7 @@ from directory.services.catalog.paging import Position, Window
 from directory.services.webhooks.outbox import timestamp
 
 ROWS_AT_ONCE = 1_000  # that one statement reads
-PART_ROWS, PART_CHARACTERS, PART_STATEMENTS = 10_000, 8_000_000, 50  # a part ends after so many
+PART_ROWS, PART_CHARACTERS, PART_STATEMENTS = 10_000, 8_000_000, 20  # a part ends after so many
 HEADINGS = (
     "id", "at", "action", "actor_id", "actor", "project_id", "project", "user_id", "user", "from", "to", "reason",
     "changes", "votes",
