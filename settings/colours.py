@@ -18,7 +18,7 @@ def accent(value: str) -> dict[str, str]:
     if not value:
         return {}
     if not re.fullmatch("#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})", value):
-        raise ValueError(f"{value!r} is no colour such as #0b6b62")
+        raise ValueError(f"{value!r} is not a colour such as #0b6b62")
     given = _parsed(value)
     if (found := contrast(WHITE, given)) < CONTRAST:
         darker = _hex(_until(given, BLACK, (WHITE,)))

@@ -41,7 +41,7 @@ def _link(given: Any) -> tuple[str, str]:
     label, url = (given.get("label"), given.get("url")) if isinstance(given, dict) else (None, None)
     is_label = isinstance(label, str) and label.strip() and label.isprintable() and len(label) <= LONGEST_LABEL
     if not is_label or given.keys() != {"label", "url"} or not _is_address(url):
-        raise ValueError(f"{json.dumps(given)[:200]} is no link such as {LINK}")
+        raise ValueError(f"{json.dumps(given)[:200]} is not a link such as {LINK}")
     return str(label).strip(), str(url)
 
 
