@@ -280,3 +280,14 @@ def test_suspensions_are_followed_between_all_steps_of_counting_votes_that_count
         flask_migrate.upgrade()
         assert run.number > 20
         assert recount.look(lambda number: number > 0).faults == []
+
+
+def test_an_upgrade_to_revisions_leaves_pending_projects_pending(app: Flask, world: World, database: Database) -> None:
+    for status in ("pending", "live"):
+        world.project(status=status)
+    with app.app_context():
+        flask_migrate.downgrade(revision="0026")
+        flask_migrate.upgrade()
+        rows = db.session.execute(text("SELECT status, version FROM projects ORDER BY id"))
+        assert [tuple(row) for row in rows] == [("pending", 1), ("live", 2)]
+        assert db.session.scalar(text("SELECT count(*) FROM revisions")) == 0
