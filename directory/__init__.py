@@ -12,6 +12,7 @@ from directory.api import (
     auth,
     categories,
     leaving,
+    logos,
     markdown,
     passkeys,
     projects,
@@ -62,8 +63,8 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, categories, tags, users, session, auth, recovery, providers, passkeys, leaving, markdown, admin,
-        system,
+        projects, logos, categories, tags, users, session, auth, recovery, providers, passkeys, leaving, markdown,
+        admin, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)

@@ -20,6 +20,7 @@ from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.authentication import viewer
 from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
+from directory.http.request_body import read_upload
 from directory.http.serialization import compiled
 from directory.http.validation import NOTHING, Check, checked_body, checked_form, checked_query, page_query
 from directory.services.accounts.sessions import Proof
@@ -40,7 +41,8 @@ class Operation:
     rules refuse of a body beside its schema. A server may answer several requests together by `many`, a function of
     votes, each with the `action` of its route: it returns for each what its caller gets, or an error; the view calls it
     with one. It may answer one for a `constant` route, whose answer never changes, without a thread. With `any_body`
-    the body is of any type and is not looked at.
+    the body is of any type and is not looked at; with `upload` it is of one of these media types, of at most UPLOAD_MAX
+    bytes, and the view gets it as `content`.
 
     For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
     answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
@@ -62,6 +64,7 @@ class Operation:
     many: Callable[[list[Vote]], list[dict[str, Any] | Exception]] | None = None
     action: str = ""
     any_body: bool = False
+    upload: tuple[str, ...] = ()
     constant: bool = False
     raises: tuple[type[DirectoryError], ...] = ()
     headers: tuple[str, ...] = ()
@@ -97,6 +100,8 @@ def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
     query = _query(spec, request.path, request.query_string)
     if reads or spec.any_body:
         return query
+    if spec.upload:
+        return query | {"content": read_upload(spec.upload)}
     if spec.page:
         return query | checked_form(spec.body, check=spec.check)
     return query | checked_body(spec.body, required=spec.body_required, check=spec.check)

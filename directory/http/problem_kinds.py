@@ -146,8 +146,10 @@ KINDS = {
     "precondition_failed": Kind(
         412, "Changed meanwhile", "If-Match named a version of the project that is no longer the current one."
     ),
-    "too_large": Kind(413, "Body too large", "A body may have 64 KiB at most."),
-    "unsupported_media_type": Kind(415, "Not JSON", "Send the body as application/json in UTF-8."),
+    "too_large": Kind(413, "Body too large", "A body may have 64 KiB at most, and a logo 1 MiB."),
+    "unsupported_media_type": Kind(
+        415, "Wrong media type", "Send the body as application/json in UTF-8, and a logo as PNG, JPEG or WebP."
+    ),
     "validation_failed": Kind(
         422,
         "Validation failed",

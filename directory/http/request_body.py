@@ -11,7 +11,8 @@ from flask import request
 
 from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
 
-BODY_MAX = 65_536
+BODY_MAX, UPLOAD_MAX = 65_536, 2**20
+UPLOADS = re.compile("/api/projects/[0-9]{1,19}/logo")  # the paths at which bodies may be larger
 DEPTH_MAX = 32
 DIGITS_MAX = 4_300
 _NAME_MAX = 64
@@ -51,6 +52,25 @@ def read_form() -> list[tuple[str, str]]:
         raise Invalid([{"pointer": pointer([]), "detail": "The form cannot be read."}]) from None
 
 
+def read_upload(media_types: Sequence[str]) -> bytes:
+    """The body, of one of the media types. Raises TooLarge, UnsupportedMediaType, MalformedJson where it breaks off."""
+    given = request.headers.get("Content-Type", "").strip(" \t").lower()
+    try:
+        data = _read_body(UPLOAD_MAX)
+    except TooLarge:
+        raise TooLarge(f"This is too large: at most {UPLOAD_MAX // 1024:,} KiB can be sent.") from None
+    if given not in media_types:
+        raise UnsupportedMediaType(f"Send the body as {', '.join(media_types[:-1])} or {media_types[-1]}.")
+    if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
+        raise UnsupportedMediaType("Send the body without a Content-Encoding.")
+    return data
+
+
+def body_max(method: str, path: str) -> int:
+    """How many bytes the body of a request may have."""
+    return UPLOAD_MAX if method == "PUT" and UPLOADS.fullmatch(path) else BODY_MAX
+
+
 def parse_json(data: bytes) -> Any:
     """The value of a JSON text. Raises MalformedJson, and Invalid where it holds a lone surrogate."""
     value, errors = _parse(data)
@@ -80,7 +100,7 @@ def pointer(path: Sequence[str | int]) -> str:
     return "#" + "".join(f"/{printable(str(step)).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
-def _read_body() -> bytes:
+def _read_body(most: int = BODY_MAX) -> bytes:
     """The bytes of the body, of which no more than the bound is ever held.
 
     Werkzeug's own bound, MAX_CONTENT_LENGTH, stays unset: it reads a chunked body up to the bound and hands
@@ -89,13 +109,13 @@ def _read_body() -> bytes:
     if _has_none(request.environ):
         return b""
     declared = request.content_length
-    if declared is not None and declared > BODY_MAX:
+    if declared is not None and declared > most:
         raise TooLarge
     body = bytearray()
     # One byte past the bound is asked for: only its absence shows that a chunked body ends there.
-    while len(body) <= BODY_MAX and (chunk := _read_chunk(BODY_MAX + 1 - len(body))):
+    while len(body) <= most and (chunk := _read_chunk(most + 1 - len(body))):
         body += chunk
-    if len(body) > BODY_MAX:
+    if len(body) > most:
         raise TooLarge
     if len(body) < (declared or 0):
         raise MalformedJson("The body ended before its Content-Length.")

@@ -7,7 +7,17 @@ from directory.models.accounts import MailLink, Session, Token, User, UserCount,
 from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import AuditEntry, AuditRetention, Delivery, DeliveryAttempt
-from directory.models.projects import Category, Project, ProjectTag, Revision, Standing, TagCount, Upvote, VoteDiscount
+from directory.models.projects import (
+    Category,
+    Logo,
+    Project,
+    ProjectTag,
+    Revision,
+    Standing,
+    TagCount,
+    Upvote,
+    VoteDiscount,
+)
 
 __all__ = [
     "NEVER",
@@ -20,6 +30,7 @@ __all__ = [
     "DeliveryState",
     "Identity",
     "LinkPurpose",
+    "Logo",
     "MailLink",
     "Passkey",
     "PasskeyChallenge",

@@ -2,13 +2,15 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import Annotated, Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, Integer, TypeDecorator
+from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, Integer, String, TypeDecorator
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import mapped_column
 
 HIGHEST_ID = 2**63 - 1
+IMAGES = "/images/"  # what the paths of pictures begin with
 
 
 class Status(StrEnum):
@@ -74,6 +76,31 @@ class UtcDateTime(TypeDecorator[datetime]):
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
         """None for PostgreSQL: our connections have the zone UTC, so the driver's own instants are as we want them."""
         return None if dialect.name == "postgresql" else super().result_processor(dialect, coltype)
+
+
+class LogoAddresses(TypeDecorator[dict[str, str]]):
+    """A logo as callers see it, the addresses of its pictures by their size; stored as the digest of the larger one."""
+
+    impl = String(64)
+    cache_ok = True
+
+    def process_bind_param(self, value: dict[str, str] | None, _dialect: Dialect) -> str | None:
+        """The digest."""
+        return None if value is None else value["256"].removeprefix(IMAGES).removesuffix(".webp")
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> dict[str, str] | None:
+        """The addresses."""
+        return None if value is None else logo_addresses(value)
+
+
+def logo_addresses(digest: str) -> dict[str, str]:
+    """The addresses of a logo's pictures. They never change, for a picture has the name of its content."""
+    return {"64": f"{IMAGES}{small_digest(digest)}.webp", "256": f"{IMAGES}{digest}.webp"}
+
+
+def small_digest(digest: str) -> str:
+    """The name of the smaller picture, which is made of the larger one."""
+    return sha256(f"64 {digest}".encode()).hexdigest()
 
 
 # In place of null, which has no position in an order that a cursor could name.

@@ -3,11 +3,35 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Computed, Float, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import (
+    CheckConstraint,
+    Computed,
+    Float,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import BigId, Id, Instant, JsonList, JsonObject, Status, UtcDateTime, now, one_of
+from directory.models.base import (
+    BigId,
+    Id,
+    Instant,
+    JsonList,
+    JsonObject,
+    LogoAddresses,
+    Status,
+    UtcDateTime,
+    now,
+    one_of,
+)
+
+WITH_LOGO = text("logo IS NOT NULL")
 
 
 class Category(db.Model):  # type: ignore[name-defined,misc]
@@ -33,6 +57,25 @@ class Category(db.Model):  # type: ignore[name-defined,misc]
     rejected_projects: Mapped[int] = mapped_column(BigId, default=0)
 
 
+class Logo(db.Model):  # type: ignore[name-defined,misc]
+    """Two pictures of 256 and of 64 pixels, under the digests that are their names.
+
+    Projects with the same logo share it. Housekeeping deletes those that nothing points to.
+    """
+
+    __tablename__ = "logos"
+    __table_args__ = (
+        UniqueConstraint("small_digest"),  # the address of the small picture
+        Index(None, "stored_at"),  # those that may have to go, oldest first
+    )
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    small_digest: Mapped[str] = mapped_column(String(64))
+    large: Mapped[bytes] = mapped_column(LargeBinary)
+    small: Mapped[bytes] = mapped_column(LargeBinary)
+    stored_at: Mapped[Instant] = mapped_column(default=now)
+
+
 class Project(db.Model):  # type: ignore[name-defined,misc]
     """A submission, in one of three states.
 
@@ -56,6 +99,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
+        Index(None, "logo", postgresql_where=WITH_LOGO, sqlite_where=WITH_LOGO),  # whether a logo is used
         {"sqlite_autoincrement": True},
     )
 
@@ -70,6 +114,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     url_key: Mapped[str] = mapped_column(String(64))
     repository_url: Mapped[str | None] = mapped_column(String(2048))
     logo_url: Mapped[str | None] = mapped_column(String(2048))
+    logo: Mapped[dict[str, str] | None] = mapped_column(LogoAddresses(), ForeignKey("logos.digest"))
     tags: Mapped[list[str]] = mapped_column(JsonList, default=list)
     status: Mapped[str] = mapped_column(String(16), default=Status.PENDING)
     rejection_reason: Mapped[str | None] = mapped_column(String(1000))
@@ -90,7 +135,8 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
 
     `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
     it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, and
-    the `reason` of the refusal, if one was given. A trigger deletes the revision of a project that is no longer live.
+    the `reason` of the refusal, if one was given. `logo` is the one in the changes,
+    so that it is kept. A trigger deletes the revision of a project that is no longer live.
     """
 
     __tablename__ = "revisions"
@@ -105,6 +151,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
             sqlite_where=text("submitted_at IS NOT NULL"),
         ),
         Index(None, "category"),  # a category that is renamed or deleted
+        Index(None, "logo", postgresql_where=WITH_LOGO, sqlite_where=WITH_LOGO),  # whether a logo is used
     )
 
     project_id: Mapped[int] = mapped_column(
@@ -114,6 +161,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     category: Mapped[str | None] = mapped_column(
         String(50), ForeignKey("categories.slug", onupdate="CASCADE", ondelete="RESTRICT")
     )
+    logo: Mapped[dict[str, str] | None] = mapped_column(LogoAddresses(), ForeignKey("logos.digest"))
     submitted_at: Mapped[Instant | None]
     reason: Mapped[str | None] = mapped_column(String(1000))
 

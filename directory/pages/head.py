@@ -90,6 +90,7 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
         "description": project["tagline"],
         "url": site.address(path_of(project)),
         "sameAs": links,
+        **({"image": site.address(project["logo"]["256"])} if project["logo"] else {}),
         "applicationCategory": project["category"]["name"],
         "keywords": ", ".join(project["tags"]),
         "author": {"@type": "Person", "name": project["owner"]["username"]},

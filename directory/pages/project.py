@@ -18,7 +18,12 @@ from directory.services.catalog import catalog
 from directory.services.catalog.paging import Window
 
 RELATED = 4
-FIELDS = {"url": "the website", "repository_url": "the source code", "logo_url": "the logo"}
+FIELDS = {
+    "url": "the website",
+    "repository_url": "the source code",
+    "logo_url": "the address of the logo",
+    "logo": "the logo",
+}
 EVENTS = {
     "submitted": "Submitted", "edited": "Edited", "approved": "Approved", "rejected": "Rejected",
     "unpublished": "Taken down", "edit_held": "Changes sent for review", "edit_approved": "Changes approved",
@@ -80,7 +85,7 @@ def _head(project: dict[str, Any]) -> head.Head:
         project["tagline"],
         path,
         indexed=is_live,
-        image=project["logo_url"] or "",
+        image=project["logo"]["256"] if project["logo"] else project["logo_url"] or "",
         kind="article",
         data=[head.software(project, site), head.breadcrumbs(site, *steps)] if is_live else [],
     )

@@ -1,4 +1,4 @@
-"""Deletes what has expired: sessions, tokens, sign-ins, challenges, mailed links, deliveries, and old audit entries.
+"""Deletes expired sessions, tokens, sign-ins, challenges, links, deliveries and audit entries, and unused logos.
 
 A deliverer does it, and where none runs beside the server, a thread of each worker. They may do it at once.
 """
@@ -14,7 +14,7 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.models import now
-from directory.services import audit
+from directory.services import audit, logos
 from directory.services.accounts import mail_links, sessions
 from directory.services.sign_in import attempts, passkeys
 from directory.services.webhooks import claims
@@ -33,6 +33,7 @@ def purges(policy: Policy, audit_days: int | None) -> list[Callable[[int], int]]
         attempts.purge,
         passkeys.purge,
         mail_links.purge,
+        logos.purge,
         partial(claims.purge, policy),
     ]
     if audit_days is not None:

@@ -18,7 +18,7 @@ from directory.cache.responder import Responder
 from directory.cache.response import SCHEMES, STATUSES, CachedResponse, Recorder, constant_responses
 from directory.http import problem_details
 from directory.http.files import Files
-from directory.http.request_body import BODY_MAX
+from directory.http.request_body import body_max
 from directory.http.wsgi import Response
 from directory.server import wsgi
 from directory.server.protocol import Connection, Refusal, Request
@@ -50,8 +50,8 @@ class Dispatcher:
             self._votes = VoteBatcher(app, self._pool, loop, deliver=self._deliver, alone=self._hand_over)
 
     def body_max(self, environ: dict[str, Any]) -> int:
-        """The bytes that the body of a request may have. A route that takes more would be looked up here."""
-        return BODY_MAX
+        """The bytes that the body of a request may have."""
+        return body_max(environ["REQUEST_METHOD"], environ["PATH_INFO"])
 
     def receive(self, request: Request) -> None:
         """Take a request, to answer it with the others of this iteration."""

@@ -104,7 +104,7 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
             revision = Revision(project_id=project.id)
             db.session.add(revision)
         revision.changes = {name: value for name, value in planned.held.items() if name != "category"}
-        revision.category = planned.held.get("category")
+        revision.category, revision.logo = planned.held.get("category"), planned.held.get("logo")
         revision.submitted_at, revision.reason = revision.submitted_at or at, None
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
@@ -153,7 +153,8 @@ def reject(
     at = now()
     project = db.session.get_one(Project, project_id, populate_existing=True)
     waited = _waited(revision, at)
-    revision.changes, revision.category, revision.submitted_at, revision.reason = {}, None, None, reason
+    revision.changes, revision.category, revision.logo = {}, None, None
+    revision.submitted_at, revision.reason = None, reason
     project.version += 1
     db.session.flush()
     audit.record_project("project.edit_rejected", project, by=by, at=at, reason=reason, waited_seconds=waited, **LIVE)

@@ -81,7 +81,7 @@ def test_each_column_of_each_table_is_refused_by_name_and_changes_nothing(app, a
     wrong = []
     admin.get("/api/auth/me")  # records the token's use, once
     for route in unsafe(app):
-        if operation(app, route).any_body:
+        if operation(app, route).any_body or operation(app, route).upload:
             continue
         path, project_id = targets.path(route.rule, "pending")
         given = body(route, project_id) or {}

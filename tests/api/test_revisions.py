@@ -65,7 +65,7 @@ def waiting(admin: Api) -> list[int]:
 
 
 def test_the_table_of_fields_has_the_fields_of_a_submission_and_of_a_revision() -> None:
-    assert set(fields.NAMES) == set(ProjectInput().fields) == set(RevisionChanges().fields)
+    assert set(fields.NAMES) == {*ProjectInput().fields, "logo"} == set(RevisionChanges().fields)
 
 
 def test_changes_of_material_fields_wait_and_the_others_apply_at_once(
@@ -229,7 +229,7 @@ def test_an_approval_applies_the_changes(make_app: Any, world: World, ada: Calle
     [event] = outbox(app)
     assert (event["type"], event["data"]["edited_by"]["username"]) == ("project.edited", "root")
     assert event["data"]["changes"] == changes
-    assert event["data"]["project"] == {n: v for n, v in after.items() if n not in {"has_upvoted", "version"}}
+    assert event["data"]["project"] == {n: v for n, v in after.items() if n not in {"has_upvoted", "version", "logo"}}
     assert "reason" not in event["data"]
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
 

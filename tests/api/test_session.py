@@ -31,7 +31,7 @@ def test_a_signed_in_caller_gets_their_account_by_token_and_by_cookie(app: Any, 
     ada = world.user("ada")
     caller = world.caller(ada)
     answer = caller.get(PATH)
-    reviewed = ["title", "tagline", "description", "url", "repository_url", "logo_url"]
+    reviewed = ["title", "tagline", "description", "url", "repository_url", "logo_url", "logo"]
     assert answer.json == {**ANYBODY, "user": caller.get("/api/auth/me").json, "reviewed_fields": reviewed}
     assert answer.json["user"]["email"] == "ada@example.org"
     assert answer.headers["Cache-Control"] == "private, no-store"
@@ -60,7 +60,7 @@ def test_the_settings_are_those_of_the_site(make_app: Any) -> None:
 
 def test_it_names_the_fields_whose_changes_are_reviewed(make_app: Any, world: World) -> None:
     member, admin = world.caller(world.user()).token, world.caller(world.admin()).token
-    for setting, number in (("never", 0), ("material", 6), ("always", 8)):
+    for setting, number in (("never", 0), ("material", 7), ("always", 9)):
         app = make_app(REVIEW_ON_EDIT=setting)
         assert len(Api(app, member).get(PATH).json["reviewed_fields"]) == number
         assert Api(app, admin).get(PATH).json["reviewed_fields"] == []

@@ -41,7 +41,8 @@ RULES = {
     "revisions": WITH_PROJECTS,
     "user_submissions": WITH_USERS, "identities": WITH_USERS, "passkeys": WITH_USERS, "passkey_challenges": PURGED,
     "sessions": PURGED, "tokens": PURGED,
-    "sign_in_attempts": PURGED, "mail_links": PURGED, "deliveries": PURGED, "delivery_attempts": "with their delivery",
+    "sign_in_attempts": PURGED, "mail_links": PURGED, "deliveries": PURGED, "logos": PURGED,
+    "delivery_attempts": "with their delivery",
     "alembic_version": "one row", "changes": "one row for each writer, replaced",
 }  # fmt: skip
 

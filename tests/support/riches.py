@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from hypothesis import strategies as st
-from sqlalchemy import JSON, Boolean, Column, Float, Integer, String, Table, insert
+from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, String, Table, insert
 
 from directory.extensions import db
 from directory.models import Project, Upvote, now
-from directory.models.base import UtcDateTime
+from directory.models.base import LogoAddresses, UtcDateTime, logo_addresses, small_digest
 from directory.services.catalog import search_index
 from directory.services.catalog.ranking import hot
 
@@ -27,6 +27,8 @@ def texts(length: int | None) -> st.SearchStrategy[str]:
 def _values(column: Column[Any]) -> st.SearchStrategy[Any]:
     kinds = {
         String: lambda: texts(column.type.length),  # type: ignore[attr-defined]
+        LargeBinary: lambda: st.binary(max_size=40),
+        LogoAddresses: st.none,
         UtcDateTime: lambda: TIMES,
         Boolean: st.booleans,
         Integer: lambda: st.integers(0, 2**31 - 1),
@@ -56,6 +58,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
             row |= {name: value for name, value in _fixed(n).items() if name in row}
     for n, row in enumerate(tables["deliveries"]):
         row |= SETTLED if n else UNSETTLED
+    _have_logos(tables)
     for row in tables["users"]:
         row |= {"status": "active", "role": "admin"}
     for row in tables["mail_links"]:
@@ -70,6 +73,13 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         rank = hot(votes, row["published_at"] or row["created_at"])
         row |= {"status": "live" if row["published_at"] else "rejected", "upvotes": votes, "hot": rank}
     return tables
+
+
+def _have_logos(tables: dict[str, list[dict[str, Any]]]) -> None:
+    for n, row in enumerate(tables["logos"]):
+        row |= {"digest": f"{n:064x}", "small_digest": small_digest(f"{n:064x}")}
+    for row in tables["projects"]:
+        row["logo"] = logo_addresses(f"{0:064x}")
 
 
 def _revisions(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> list[dict[str, Any]]:

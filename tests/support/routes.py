@@ -14,6 +14,7 @@ from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.webhooks.outbox import Endpoint
 from tests.support.factories import PASSWORD, World
+from tests.support.pictures import RED
 
 _numbers = count(1)
 
@@ -102,6 +103,8 @@ def sending(app: Flask, route: Route, project_id: int) -> dict[str, Any]:
     """What a request to the route sends: a form where it takes one, else the body as JSON."""
     if route in forms(app):
         return {"data": form(route)}
+    if uploads := operation(app, route).upload:
+        return {"data": RED, "content_type": uploads[0]}
     return {"json": body(route, project_id)}
 
 

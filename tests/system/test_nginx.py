@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from directory.http.hooks import HEADERS
-from directory.http.request_body import BODY_MAX
+from directory.http.request_body import BODY_MAX, UPLOAD_MAX
 from tests.support.processes import free_port
 from tests.support.proxy import Answer, Nginx, call, nginx_there
 
@@ -188,7 +188,9 @@ def test_the_bound_of_bodies_is_the_service_s_own(before: Any, hosts: Any) -> No
     port = before(hosts[0].port, hosts[1].port).port
     assert call(port, "POST", "/api/projects", b"x" * BODY_MAX).status == 200
     assert is_problem(call(port, "POST", "/api/projects", b"x" * (BODY_MAX + 1)), 413, "too_large")
-    assert len(hosts[0].requests + hosts[1].requests) == 1
+    assert call(port, "PUT", "/api/projects/1/logo", b"x" * UPLOAD_MAX).status == 200
+    assert is_problem(call(port, "PUT", "/api/projects/1/logo", b"x" * (UPLOAD_MAX + 1)), 413, "too_large")
+    assert len(hosts[0].requests + hosts[1].requests) == 2
 
 
 def test_the_bound_of_bodies_holds_for_chunked_ones(before: Any, hosts: Any) -> None:

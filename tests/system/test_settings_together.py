@@ -11,7 +11,7 @@ from flask import Flask
 
 from directory.extensions import limiter
 from tests.support.factories import Api, World
-from tests.support.routes import Route, Targets, body, routes
+from tests.support.routes import Route, Targets, routes, sending
 
 # How each differs from what the tests run with otherwise; the limits are too high to refuse anything here.
 SETTINGS = (
@@ -58,7 +58,7 @@ def statuses(app: Flask, targets: Targets, token: str) -> dict[Route, int]:
         if route.rule == "/api/auth/logout-all":  # it would end the token that all of this is asked with
             continue
         path, project_id = targets.path(route.rule, "live" if "upvote" in route.rule else "pending")
-        answer = Api(app, token).call(route.method, path, body(route, project_id))
+        answer = Api(app, token).call(route.method, path, **sending(app, route, project_id))
         found[route] = answer.status_code
     return found
 

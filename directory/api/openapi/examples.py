@@ -133,7 +133,7 @@ ANSWERS: dict[str, Any] = {
     },
     "sessionShow": {
         "user": USER,
-        "reviewed_fields": ["title", "tagline", "description", "url", "repository_url", "logo_url"],
+        "reviewed_fields": ["title", "tagline", "description", "url", "repository_url", "logo_url", "logo"],
         "site": {"name": "Project Directory", "url": "https://projects.example"},
         "registration_open": True,
         "read_only": False,
@@ -147,6 +147,7 @@ ANSWERS: dict[str, Any] = {
     "projectsCreate": {**PENDING, "queue_position": 4},
     "projectsShow": FLASK,
     "projectsUpdate": {**PENDING, "version": 2, "queue_position": 4},
+    "projectsUploadLogo": {**PENDING, "version": 2, "queue_position": 4},
     "projectsTimeline": {"items": TIMELINE, "pagination": {**CURSORS, "limit": 100}},
     "projectsToggleVote": {"project_id": 42, "upvoted": True, "upvotes": 129},
     "projectsCastVote": {"project_id": 42, "upvoted": True, "upvotes": 129},

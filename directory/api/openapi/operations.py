@@ -110,6 +110,8 @@ class Route:
 
     def body(self) -> dict[str, Any] | None:
         """The body, None where none is foreseen."""
+        if self.operation.upload:
+            return {"required": True, "content": {each: {} for each in self.operation.upload}}
         if self.operation.body is NOTHING:
             return None
         content = {"application/json": {"schema": self.operation.body, "example": examples.BODIES[self.id]}}

@@ -18,10 +18,12 @@ FLASK_INPUT = {
     "logo_url": "https://flask.example/logo.svg",
     "tags": ["python", "web"],
 }
+LOGO = {"64": f"/images/{'5d' * 32}.webp", "256": f"/images/{'a3' * 32}.webp"}
 FLASK = {
     **FLASK_INPUT,
     "id": 42,
     "slug": "flask",
+    "logo": LOGO,
     "category": FRAMEWORKS,
     "status": "live",
     "upvotes": 128,
@@ -71,6 +73,7 @@ NOTES = {
     "url": "https://notes.example/werkzeug",
     "repository_url": None,
     "logo_url": None,
+    "logo": None,
     "tags": ["python"],
     "created_at": "2026-11-22T08:15:00.000000Z",
     "updated_at": "2026-11-22T08:15:00.000000Z",

@@ -65,6 +65,13 @@ class ProjectInput(Strict):
     tags = Few(Slug(TAG_MAX), 0, 5, of="tag")
 
 
+class LogoOutput(Strict):
+    """The addresses of a logo's pictures, WebP of 64 and of 256 pixels a side. They never change what they show."""
+
+    small = fields.String(required=True, data_key="64", attribute="64")
+    large = fields.String(required=True, data_key="256", attribute="256")
+
+
 class CategoryRef(Strict):
     """A project's category."""
 
@@ -89,6 +96,7 @@ class RevisionChanges(Strict):
     category = fields.String(metadata={"description": "A category's slug."})
     repository_url = fields.String(allow_none=True)
     logo_url = fields.String(allow_none=True)
+    logo = fields.Nested(LogoOutput, allow_none=True)
     tags = fields.List(fields.String())
 
 
@@ -125,6 +133,7 @@ class ProjectOutput(Strict):
     url = fields.String(required=True)
     repository_url = fields.String(required=True, allow_none=True)
     logo_url = fields.String(required=True, allow_none=True)
+    logo = fields.Nested(LogoOutput, required=True, allow_none=True, dump_only=True)
     tags = fields.List(fields.String(), required=True)
     category = fields.Nested(CategoryRef, required=True)
     status = Word(STATUSES, required=True, dump_only=True)

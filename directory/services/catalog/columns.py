@@ -34,6 +34,7 @@ COLUMNS = (
     P.url,
     P.repository_url,
     P.logo_url,
+    P.logo,
     P.tags,
     P.status,
     P.upvotes,

@@ -36,6 +36,7 @@ FIELDS = (
     Field("url", is_material=True, is_searched=True),
     Field("repository_url", is_material=True),
     Field("logo_url", is_material=True),
+    Field("logo", is_material=True),
     Field("category"),
     Field("tags", is_searched=True),
 )

@@ -53,7 +53,7 @@ class Content:
     def add(self, row: Row[Any]) -> None:
         """Take a row in. What is equal on both databases is equal as JSON."""
         self.rows += 1
-        self.digest ^= int.from_bytes(blake2b(orjson.dumps(tuple(row)), digest_size=16).digest())
+        self.digest ^= int.from_bytes(blake2b(orjson.dumps(tuple(row), default=bytes.hex), digest_size=16).digest())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1262,6 +1262,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{project_id}/logo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB
+         * @description It is stored as WebP of 64 and of 256 pixels a side, without metadata, whole and on a transparent ground where it is
+         *     not square. At most 4,096 pixels wide and high; a WebP of at most 5 million pixels, for its decoder takes much
+         *     memory. It is a change as any other: a rejected project goes back to the queue, and of a live one it waits for
+         *     review as a part of its `revision`.
+         *
+         *     Needs the project's owner or an administrator.
+         */
+        put: operations["projectsUploadLogo"];
+        post?: never;
+        /**
+         * Remove the logo of a project; of a live one after review, as its other changes
+         * @description Needs the project's owner or an administrator.
+         */
+        delete: operations["projectsRemoveLogo"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project_id}/revision": {
         parameters: {
             query?: never;
@@ -1809,6 +1838,11 @@ export interface components {
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
         };
+        /** @description The addresses of a logo's pictures, WebP of 64 and of 256 pixels a side. They never change what they show. */
+        Logo: {
+            64: string;
+            256: string;
+        };
         /** @description A project's category. */
         CategoryRef: {
             slug: string;
@@ -1824,6 +1858,7 @@ export interface components {
             category?: string;
             repository_url?: string | null;
             logo_url?: string | null;
+            logo?: components["schemas"]["Logo"] | null;
             tags?: string[];
         };
         /** @description Changes of a live project that wait for review, or the note that the last ones were rejected. After a rejection `changes` is empty, `submitted_at` null, and `reason` that of the rejection, until the next edit or withdrawal. */
@@ -1853,6 +1888,7 @@ export interface components {
             url: string;
             repository_url: string | null;
             logo_url: string | null;
+            readonly logo: components["schemas"]["Logo"] | null;
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -1938,6 +1974,7 @@ export interface components {
             url: string;
             repository_url: string | null;
             logo_url: string | null;
+            readonly logo: components["schemas"]["Logo"] | null;
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -2339,6 +2376,7 @@ export interface components {
             url: string;
             repository_url: string | null;
             logo_url: string | null;
+            readonly logo: components["schemas"]["Logo"] | null;
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -2710,7 +2748,7 @@ export interface components {
             passkey_required?: boolean;
             service?: components["schemas"]["Service"];
             /** @description The fields of the user's live projects that need review when the user changes them. */
-            reviewed_fields?: ("title" | "tagline" | "description" | "url" | "repository_url" | "logo_url" | "category" | "tags")[];
+            reviewed_fields?: ("title" | "tagline" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "category" | "tags")[];
             providers: components["schemas"]["Provider"][];
         };
         /** @description A tag, and how many live projects carry it. */
@@ -2978,7 +3016,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `too_large`: A body may have 64 KiB at most. */
+        /** @description - `too_large`: A body may have 64 KiB at most, and a logo 1 MiB. */
         TooLarge: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2996,7 +3034,7 @@ export interface components {
                 };
             };
         };
-        /** @description - `unsupported_media_type`: Send the body as application/json in UTF-8. */
+        /** @description - `unsupported_media_type`: Send the body as application/json in UTF-8, and a logo as PNG, JPEG or WebP. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4159,6 +4197,7 @@ export interface operations {
                      *           ],
                      *           "id": 43,
                      *           "slug": "werkzeug-notes",
+                     *           "logo": null,
                      *           "status": "pending",
                      *           "upvotes": 0,
                      *           "has_upvoted": false,
@@ -4273,6 +4312,10 @@ export interface operations {
                      *             ],
                      *             "id": 42,
                      *             "slug": "flask",
+                     *             "logo": {
+                     *               "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *               "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *             },
                      *             "status": "rejected",
                      *             "upvotes": 0,
                      *             "has_upvoted": false,
@@ -4310,6 +4353,7 @@ export interface operations {
                      *             ],
                      *             "id": 43,
                      *             "slug": "werkzeug-notes",
+                     *             "logo": null,
                      *             "status": "pending",
                      *             "upvotes": 0,
                      *             "has_upvoted": false,
@@ -4409,6 +4453,10 @@ export interface operations {
                      *       ],
                      *       "id": 42,
                      *       "slug": "flask",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
                      *       "status": "live",
                      *       "upvotes": 0,
                      *       "has_upvoted": false,
@@ -4651,6 +4699,10 @@ export interface operations {
                      *       ],
                      *       "id": 42,
                      *       "slug": "flask",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
                      *       "status": "rejected",
                      *       "upvotes": 0,
                      *       "has_upvoted": false,
@@ -4744,6 +4796,10 @@ export interface operations {
                      *       ],
                      *       "id": 42,
                      *       "slug": "flask",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
                      *       "status": "pending",
                      *       "upvotes": 128,
                      *       "has_upvoted": false,
@@ -5265,6 +5321,10 @@ export interface operations {
                      *                 ],
                      *                 "id": 42,
                      *                 "slug": "flask",
+                     *                 "logo": {
+                     *                   "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *                   "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *                 },
                      *                 "status": "live",
                      *                 "upvotes": 128,
                      *                 "owner": {
@@ -5369,6 +5429,10 @@ export interface operations {
                      *             ],
                      *             "id": 42,
                      *             "slug": "flask",
+                     *             "logo": {
+                     *               "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *               "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *             },
                      *             "status": "live",
                      *             "upvotes": 128,
                      *             "owner": {
@@ -6068,6 +6132,10 @@ export interface operations {
                      *           ],
                      *           "id": 42,
                      *           "slug": "flask",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
                      *           "status": "live",
                      *           "upvotes": 128,
                      *           "has_upvoted": false,
@@ -7509,6 +7577,10 @@ export interface operations {
                      *           ],
                      *           "id": 42,
                      *           "slug": "flask",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
                      *           "status": "live",
                      *           "upvotes": 128,
                      *           "has_upvoted": null,
@@ -7624,6 +7696,10 @@ export interface operations {
                      *       ],
                      *       "id": 42,
                      *       "slug": "flask",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
                      *       "status": "pending",
                      *       "upvotes": 0,
                      *       "has_upvoted": false,
@@ -7849,6 +7925,10 @@ export interface operations {
                      *       ],
                      *       "id": 42,
                      *       "slug": "flask",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
                      *       "status": "live",
                      *       "upvotes": 128,
                      *       "has_upvoted": null,
@@ -7951,6 +8031,10 @@ export interface operations {
                      *       ],
                      *       "id": 42,
                      *       "slug": "flask",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
                      *       "status": "pending",
                      *       "upvotes": 0,
                      *       "has_upvoted": false,
@@ -8003,6 +8087,144 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Delete a project with its votes. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    projectsUploadLogo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "image/png": unknown;
+                "image/jpeg": unknown;
+                "image/webp": unknown;
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "status": "pending",
+                     *       "upvotes": 0,
+                     *       "has_upvoted": false,
+                     *       "owner": {
+                     *         "id": 7,
+                     *         "username": "ada"
+                     *       },
+                     *       "version": 2,
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": null,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": 4
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    projectsRemoveLogo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Remove the logo of a project; of a live one after review, as its other changes. */
             204: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -8338,7 +8560,8 @@ export interface operations {
                      *         "description",
                      *         "url",
                      *         "repository_url",
-                     *         "logo_url"
+                     *         "logo_url",
+                     *         "logo"
                      *       ],
                      *       "site": {
                      *         "name": "Project Directory",

@@ -16,11 +16,25 @@ export function Difference({ from, to }: { from: string; to: string }) {
   );
 }
 
+/** The logo before and after. */
+function Logos({ from, to }: { from: string; to: string }) {
+  return (
+    <div class="q-logos">
+      {[[r.before, from], [r.after, to]].map(([label, address]) => (
+        <figure key={label}>
+          {address ? <img class="monogram" src={address} width="96" height="96" alt="" /> : <span class="muted">({r.emptyValue})</span>}
+          <figcaption class="small muted">{label}</figcaption>
+        </figure>
+      ))}
+    </div>
+  );
+}
+
 /** Fields that changed, each with its words. */
 export function Changed({ changes }: { changes: readonly Change[] }) {
   return (
     <dl class="q-changes">
-      {changes.map(({ field, from, to }) => [<dt key={field}>{r.fields[field] ?? field}</dt>, <dd key={`${field} text`} dir="auto"><Difference from={from} to={to} /></dd>])}
+      {changes.map(({ field, from, to }) => [<dt key={field}>{r.fields[field] ?? field}</dt>, <dd key={`${field} text`} dir="auto">{field === "logo" ? <Logos from={from} to={to} /> : <Difference from={from} to={to} />}</dd>])}
     </dl>
   );
 }

@@ -28,11 +28,11 @@ export function ItemPane() {
 }
 
 function Submission({ item: shown }: { item: Item }) {
-  const { title, tagline, description_html, status } = shown;
+  const { title, tagline, description_html, status, logo } = shown;
   return (
     <article class="q-item" aria-labelledby="q-title">
       <header>
-        <Monogram name={title} />
+        <Monogram name={title} logo={logo} />
         <div class="grow">
           <h2 id="q-title" dir="auto">{title}</h2>
           <p dir="auto">{tagline}</p>

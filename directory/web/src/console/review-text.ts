@@ -61,9 +61,11 @@ export const r = {
   gonePart: "removed",
   newPart: "added",
   emptyValue: "empty",
+  before: "Before",
+  after: "After",
   fields: {
     title: "Title", tagline: "Tagline", description: "Description", url: "Website", repository_url: "Source code",
-    logo_url: "Logo", tags: "Tags", category: "Category",
+    logo_url: "Address of the logo", logo: "Logo", tags: "Tags", category: "Category",
   } as Record<string, string>,
   changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",

@@ -113,7 +113,7 @@ function OwnRow({ project }: { project: Own }) {
   const isOpen = open.value === id;
   return (
     <article class="row own">
-      <Monogram name={title} />
+      <Monogram name={title} logo={project.logo} />
       <div class="grow">
         <h2 dir="auto"><a href={pathOf(project)}>{title}</a></h2>
         <p class="tagline" dir="auto">{tagline}</p>

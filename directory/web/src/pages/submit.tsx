@@ -9,6 +9,7 @@ import { VoteButton } from "../parts/vote.tsx";
 import type { Draft } from "../state/draft.ts";
 import { Resource } from "../state/resource.ts";
 import { categories, loadCategories } from "../state/categories.ts";
+import { chooseLogo, logo, logoFault } from "../state/logo.ts";
 import type { Page } from "../state/router.ts";
 import { isAdministrator, readOnly, session, user } from "../state/session.ts";
 import {
@@ -100,6 +101,7 @@ function Form() {
       <CategoryField />
       <Text name="tags" label={f.tags} hint={f.tagsHint} optional autocapitalize="none" />
       <Text name="repository_url" label={f.repository} type="url" inputMode="url" optional />
+      <LogoField />
       <Description />
       {!project && found.data.value?.same.length ? <p class="banner pending" role="status">{f.sameSend}</p> : null}
       <p class="actions">
@@ -143,6 +145,23 @@ function CategoryField() {
           <option value="">{f.chooseCategory}</option>
           {known.map((each) => <option key={each.slug} value={each.slug} selected={each.slug === draft.value.category}>{each.name}</option>)}
         </select>
+      )}
+    </Field>
+  );
+}
+
+function LogoField() {
+  const project = edited.data.value?.project;
+  const held = project?.revision?.changes.logo;
+  const saved = logo.value || !project ? null : held === undefined ? project.logo : held;
+  return (
+    <Field name="logo" label={f.logo} hint={f.logoHint} error={logoFault.value || errors.value.logo} optional>
+      {(attributes) => (
+        <div class="logo-field">
+          {saved && <Monogram name={project?.title ?? ""} logo={saved} />}
+          <input {...attributes} type="file" accept="image/png,image/jpeg,image/webp" onChange={(event) => chooseLogo(event.currentTarget.files?.[0])} />
+          {saved && <button type="button" class="link" onClick={() => (logo.value = "remove")}>{f.removeLogo}</button>}
+        </div>
       )}
     </Field>
   );

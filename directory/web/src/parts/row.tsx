@@ -15,7 +15,7 @@ export function ProjectRow({ project, level: Heading }: { project: Project; leve
   const { title, tagline, category, tags, owner } = project;
   return (
     <article class="row">
-      <Monogram name={title} />
+      <Monogram name={title} logo={project.logo} />
       <div class="grow">
         <Heading dir="auto"><a class="cover" href={pathOf(project)}>{title}</a></Heading>
         <p class="tagline" dir="auto">{tagline}</p>

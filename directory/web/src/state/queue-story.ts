@@ -102,7 +102,7 @@ function othersOf(entries: readonly Entry[], id: number): Other[] {
   return [...found.values()];
 }
 
-const FIELDS = ["title", "tagline", "url", "repository_url", "logo_url", "category", "tags", "description"] as const;
+const FIELDS = ["title", "tagline", "url", "repository_url", "logo_url", "logo", "category", "tags", "description"] as const;
 
 /** The fields in which two versions of a project differ. */
 export function differences(from: Shown, to: Shown): Change[] {
@@ -114,5 +114,7 @@ function textOf(project: Shown, field: (typeof FIELDS)[number]): string {
 }
 
 function written(value: unknown): string {
-  return Array.isArray(value) ? value.join(", ") : value == null ? "" : String(value);
+  if (Array.isArray(value)) return value.join(", ");
+  if (typeof value === "object" && value) return String((value as Record<string, unknown>)["256"]); // a logo, by the address of its picture
+  return value == null ? "" : String(value);
 }

@@ -3,11 +3,12 @@ import { batch, computed, signal } from "@preact/signals";
 import { api, ask, askWhole, type Got, Problem, type Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
 import { type Draft, drop, EMPTY, store, stored, storedBase } from "./draft.ts";
+import { chooseLogo, problemOfLogo, sendLogo } from "./logo.ts";
 import { sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
 import { learn, onNewCaller, session, signedIn, user } from "./session.ts";
-import { tagsOf, withScheme } from "./tags.ts";
+import { isAddress, tagsOf, withScheme } from "./tags.ts";
 import { note } from "./votes.ts";
 
 type Found = Got<"/api/projects/check">;
@@ -49,6 +50,7 @@ export function enterForm(id: number | null): void {
     left.value = new Set();
     refused.value = {};
     problem.value = theirs.value = null;
+    chooseLogo(undefined);
     found.clear();
     if (id === null) {
       edited.clear();
@@ -148,7 +150,8 @@ async function create(wrong: () => void): Promise<void> {
   await attempt(wrong, async () => {
     const { id, slug, title } = await ask(api.POST("/api/projects", { body: toBody(draft.peek()) }));
     drop();
-    sayThere(f.sent(title));
+    const wrongLogo = await problemOfLogo(id);
+    sayThere(wrongLogo ? f.logoRefused(wrongLogo) : f.sent(title));
     navigate(`/p/${id}/${slug}`);
   });
 }
@@ -157,7 +160,9 @@ async function change(wrong: () => void): Promise<void> {
   const before = edited.data.peek();
   if (!before) return;
   await attempt(wrong, async () => {
-    const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": before.etag } };
+    if (await sendLogo(before.project.id, before.etag)) await loadEdited(before.project.id);
+    base = edited.data.peek()?.etag ?? before.etag;
+    const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": base } };
     const after = await ask(api.PUT("/api/projects/{project_id}", { ...options, body: toBody(draft.peek()) }));
     drop(after.id);
     const isSent = (after.status === "pending" && before.project.status !== "pending") || after.revision?.submitted_at;
@@ -207,11 +212,6 @@ export function check(given: Draft): Partial<Record<Name, string>> {
   if (tags.length > MOST_TAGS) wrong.tags = f.tagsMany;
   else if (!tags.every((tag) => TAG.test(tag))) wrong.tags = f.tagsWrong;
   return wrong;
-}
-
-export function isAddress(text: string): boolean {
-  const full = withScheme(text);
-  return /^https?:\/\/[^\s/]+/i.test(full) && URL.canParse(full);
 }
 
 /** A project as its owner wants it: with the changes that wait for review. */

@@ -17,3 +17,9 @@ export function withScheme(typed: string): string {
   const text = typed.trim();
   return /^[^\s/:@?#]+\.[^\s/:@?#.]+\.?(:\d+)?([/?#]|$)/.test(text) ? `https://${text}` : text;
 }
+
+/** Whether a text is an address, with its scheme or without. */
+export function isAddress(text: string): boolean {
+  const full = withScheme(text);
+  return /^https?:\/\/[^\s/]+/i.test(full) && URL.canParse(full);
+}

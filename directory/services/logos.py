@@ -1,0 +1,61 @@
+"""Logos of projects: stored by their content, so that a picture's address never changes what it shows.
+
+Whoever makes a project or a revision point to a logo has stored it in the same transaction.
+"""
+
+from datetime import timedelta
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import bindparam, case, delete, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from directory.db.statements import Prepared
+from directory.db.transactions import on_postgresql
+from directory.errors import NotFound
+from directory.extensions import UNSYNCHRONISED, db
+from directory.models import Logo, Project, Revision, now
+from directory.models.base import logo_addresses, small_digest
+
+# After it was stored last a logo stays for so long, so that none goes while a transaction begins to use it.
+UNUSED_FOR = timedelta(hours=1)
+
+
+def store(pictures: tuple[bytes, bytes]) -> dict[str, str]:
+    """Store a logo, as `pictures.as_logo` makes it, unless it is there; and return the addresses of its pictures."""
+    small, large = pictures
+    digest = sha256(large).hexdigest()
+    row = {"digest": digest, "small_digest": small_digest(digest), "large": large, "small": small, "stored_at": now()}
+    adding = (postgresql if on_postgresql() else sqlite).insert(Logo).values(row)
+    # The row is locked as well where it is there, which keeps housekeeping from it until the transaction ends.
+    keeping = adding.on_conflict_do_update(index_elements=["digest"], set_={"stored_at": row["stored_at"]})
+    db.session.execute(keeping, execution_options=UNSYNCHRONISED)
+    return logo_addresses(digest)
+
+
+def picture(digest: str) -> bytes:
+    """The picture of a name. Raises NotFound."""
+    row = _picture().first({"digest": digest})
+    if row is None:
+        raise NotFound
+    return bytes(row[0])
+
+
+@lru_cache
+def _picture() -> Prepared:
+    wanted: Any = bindparam("digest")
+    shown = case((Logo.digest == wanted, Logo.large), else_=Logo.small)
+    return Prepared(select(shown).where(or_(Logo.digest == wanted, Logo.small_digest == wanted)))
+
+
+def purge(most: int) -> int:
+    """Delete logos that no project and no revision has, as many as `most`; return how many they were."""
+    unused = (
+        ~select(pointing.logo).where(pointing.logo == Logo.digest, pointing.logo.is_not(None)).exists()
+        for pointing in (Project, Revision)
+    )
+    old = select(Logo.digest).where(Logo.stored_at < now() - UNUSED_FOR, *unused).order_by(Logo.stored_at).limit(most)
+    digests = list(db.session.scalars(old))
+    gone = delete(Logo).where(Logo.digest.in_(digests), Logo.stored_at < now() - UNUSED_FOR)
+    return db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount if digests else 0  # type: ignore[attr-defined]

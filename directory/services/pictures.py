@@ -1,0 +1,168 @@
+"""Uploaded pictures as logos: decoded with bounds on size, pixels and memory, and encoded anew, without metadata.
+
+Nothing of an upload is stored as it came, so nothing but pixels gets through.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from directory.errors import Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+log = logging.getLogger(__name__)
+
+LARGE, SMALL = 256, 64  # pixels a side
+UPLOAD_MAX = 2**20  # bytes
+SIDE_MAX = 4_096  # pixels
+MEMORY_MAX = 88 * 2**20  # bytes that decoding may take by what the head of a file says, as measured for each format
+WEBP_PIXEL, PIXEL = 17, 4  # bytes: libwebp holds several canvases
+TEXT_MAX = 2**18  # bytes of what a PNG has compressed beside its pixels
+BAND = 16  # rows of the reduced picture that are made at once
+WAIT = 4.0  # seconds for another picture
+FORMATS = ("PNG", "JPEG", "WEBP")
+NOT_ONE = "Is not a PNG, JPEG or WebP picture, or it is damaged."
+TOO_LARGE = f"Must be at most {SIDE_MAX:,} pixels wide and high."
+TOO_MANY = "Has too many pixels for its format. Send it smaller."
+ORIENTATION = 0x0112  # of EXIF
+
+_one = threading.BoundedSemaphore(1)
+
+
+def as_logo(content: bytes) -> tuple[bytes, bytes]:
+    """The picture as WebP of 64 and of 256 pixels a side. Raises Invalid, and Unavailable where others take too long.
+
+    One is decoded at a time, so that the memory of a process stays within bounds.
+    """
+    if not _one.acquire(timeout=WAIT):
+        raise Unavailable("Other pictures are being converted. Try again shortly.")
+    try:
+        with _refusing():
+            square = _square(_reduced(content))
+            return _encoded(square, SMALL), _encoded(square, LARGE)
+    finally:
+        _one.release()
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse a picture, whatever the decoders make of it: they raise errors of many kinds."""
+    try:
+        yield
+    except Invalid:
+        raise
+    except Exception as error:
+        log.info("a picture cannot be decoded: %s", type(error).__name__)
+        raise _refusal(NOT_ONE) from None
+
+
+def _refusal(why: str) -> Invalid:
+    return Invalid([{"pointer": "#", "detail": why}], why)
+
+
+def _reduced(content: bytes) -> "Image":
+    """The picture, turned as it is meant to be seen, at a size of about twice a logo's."""
+    from PIL import Image, PngImagePlugin  # most processes of the command line never need it
+
+    Image.MAX_IMAGE_PIXELS = None  # we have bounds of our own, and opening a PNG or a JPEG decodes nothing
+    PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY = TEXT_MAX
+    _require_small_webp(content)
+    with Image.open(BytesIO(content), formats=FORMATS) as image:
+        if max(image.size) > SIDE_MAX:
+            raise _refusal(TOO_LARGE)
+        if _memory(image) > MEMORY_MAX:
+            raise _refusal(TOO_MANY)
+        image.draft("RGB", (2 * LARGE, 2 * LARGE))  # a JPEG is decoded at the scale that is wanted
+        image.load()
+        turn = _turns().get(image.getexif().get(ORIENTATION, 1))
+        reduced = _in_bands(image, max(1, max(image.size) // (2 * LARGE)))
+    return reduced if turn is None else reduced.transpose(turn)
+
+
+def _require_small_webp(content: bytes) -> None:
+    """Raise Invalid for a WebP that is too large: to open one takes memory for all of its pixels already."""
+    if content[:4] != b"RIFF" or content[8:12] != b"WEBP":
+        return
+    kind, head = content[12:16], content[20:30]
+    if len(head) < 10:
+        raise _refusal(NOT_ONE)
+    if kind == b"VP8X":
+        width, height = (1 + int.from_bytes(head[at : at + 3], "little") for at in (4, 7))
+    elif kind == b"VP8L":
+        bits = int.from_bytes(head[1:5], "little")
+        width, height = 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    else:
+        width, height = (int.from_bytes(head[at : at + 2], "little") & 0x3FFF for at in (6, 8))
+    if max(width, height) > SIDE_MAX:
+        raise _refusal(TOO_LARGE)
+    if width * height * WEBP_PIXEL > MEMORY_MAX:
+        raise _refusal(TOO_MANY)
+
+
+def _memory(image: Any) -> int:
+    """About how much memory decoding takes; that of a WebP was looked at before.
+
+    Of a JPEG that is progressive the coefficients are held, of two bytes for each sample of a component.
+    """
+    pixels = int(image.width * image.height)
+    if image.format != "JPEG":
+        return pixels * PIXEL if image.format == "PNG" else 0
+    if "progressive" not in image.info:
+        return 0
+    full = max(h for _, h, _, _ in image.layer) * max(v for _, _, v, _ in image.layer)
+    return int(2 * pixels * sum(h * v for _, h, v, _ in image.layer) // full)
+
+
+def _in_bands(image: "Image", factor: int) -> "Image":
+    """The picture reduced by a whole factor, some rows at a time: as one it would take its memory three times."""
+    from PIL import Image
+
+    size = (-(-image.width // factor), -(-image.height // factor))
+    reduced = Image.new("RGBA", size)
+    for top in range(0, image.height, BAND * factor):
+        band = image.crop((0, top, image.width, min(top + BAND * factor, image.height)))
+        reduced.paste(_as_rgba(band).reduce(factor), (0, top // factor))
+    return reduced
+
+
+def _as_rgba(band: "Image") -> "Image":
+    if band.mode.startswith("I"):  # grey of 16 bits
+        band = band.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    if band.mode == "CMYK":
+        band = band.convert("RGB")
+    return band if band.mode == "RGBA" else band.convert("RGBA")
+
+
+def _square(image: "Image") -> "Image":
+    """The picture as large as a square of a logo's size can show it whole, on a transparent ground."""
+    from PIL import Image
+
+    scale = LARGE / max(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    square = Image.new("RGBA", (LARGE, LARGE))
+    square.paste(image.resize(size, Image.Resampling.LANCZOS), ((LARGE - size[0]) // 2, (LARGE - size[1]) // 2))
+    return square
+
+
+def _encoded(square: "Image", side: int) -> bytes:
+    from PIL import Image
+
+    shown = square if side == LARGE else square.resize((side, side), Image.Resampling.LANCZOS)
+    file = BytesIO()
+    shown.save(file, "WEBP", quality=88, method=4)
+    return file.getvalue()
+
+
+def _turns() -> dict[int, Any]:
+    """What turns a picture upright, by the number that EXIF has for how it lies."""
+    from PIL.Image import Transpose
+
+    return {
+        2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM, 5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270, 7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90,
+    }  # fmt: skip

@@ -1,0 +1,43 @@
+// The logo that was chosen in the form of a project, and sending it.
+import { signal } from "@preact/signals";
+import { api, ask, Problem } from "../api/client.ts";
+import { f } from "../text.forms.ts";
+
+export const logo = signal<File | "remove" | null>(null); // what the logo becomes; null leaves it
+export const logoFault = signal(""); // what is wrong with the file
+
+/** Take over a file that was chosen. */
+export function chooseLogo(file: File | undefined): void {
+  const isLarge = file && file.size > 2 ** 20;
+  logo.value = isLarge ? null : file ?? null;
+  logoFault.value = isLarge ? f.logoLarge : "";
+}
+
+/** Send the logo of a new project, which stays without one where it is refused: why, in words. */
+export async function problemOfLogo(id: number): Promise<string> {
+  try {
+    await sendLogo(id);
+    return "";
+  } catch (error) {
+    if (error instanceof Problem) return error.detail;
+    throw error;
+  }
+}
+
+/** Send the logo that was chosen, and say whether there was one. A refusal of it is shown at its field. */
+export async function sendLogo(id: number, etag = ""): Promise<boolean> {
+  const chosen = logo.peek();
+  if (!chosen) return false;
+  const params = { path: { project_id: id } };
+  const headers: Record<string, string> = etag ? { "If-Match": etag } : {};
+  const path = "/api/projects/{project_id}/logo";
+  const upload = (file: File) => api.PUT(path, { params, headers: { ...headers, "Content-Type": file.type }, body: file, bodySerializer: () => file });
+  try {
+    await (chosen === "remove" ? ask(api.DELETE(path, { params, headers })) : ask(upload(chosen)));
+  } catch (error) {
+    if (error instanceof Problem && [413, 415, 422].includes(error.status)) error.body.errors = [{ pointer: "#/logo", detail: error.detail }];
+    throw error;
+  }
+  logo.value = null;
+  return true;
+}
