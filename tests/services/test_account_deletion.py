@@ -240,9 +240,9 @@ def test_it_costs_the_same_statements_whatever_there_is_to_delete(
     # Who calls, the password; the account, what changes (2), whether the name is taken, the new name, in deliveries;
     # the log; the votes (4 on SQLite, 3 on PostgreSQL), the projects, their entries, what the event tells, the
     # deliveries, the index (2 on SQLite), the deletion, the revisions; sessions, tokens, mailed links, identities,
-    # sign-ins, the status. On PostgreSQL entries and deliveries are COPY, which are not recorded; the account is locked
-    # twice, and the projects and the counters of categories, owners and tags.
-    assert len(ran) == (28 if engine.dialect.name == "postgresql" else 27), "\n".join(ran)
+    # sign-ins, passkeys, the status. On PostgreSQL entries and deliveries are COPY, which are not recorded; the
+    # account is locked twice, and the projects and the counters of categories, owners and tags.
+    assert len(ran) == (29 if engine.dialect.name == "postgresql" else 28), "\n".join(ran)
 
 
 def test_the_username_is_replaced_in_stored_deliveries(make_app: Any) -> None:

@@ -77,6 +77,7 @@ def test_everything_has_a_default_that_works(instance):
         "MAIL": None,
         "PROVIDERS": [],
         "REQUIRE_VERIFIED_EMAIL": "none",
+        "REQUIRE_PASSKEY": "none",
         "AUDIT_RETENTION": None,
         "METRICS_ENABLED": False,
         "OTEL_EXPORTER_OTLP_ENDPOINT": "",
