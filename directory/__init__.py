@@ -29,6 +29,7 @@ from directory.extensions import db, migrate
 from directory.http import authentication, converters, files, hooks, metrics, problem_details, rate_limits
 from directory.runtime import error_reports, tracing
 from directory.services import health
+from directory.services.accounts import sessions
 from directory.services.mail.server import mail_servers
 from directory.services.sign_in import configured
 from directory.services.site import Site
@@ -46,6 +47,8 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     db.init_app(app)
     with app.app_context():
         engine.configure(db.engine)
+        if config["REQUIRE_PASSKEY"] == "admins":
+            sessions.need_passkeys(db.engine)
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["site"] = site = Site(
         config["SITE_NAME"], config["SITE_URL"], config["SITE_TAGLINE"], config["SITE_LINKS"],

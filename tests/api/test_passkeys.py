@@ -490,3 +490,14 @@ def test_a_stolen_password_neither_adds_nor_removes_a_passkey_of_an_administrato
 def test_a_vote_of_an_administrator_without_a_passkey_is_that_of_a_member(strict: Strictly) -> None:
     project = strict.world.project(status="pending")
     assert strict.browser.post(f"/api/projects/{project}/upvote").status_code == 404
+
+
+def test_no_answer_from_the_cache_shows_more_to_an_administrator_without_a_passkey(strict: Strictly) -> None:
+    project = strict.world.project()
+    add(strict.browser, strict.key)
+    by_key = signed_in(strict.app, strict.key)
+    for path in (f"/api/projects/{project}", "/api/projects"):
+        for _ in range(2):
+            seen = [strict.browser.get(path).json, by_key.get(path).json]
+        shown = [each["items"][0] if "items" in each else each for each in seen]
+        assert ["rejection_reason" in each for each in shown] == [False, True], path

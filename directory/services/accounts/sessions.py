@@ -5,14 +5,28 @@ import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
-from sqlalchemy import ColumnElement, FromClause, String, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Engine,
+    FromClause,
+    String,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import AccountStatus, Session, Token, User, now
+from directory.models import AccountStatus, Role, Session, Token, User, now
 from directory.services.accounts.identity import Caller
 
 IDLE = timedelta(days=14)
@@ -57,10 +71,24 @@ _OF_TOKENS = (
 )
 
 
-def instants() -> dict[str, datetime]:
+_needing: WeakSet[Engine] = WeakSet()
+
+
+def need_passkeys(engine: Engine) -> None:
+    """Have administrators need a passkey in the queries of an application's engine (REQUIRE_PASSKEY)."""
+    _needing.add(engine)
+
+
+def instants() -> dict[str, Any]:
     """The parameters of the queries of sessions and tokens, as of now."""
     at = now()
-    return {"idle_since": at - IDLE, "oldest": at - LIFETIME, "now": at, "touched": at - TOUCH_EVERY}
+    return {
+        "idle_since": at - IDLE,
+        "oldest": at - LIFETIME,
+        "now": at,
+        "touched": at - TOUCH_EVERY,
+        "passkeys_needed": db.engine in _needing,
+    }
 
 
 _COOKIES = BatchedQuery(
@@ -88,15 +116,22 @@ class Proof(NamedTuple):
 def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether `reader`, an alias of the users, is the active user of a session or a token, given by its digest.
 
-    It is false for a session or token whose last use is to be recorded. The condition has the parameters of `instants`.
+    It is false for a session or token whose last use is to be recorded, and for an administrator who needs a
+    passkey. The condition has the parameters of `instants`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
     by_token = _TOKEN.token_hash == token, _LIVE_TOKEN, _TOKEN.last_used_at >= bindparam("touched")
-    ids = (
-        select(table.c.user_id).where(*conditions).correlate_except(table).scalar_subquery()
-        for table, conditions in ((Session.__table__, by_session), (Token.__table__, by_token))
-    )
-    return and_(reader.c.id == func.coalesce(*ids), reader.c.status == AccountStatus.ACTIVE.value)
+
+    def held(column: str) -> ColumnElement[Any]:
+        values = (
+            select(table.c[column]).where(*conditions).correlate_except(table).scalar_subquery()
+            for table, conditions in ((Session.__table__, by_session), (Token.__table__, by_token))
+        )
+        return func.coalesce(*values)
+
+    any_way = ~bindparam("passkeys_needed", type_=Boolean())
+    is_known = and_(reader.c.id == held("user_id"), reader.c.status == AccountStatus.ACTIVE.value)
+    return and_(is_known, or_(any_way, reader.c.role != Role.ADMIN.value, held("by_passkey")))
 
 
 Known = Mapping[Proof, Row | None]  # what was found of proofs that were looked up already, since they were sent
