@@ -19,7 +19,7 @@ PACKED = (":(glob)*.py", "pyproject.toml", "setup.cfg", "requirements.txt", "REA
 
 def build(folder: Path) -> Path:
     """Build it into the folder; its path. Raises SystemExit with the reason where it cannot be built."""
-    if not (ROOT / PAGES / "index.html").is_file():
+    if not (ROOT / PAGES / "pages.json").is_file():
         raise SystemExit("The wheel is not built: it needs the pages, which `make web` builds.")
     environment = {"SOURCE_DATE_EPOCH": _git("log", "-1", "--format=%ct").strip(), **os.environ}
     with tempfile.TemporaryDirectory() as copy:

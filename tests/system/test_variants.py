@@ -88,23 +88,27 @@ echo $asked
 ! grep -qxF -- "$(echo $asked)" "$FAILS"
 """
 ONCE_MORE = "WORKERS=1 PYTEST_ARGS=--last-failed --last-failed-no-failures=none"
-CHECK, GTHREAD, NO_CACHE_RUN, POOLED = (
+CHECK, BOTH, GTHREAD, NO_CACHE_RUN, POOLED = (
     "LEFT_OUT= check",
     *(
-        f"{setting} LEFT_OUT= test"
-        for setting in ("SERVER_WORKER=gthread", "RESPONSE_CACHE=false", "TEST_POOLER=pgbouncer")
+        f"{settings} LEFT_OUT= test"
+        for settings in (
+            "SERVER_WORKER=gthread RESPONSE_CACHE=false", "SERVER_WORKER=gthread", "RESPONSE_CACHE=false",
+            "TEST_POOLER=pgbouncer",
+        )
     ),
-)
+)  # fmt: skip
+AFTER_BOTH = [GTHREAD, NO_CACHE_RUN, POOLED]
 
 
 @pytest.mark.parametrize(
     ("fails", "steps", "passes"),
     [
-        ([], [CHECK, GTHREAD, NO_CACHE_RUN, POOLED], True),
+        ([], [CHECK, BOTH, *AFTER_BOTH], True),
         ([CHECK], [CHECK], False),
-        ([GTHREAD], [CHECK, GTHREAD, f"{GTHREAD} {ONCE_MORE}", NO_CACHE_RUN, POOLED], True),
-        ([NO_CACHE_RUN], [CHECK, GTHREAD, NO_CACHE_RUN, f"{NO_CACHE_RUN} {ONCE_MORE}", POOLED], True),
-        ([GTHREAD, f"{GTHREAD} {ONCE_MORE}"], [CHECK, GTHREAD, f"{GTHREAD} {ONCE_MORE}"], False),
+        ([BOTH], [CHECK, BOTH, f"{BOTH} {ONCE_MORE}", *AFTER_BOTH], True),
+        ([NO_CACHE_RUN], [CHECK, BOTH, GTHREAD, NO_CACHE_RUN, f"{NO_CACHE_RUN} {ONCE_MORE}", POOLED], True),
+        ([BOTH, f"{BOTH} {ONCE_MORE}"], [CHECK, BOTH, f"{BOTH} {ONCE_MORE}"], False),
     ],
 )
 def test_ci_runs_the_suite_each_way(tmp_path: Path, fails: list[str], steps: list[str], passes: bool) -> None:
