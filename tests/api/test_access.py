@@ -54,6 +54,8 @@ TABLE = {
     "GET /api/projects/check": MEMBER,
     "GET /api/projects/<id:project_id>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
     "PUT /api/projects/<id:project_id>": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
+    "PUT /api/projects/<id:project_id>/logo": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
+    "DELETE /api/projects/<id:project_id>/logo": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
     "DELETE /api/projects/<id:project_id>": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
     "DELETE /api/projects/<id:project_id>/revision": states(
         "401 403 204 403 401 204", pending="401 404 404 404 401 404"
@@ -146,6 +148,7 @@ TABLE = {
     **dict.fromkeys(PAGES, PUBLIC),
     "GET /assets/<name>": ABSENT,
     "GET /static/<path:name>": ABSENT,
+    "GET /images/<name>.webp": ABSENT,
 }
 
 
