@@ -34,6 +34,7 @@ ADDRESSES: dict[str, list[str]] = {
     "/sitemap-<id:number>.xml": ["1.xml"],
     "/api/problems/<code>": ["/not_found"],
     "/assets/<name>": ["/none.js"],
+    "/images/<name>.webp": ["/none.webp"], "/static/<path:name>": ["/none"],
     "/api/docs/<version>/<name>": ["/none/none.css"],
     "/api/auth/notifications/<token>": ["/1-x"],
     "/admin/projects/<id:project_id>": ["/{project}"],

@@ -34,8 +34,10 @@ from tests.support import effort
 from tests.support.factories import PASSWORD, World
 from tests.support.fuzzing_accounts import Accounts
 from tests.support.lying_provider import LyingProvider
+from tests.support.pictures import picture
 
 CATEGORY = prose.EXAMPLES["category"]
+LOGO = picture()
 SEND = WSGITransport.send
 KNOWN_IDS = 12  # what the generator names beyond them is brought down to them: most of it would be 404 otherwise
 DEPTH = 10_000
@@ -90,7 +92,7 @@ class Fuzzer:
 
         def before_call(context: Any, case: Any, kwargs: Any) -> None:
             with self.app.app_context():  # some rules ask the settings
-                self._prepare(case)
+                self._prepare(case, kwargs)
 
         with _hooked(before_load_schema, before_call):
             yield from self._run(effort.SEED, PHASES)
@@ -140,7 +142,7 @@ class Fuzzer:
         sent = f"{self.sent.total():,} requests ({phases}; {self.stories:,} stories)"
         return f"{self.role}: {len(self.operations)} operations, {sent}, {seconds}"
 
-    def _prepare(self, case: Any) -> None:
+    def _prepare(self, case: Any, kwargs: dict[str, Any]) -> None:
         """Turn what is valid by the schema alone into what is acceptable, and keep the caller out of harm's way."""
         operation = self.operations[case.operation.label]
         self._lead_to_what_exists(case)
@@ -158,6 +160,8 @@ class Fuzzer:
             spoil_body(case.body, operation)
         if operation.id == "authIssueToken":
             self._forget_tokens()
+        if operation.id == "projectsUploadLogo" and is_positive:
+            kwargs["data"], case.headers["Content-Type"] = LOGO, "image/png"  # no generator makes pictures
 
     def _lead_to_what_exists(self, case: Any) -> None:
         path = case.path_parameters

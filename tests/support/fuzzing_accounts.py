@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Identity, LinkPurpose, MailLink, User
+from directory.models import Identity, LinkPurpose, MailLink, Passkey, User
 from directory.services.accounts import mail_links, sessions, subscriptions
 from directory.services.accounts.identity import Caller
 from tests.support.browsers import COOKIE, Browser
@@ -45,6 +45,12 @@ class Accounts:
             del case.headers["Authorization"]
             case.headers["Sec-Fetch-Site"] = "same-origin"
             case.cookies = {COOKIE: self._session()}
+        if operation == "passkeysRemove" and is_caller and is_positive:  # it takes a session of the last minutes
+            del case.headers["Authorization"]
+            case.headers["Sec-Fetch-Site"] = "same-origin"
+            user = self._world.user()
+            case.path_parameters["passkey_id"] = self._passkey(user.id)
+            case.cookies = {COOKIE: self._session(user.id)}
         if operation in BROWSERS:  # a person in a browser is sent on to a page where a program gets the problem
             accepts = "text/html" if is_positive and next(self._numbers) % 2 else "application/json"
             case.headers["Accept"] = accepts
@@ -80,11 +86,19 @@ class Accounts:
             nonce = db.session.scalars(select(MailLink.nonce).where(MailLink.user_id == user.id)).one()
         return mail_links.token_of(nonce, self._server.key)
 
-    def _session(self) -> str:
-        """The cookie of a browser in which a new account has just signed in."""
-        user = self._world.user()
+    def _session(self, user_id: int | None = None) -> str:
+        """The cookie of a browser in which a user, or else a new one, has just signed in."""
+        of = user_id or self._world.user().id
         with self._app.app_context():
-            return transaction(lambda: sessions.begin(user.id, user_agent=""))
+            return transaction(lambda: sessions.begin(of, user_agent=""))
+
+    def _passkey(self, user_id: int) -> int:
+        """The id of a passkey of a user; nobody has its key."""
+        text = f"passkey-{next(self._numbers)}"
+        passkey = Passkey(user_id=user_id, credential_id=text, public_key=text, sign_count=0, name=text)
+        with self._app.app_context():
+            transaction(lambda: db.session.add(passkey) or db.session.flush())
+            return passkey.id
 
     def _identity(self, user_id: int) -> int:
         """The id of an identity that the caller has just joined."""

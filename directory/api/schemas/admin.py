@@ -18,8 +18,11 @@ class ProjectRef(Strict):
     title = fields.String(required=True, allow_none=True)
 
 
-# What a project's writable fields hold: texts, null, and the list of tags.
-TEXTS = {"type": ["string", "array", "null"], "items": {"type": "string"}}
+# What a project's writable fields hold: texts, null, the list of tags, and the addresses of a logo by size.
+TEXTS = {
+    "type": ["string", "array", "object", "null"], "items": {"type": "string"},
+    "additionalProperties": {"type": "string"},
+}  # fmt: skip
 
 
 class Change(Strict):

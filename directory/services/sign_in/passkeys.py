@@ -240,25 +240,30 @@ def listed(by: Caller) -> list[dict[str, Any]]:
 
 def rename(passkey_id: int, name: str, *, by: Caller) -> dict[str, Any]:
     """Give one of the caller's passkeys another name. Raises NotFound."""
-    own = select(Passkey).where(Passkey.id == passkey_id, Passkey.user_id == by.id).with_for_update()
-    passkey = db.session.scalar(own)
-    if passkey is None:
-        raise NotFound
+    passkey = _own(passkey_id, by)
     passkey.name = name
     db.session.flush()
     return _view(passkey)
 
 
+def _own(passkey_id: int, by: Caller) -> Passkey:
+    """Return one of the caller's passkeys, locked. Raises NotFound."""
+    own = select(Passkey).where(Passkey.id == passkey_id, Passkey.user_id == by.id).with_for_update()
+    passkey: Passkey | None = db.session.scalar(own)
+    if passkey is None:
+        raise NotFound
+    return passkey
+
+
 def remove(passkey_id: int, *, by: Caller, server: MailServer | None) -> None:
     """Remove one of the caller's passkeys; the account's address gets a notice.
 
-    Raises SignInAgain, PasskeyRequired, NotFound.
+    Raises NotFound, SignInAgain, PasskeyRequired.
     """
     user = accounts.locked(by.id)
+    passkey = _own(passkey_id, by)
     _may_change(by)
-    gone = delete(Passkey).where(Passkey.id == passkey_id, Passkey.user_id == by.id)
-    if not db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
-        raise NotFound
+    db.session.delete(passkey)
     audit.record("user.passkey_removed", by=by, user_id=by.id)
     if server is not None:
         mail_links.send(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)

@@ -30,6 +30,7 @@ PUBLIC_FIELDS = (
     "url",
     "repository_url",
     "logo_url",
+    "logo",
     "tags",
     "category",
     "status",

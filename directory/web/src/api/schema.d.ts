@@ -1771,8 +1771,12 @@ export interface components {
         };
         /** @description What a field was before an edit and after it: whole, a category by its slug. */
         Change: {
-            from: string | string[] | null;
-            to: string | string[] | null;
+            from: string | string[] | {
+                [key: string]: string;
+            } | null;
+            to: string | string[] | {
+                [key: string]: string;
+            } | null;
         };
         /** @description The votes that a decision discounted or counted again. */
         JudgedVotes: {
@@ -2822,6 +2826,7 @@ export interface components {
             url: string;
             repository_url: string | null;
             logo_url: string | null;
+            logo: components["schemas"]["Logo"] | null;
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -8857,6 +8862,10 @@ export interface operations {
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
                  *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -8959,6 +8968,10 @@ export interface operations {
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
                  *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9061,6 +9074,10 @@ export interface operations {
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
                  *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9166,6 +9183,10 @@ export interface operations {
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
                  *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9271,6 +9292,10 @@ export interface operations {
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
                  *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9373,6 +9398,10 @@ export interface operations {
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
                  *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
                  *           "tags": [
                  *             "python",
                  *             "web"
