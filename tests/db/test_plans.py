@@ -102,6 +102,12 @@ def migrated(
 
 
 @pytest.fixture
+def app(make_app: Any) -> Flask:
+    """Without the response cache, so that every request asks the database."""
+    return make_app(RESPONSE_CACHE="false")  # type: ignore[no-any-return]
+
+
+@pytest.fixture
 def many(app: Flask) -> Flask:
     """The application over a directory of some size."""
     return app

@@ -42,7 +42,7 @@ def expected(usual: int, route: Route, settings: dict[str, str]) -> int:
     """The status that a route has by these settings, where it has the `usual` one by the defaults."""
     if "READ_ONLY" in settings and route.method != "GET":
         return 503
-    if "REGISTRATION_OPEN" in settings and route.rule == "/api/auth/register":
+    if "REGISTRATION_OPEN" in settings and route.rule in {"/api/auth/register", "/sign-up"}:
         return 403
     if "METRICS_ENABLED" in settings and route.rule == "/metrics":
         return 200

@@ -47,6 +47,7 @@ export const w = {
     ...actions, "webhook.test": "Test", true: "That count", false: "That do not count",
     "account.password_reset": "Link for a new password", "account.email_verification": "Link to confirm an address",
     "account.email_changed": "Notice of a new address", "account.password_changed": "Notice of a new password",
+    "account.passkey_added": "Notice of a new passkey", "account.passkey_removed": "Notice of a removed passkey",
   } as Record<string, string>,
   usual: "Default",
   clear: "Clear",
