@@ -190,6 +190,31 @@ async function provided(): Promise<void> {
   expect("no identity", [response.status, 404]);
 }
 
+/** Nobody has an authenticator, and a token is no session, so what takes one of them is refused. */
+async function keyless(): Promise<void> {
+  expect("passkeys", [(await good(bob.GET("/api/auth/passkeys"))).items, []]);
+  await good(anyone.POST("/api/auth/passkeys/login/options"));
+  const path = { params: { path: { passkey_id: 1 } } }, credential = { id: "made-up" };
+  const refused = [
+    await bob.POST("/api/auth/passkeys/options"),
+    await bob.POST("/api/auth/passkeys", { body: { credential, name: "Blue key" } }),
+    await bob.PUT("/api/auth/passkeys/{passkey_id}", { ...path, body: { name: "Red key" } }),
+    await bob.DELETE("/api/auth/passkeys/{passkey_id}", path),
+    await anyone.POST("/api/auth/passkeys/login", { body: { credential } }),
+  ];
+  expect("without a passkey", [refused.map(({ response }) => response.status), [403, 403, 404, 404, 401]]);
+}
+
+/** Bytes that are not a picture are refused; to remove a logo that is not there is no error. */
+async function pictured(): Promise<void> {
+  const path = { params: { path: { project_id: (await submit(ada, "pictured")).id } } };
+  const { response } = await ada.PUT("/api/projects/{project_id}/logo", {
+    ...path, body: "not a picture" as never, bodySerializer: (body: unknown) => body as string, headers: { "Content-Type": "image/png" },
+  });
+  expect("not a picture", [response.status, 422]);
+  await good(ada.DELETE("/api/projects/{project_id}/logo", path));
+}
+
 async function takedown(): Promise<void> {
   const { items } = await good(admin.GET("/api/admin/users", { params: { query: { q: "bob" } } }));
   const body = { status: "suspended", unpublish: true, reason: "Spam" } as const;
@@ -223,6 +248,8 @@ await votes(ids);
 await held(ids);
 await judged(ids);
 await webhooks();
+await pictured();
+await keyless();
 await accounts();
 await takedown();
 await leaving();
