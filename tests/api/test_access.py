@@ -87,7 +87,7 @@ TABLE = {
     "POST /api/auth/passkeys": states("401 403 403 403 401 403"),
     "GET /api/auth/passkeys": MEMBER,
     "PUT /api/auth/passkeys/<id:passkey_id>": states("401 404 404 404 401 404"),
-    "DELETE /api/auth/passkeys/<id:passkey_id>": states("401 403 403 403 401 403"),
+    "DELETE /api/auth/passkeys/<id:passkey_id>": states("401 404 404 404 401 404"),
     "POST /api/auth/passkeys/login/options": PUBLIC,
     "POST /api/auth/passkeys/login": states("401 401 401 401 401 401"),  # by an unknown passkey
     "GET /api/auth/identities": states("401 404 404 404 401 404"),
