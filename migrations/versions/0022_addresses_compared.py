@@ -47,7 +47,8 @@ SQLITE_TRIGGER = (
     "CREATE TRIGGER audit_entries_unchanged BEFORE UPDATE {} ON audit_entries "
     "BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
 )
-SOME = text("SELECT id, owner_id, url, url_key FROM projects WHERE id > :last ORDER BY id LIMIT :most")
+SOME = text("SELECT id, owner_id, url, url_key FROM projects WHERE id > :last AND id <= :highest ORDER BY id LIMIT :most")
+HIGHEST = text("SELECT coalesce(max(id), 0) FROM projects")
 TAKEN = text("SELECT id FROM projects WHERE owner_id = :owner_id AND url_key = :key AND id <> :id")
 # Only where the address is still the one that was read, so that an edit meanwhile keeps its own key.
 PROJECT = text("UPDATE projects SET url_key = :key WHERE id = :id AND url = :url AND url_key = :old")
@@ -78,9 +79,12 @@ def replace_trigger(bind: Connection, postgresql: str, sqlite: str) -> None:
 
 
 def rewrite(bind: Connection) -> None:
-    """Compute the keys of all projects again, a portion in each transaction. It may be done again."""
-    last = 0
-    while rows := bind.execute(SOME, {"last": last, "most": AT_ONCE}).all():
+    """Compute the keys of all projects again, a portion in each transaction. It may be done again.
+
+    Those that are added meanwhile are left to `flask recount`: they might come faster than this goes on.
+    """
+    last, highest = 0, bind.execute(HIGHEST).scalar_one()
+    while rows := bind.execute(SOME, {"last": last, "highest": highest, "most": AT_ONCE}).all():
         last = rows[-1].id
         changed = [row for row in rows if key_of(row) not in (None, row.url_key)]
         if not changed:
