@@ -24,7 +24,7 @@ from directory.api.openapi.operations import Route, routes
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import expected_user
-from directory.http.fields import Line
+from directory.http.fields import Line, Matching
 from directory.models import Token
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules
@@ -158,6 +158,9 @@ class Fuzzer:
             _mend_body(case, operation)
         else:
             spoil_body(case.body, operation)
+            texts = {name: value for name, value in case.query.items() if isinstance(value, str)}
+            _lengthen(texts, operation.operation.query)
+            case.query.update(texts)
         if operation.id == "authIssueToken":
             self._forget_tokens()
         if operation.id == "projectsUploadLogo" and is_positive:
@@ -256,14 +259,18 @@ def _mend_body(case: Any, operation: Route) -> None:
 
 def spoil_body(body: Any, operation: Route) -> None:
     """Have what is too long by the schema stay so when it is trimmed and in NFC, which is how it is counted."""
-    schema = operation.operation.body
-    if not isinstance(body, dict) or not schema.fields:
+    _lengthen(body, operation.operation.body)
+
+
+def _lengthen(values: Any, schema: Any) -> None:
+    """Have each text that is too long by the schema, but not when it is trimmed, be so in both ways."""
+    if not isinstance(values, dict) or not schema.fields:
         return
-    errors = schema.validate(body)
+    errors = schema.validate(values)
     for name, field in schema.fields.items():
-        text = body.get(name)
-        if isinstance(field, Line) and isinstance(text, str) and len(text) > field.bounds[1] and name not in errors:
-            body[name] = text + "x" * field.bounds[1]
+        text, longest = values.get(name), field.metadata.get("maxLength")
+        if isinstance(field, Line | Matching) and isinstance(text, str) and len(text) > longest and name not in errors:
+            values[name] = text + "x" * longest
 
 
 def _beyond_schema(messages: Any) -> bool:
