@@ -27,6 +27,7 @@ SETTINGS = (
     {"WEBHOOK_URL": "https://hooks.example.com/here", "WEBHOOK_SECRET": "whsec_" + "MDEyMzQ1Njc4OWFi" * 2},
     {"LOG_LEVEL": "ERROR", "RESPONSE_CACHE": "false"},
 )
+REGISTERING = {("POST", "/api/auth/register"), ("POST", "/sign-up")}
 FAR = {f"RATELIMIT_{tier}": "9999 per hour" for tier in ("VOTING", "SUBMISSION", "AUTH", "WRITE")}
 FIRST = "++-+++---+-"
 DESIGN = [*(FIRST[n:] + FIRST[:n] for n in range(11)), "-" * 11]
@@ -42,7 +43,7 @@ def expected(usual: int, route: Route, settings: dict[str, str]) -> int:
     """The status that a route has by these settings, where it has the `usual` one by the defaults."""
     if "READ_ONLY" in settings and route.method != "GET":
         return 503
-    if "REGISTRATION_OPEN" in settings and route.rule in {"/api/auth/register", "/sign-up"}:
+    if "REGISTRATION_OPEN" in settings and (route.method, route.rule) in REGISTERING:
         return 403
     if "METRICS_ENABLED" in settings and route.rule == "/metrics":
         return 200
