@@ -314,7 +314,7 @@ def _providers_know_the_way_back(settings: dict[str, Any]) -> None:
 
 
 def _passkeys_have_their_host(settings: dict[str, Any]) -> None:
-    """A passkey is bound to the host of the site. Without SITE_URL there are none in production."""
+    """Passkeys are bound to the host of the site, so in production they need SITE_URL."""
     if settings["REQUIRE_PASSKEY"] != "none" and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
         why = "set the public address of the site, as REQUIRE_PASSKEY is set: passkeys are bound to it"
         raise ConfigError("SITE_URL", why)

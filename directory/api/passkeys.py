@@ -39,7 +39,7 @@ def are_on() -> bool:
 
 
 def _party() -> RelyingParty:
-    """The site as authenticators know it. Raises NotFound where there are no passkeys."""
+    """Return the relying party (WebAuthn) that this site is. Raises NotFound where passkeys are off."""
     if not are_on():
         raise NotFound
     site: Site = current_app.extensions["site"]

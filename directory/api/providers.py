@@ -232,7 +232,7 @@ def join(body: dict[str, Any]) -> Any:
 def remove_identity(identity_id: int) -> Any:
     """Remove a provider from the caller's account.
 
-    The last provider of an account without a password cannot be removed: nobody could sign in to it any more.
+    The last provider of an account without a password cannot be removed, because its user could no longer sign in.
     """
     names = {one.issuer: one.name for one in _configured().values()}
     identities.remove(identity_id, by=caller(), names=names)

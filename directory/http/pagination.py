@@ -1,6 +1,5 @@
 """Cursors: a position in a list as an opaque, signed string, good for that list alone."""
 
-import base64
 import hashlib
 import hmac
 import json
@@ -13,6 +12,7 @@ from flask import g
 
 from directory.errors import Invalid
 from directory.http.secret_keys import secret_keys
+from directory.services import base64url
 from directory.services.catalog.paging import Position, Slice, Window
 
 DEPTH = 10_000  # how many items deep page numbers reach
@@ -100,14 +100,14 @@ def _encode(position: Position | None) -> str | None:
     keys = [key.isoformat() if isinstance(key, datetime) else key for key in position.keys]
     types = "".join("t" if isinstance(key, datetime) else "v" for key in position.keys)
     payload = json.dumps([int(position.forward), types, keys], separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(_signature(payload, secret_keys()[0]) + payload).rstrip(b"=").decode()
+    return base64url.encode(_signature(payload, secret_keys()[0]) + payload)
 
 
 def _decode(cursor: str) -> Position:
     """The position, if this very list gave the cursor out. Raises Invalid."""
     # The library skips what is no letter of its alphabet, and the last bits that are none of a byte.
-    data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)) if FORM.fullmatch(cursor) else b""
-    if base64.urlsafe_b64encode(data).rstrip(b"=").decode() != cursor:
+    data = base64url.decode(cursor) if FORM.fullmatch(cursor) else b""
+    if base64url.encode(data) != cursor:
         data = b""
     signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
     if not payload or not any(hmac.compare_digest(signature, _signature(payload, key)) for key in secret_keys()):

@@ -17,7 +17,7 @@ HEADINGS = (
     "id", "at", "action", "actor_id", "actor", "project_id", "project", "user_id", "user", "from", "to", "reason",
     "changes", "votes",
 )  # fmt: skip
-BOM = "\ufeff"  # tells Excel that the file is UTF-8
+BOM = "\ufeff"  # by it Excel reads the file as UTF-8
 # A spreadsheet reads a cell that begins so as a formula (OWASP, "CSV Injection"), also in full width and after spaces.
 FORMULA = re.compile(r"[\t\r\n]|[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 

@@ -60,8 +60,9 @@ def approve(project_id: int, body: dict[str, Any]) -> Any:
 
     Webhooks are notified of either. If the owner meanwhile has another project with the new URL, the answer is
     `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
-    project without waiting changes does nothing and notifies nobody. If two administrators decide at once, one of them
-    wins. With `If-Match` a version that the reviewer has not seen is not published. The other decisions work alike.
+    project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
+    one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
+    other decisions work alike.
     """
     return _decided(project_id, "approve", body)
 

@@ -53,7 +53,7 @@ ACCESS = {
     "owner": "Needs the project's owner or an administrator.",
     "admin": "Needs an administrator.",
 }
-COOKIE = "A session, from register or login. In development its name is `directory`, because there is no TLS."
+COOKIE = "The session cookie, which registration and sign-in set. In development, without TLS, its name is `directory`."
 BEARER = "A token from `POST /api/auth/tokens`."
 IF_NONE_MATCH = "ETags of answers that the caller has: if one is current, the answer is 304."
 IF_MATCH = (

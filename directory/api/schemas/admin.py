@@ -85,9 +85,9 @@ class AuditFilters(Strict):
 
     action = Word(ACTIONS)
     project_id = Whole(1, HIGHEST_ID)
-    user_id = Whole(1, HIGHEST_ID, metadata={"description": "The user whom the entry is about."})
-    actor_id = Whole(1, HIGHEST_ID, metadata={"description": "The user who acted."})
-    user = Username(metadata={"description": "The username of the user whom the entry is about."})
+    user_id = Whole(1, HIGHEST_ID, metadata={"description": "The id of the user that the entry is about."})
+    actor_id = Whole(1, HIGHEST_ID, metadata={"description": "The id of the user who acted."})
+    user = Username(metadata={"description": "The username of the user that the entry is about."})
     actor = Username(metadata={"description": "The username of the user who acted."})
     q = Search(
         200, metadata={"description": "A part of the project's title, of the reason, or of one of the two usernames."}

@@ -4,7 +4,6 @@ A token is made of a random nonce by the service's key. The database holds the n
 nor the outbox is enough to make a link.
 """
 
-import base64
 import hmac
 import secrets
 from collections.abc import Iterable
@@ -16,7 +15,9 @@ from sqlalchemy import ColumnElement, delete, insert, literal, select
 from directory.errors import Invalid
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, User, now
+from directory.services import base64url
 from directory.services.accounts.sessions import digest
+from directory.services.deleting import delete_some
 from directory.services.mail.server import MailServer
 from directory.services.webhooks.outbox import event_json, rows_of
 from directory.services.webhooks.schedule import at_once
@@ -44,7 +45,7 @@ REFUSAL = "This link has been used, or it has expired. Ask for another one."
 def token_of(nonce: str, key: bytes) -> str:
     """The token, of 256 bits, that stands in the link of a nonce."""
     made = hmac.digest(key, f"mail link {nonce}".encode(), "sha256")
-    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+    return base64url.encode(made)
 
 
 def token_of_link(link: Any, keys: Iterable[bytes]) -> str:
@@ -129,6 +130,4 @@ def end_for_new_password(user: User) -> None:
 
 def purge(most: int) -> int:
     """Delete links that have expired, `most` at a time; how many."""
-    old = select(MailLink.id).where(MailLink.expires_at < now()).limit(most).with_for_update(skip_locked=True)
-    gone = delete(MailLink).where(MailLink.id.in_(list(db.session.scalars(old))))
-    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+    return delete_some(MailLink, MailLink.expires_at < now(), most)

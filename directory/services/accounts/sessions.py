@@ -28,6 +28,7 @@ from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Role, Session, Token, User, now
 from directory.services.accounts.identity import Caller
+from directory.services.deleting import delete_some
 
 IDLE = timedelta(days=14)
 LIFETIME = timedelta(days=30)
@@ -299,18 +300,12 @@ def _alive(at: datetime) -> Any:
 
 def purge(most: int) -> int:
     """Delete sessions that have ended by time, at most so many, and return how many."""
-    return _purge(Session, ~_alive(now()), most)
+    return delete_some(Session, ~_alive(now()), most)
 
 
 def purge_tokens(most: int) -> int:
     """Delete API tokens that have expired, at most so many, and return how many."""
-    return _purge(Token, Token.expires_at <= now(), most)
-
-
-def _purge(model: Any, ended: ColumnElement[bool], most: int) -> int:
-    old = db.session.scalars(select(model.id).where(ended).limit(most).with_for_update(skip_locked=True))
-    gone = delete(model).where(model.id.in_(list(old)))
-    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+    return delete_some(Token, Token.expires_at <= now(), most)
 
 
 def _remove_one(model: Any, row_id: int, by: Caller) -> None:

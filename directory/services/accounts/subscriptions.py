@@ -1,6 +1,5 @@
 """Mail about decisions, switched off by a link that needs no signing in (RFC 8058)."""
 
-import base64
 import hmac
 from collections.abc import Iterable
 
@@ -9,12 +8,13 @@ from sqlalchemy import update
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import User
+from directory.services import base64url
 
 
 def token_of(user_id: int, key: bytes) -> str:
     """The token of a user's link, the same each time: it does nothing but switch mail off."""
     made = hmac.digest(key, f"mail off {user_id}".encode(), "sha256")
-    return f"{user_id}-{base64.urlsafe_b64encode(made).rstrip(b'=').decode()}"
+    return f"{user_id}-{base64url.encode(made)}"
 
 
 def switch_off(token: str, keys: Iterable[bytes]) -> None:

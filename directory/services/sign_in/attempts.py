@@ -7,11 +7,12 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import SignInAttempt, now
 from directory.services.accounts.sessions import digest
+from directory.services.deleting import delete_some
 from directory.services.sign_in.refusals import SignInExpired
 
 LIFETIME = timedelta(minutes=10)
@@ -57,6 +58,4 @@ def take(state: str, provider: str, browser: str) -> Attempt:
 
 def purge(most: int) -> int:
     """Delete sign-ins that have expired, `most` at a time; how many."""
-    old = select(SignInAttempt.id).where(SignInAttempt.expires_at < now()).limit(most).with_for_update(skip_locked=True)
-    gone = delete(SignInAttempt).where(SignInAttempt.id.in_(list(db.session.scalars(old))))
-    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+    return delete_some(SignInAttempt, SignInAttempt.expires_at < now(), most)

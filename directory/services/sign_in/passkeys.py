@@ -4,7 +4,6 @@ A challenge is used once, by a failed answer too, and ends after five minutes. O
 session. The authenticator has to verify its user, by a PIN or a finger, each time.
 """
 
-import base64
 import logging
 import secrets
 from dataclasses import dataclass
@@ -17,10 +16,11 @@ from directory.db.errors import refusing
 from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
-from directory.services import audit
+from directory.services import audit, base64url
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import digest
+from directory.services.deleting import delete_some
 from directory.services.mail.server import MailServer
 from directory.services.sign_in.identities import require_fresh_session
 from directory.services.sign_in.refusals import TooManyPasskeys
@@ -36,7 +36,7 @@ NOT_KNOWN = "This passkey is not known here, or its answer was refused. Sign in 
 
 @dataclass(frozen=True, slots=True)
 class RelyingParty:
-    """The site as authenticators know it: the origin of its pages, and the host that its passkeys are bound to."""
+    """The site in terms of WebAuthn: the origin of its pages, and the host that its passkeys are bound to."""
 
     origin: str
     host: str
@@ -70,7 +70,7 @@ def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
         ),
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=_bytes(each)) for each in held],
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=base64url.decode(each)) for each in held],
     )
     return options_to_json_dict(made)
 
@@ -93,7 +93,11 @@ def sign_in_options(party: RelyingParty) -> dict[str, Any]:
 def _begin(session_id: int | None) -> bytes:
     """A challenge, which is noted for a session that adds a passkey, or for a sign-in."""
     challenge = secrets.token_bytes(32)
-    values = {"challenge_hash": digest(_text(challenge)), "session_id": session_id, "expires_at": now() + LIFETIME}
+    values = {
+        "challenge_hash": digest(base64url.encode(challenge)),
+        "session_id": session_id,
+        "expires_at": now() + LIFETIME,
+    }
     db.session.execute(insert(PasskeyChallenge).values(values))
     return challenge
 
@@ -111,7 +115,9 @@ def take(credential: dict[str, Any], session_id: int | None) -> bytes | None:
         return None
     mine = PasskeyChallenge.session_id.is_(None) if session_id is None else PasskeyChallenge.session_id == session_id
     given = delete(PasskeyChallenge).where(
-        PasskeyChallenge.challenge_hash == digest(_text(challenge)), mine, PasskeyChallenge.expires_at > now()
+        PasskeyChallenge.challenge_hash == digest(base64url.encode(challenge)),
+        mine,
+        PasskeyChallenge.expires_at > now(),
     )
     used = db.session.execute(given, execution_options=UNSYNCHRONISED).rowcount  # type: ignore[attr-defined]
     return challenge if used else None
@@ -138,8 +144,8 @@ def add(
     made = _registered(credential, challenge, party)
     passkey = Passkey(
         user_id=by.id,
-        credential_id=_text(made.credential_id),
-        public_key=_text(made.credential_public_key),
+        credential_id=base64url.encode(made.credential_id),
+        public_key=base64url.encode(made.credential_public_key),
         sign_count=made.sign_count,
         name=name or NAME,
     )
@@ -166,7 +172,7 @@ def _registered(credential: dict[str, Any], challenge: bytes | None, party: Rely
             expected_origin=party.origin,
             require_user_verification=True,
         )
-        if len(_text(made.credential_public_key)) > KEY_MAX:
+        if len(base64url.encode(made.credential_public_key)) > KEY_MAX:
             raise ValueError("long key")
     except Exception as error:  # it parses foreign bytes, and fails in many ways
         log.info("passkey refused", extra={"reason": str(error)[:200]})
@@ -202,14 +208,14 @@ def _proved(credential: dict[str, Any], challenge: bytes, passkey: Passkey, part
 
     try:
         handle = credential["response"].get("userHandle")
-        if handle is not None and handle.rstrip("=") != _text(_handle(passkey.user_id)):
+        if handle is not None and handle.rstrip("=") != base64url.encode(_handle(passkey.user_id)):
             raise ValueError("the passkey of another account")
         verified = verify_authentication_response(
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=party.host,
             expected_origin=party.origin,
-            credential_public_key=_bytes(passkey.public_key),
+            credential_public_key=base64url.decode(passkey.public_key),
             credential_current_sign_count=0,  # _count judges it, and logs it
             require_user_verification=True,
         )
@@ -292,10 +298,7 @@ def end_all(user_id: int) -> int:
 
 def purge(most: int) -> int:
     """Delete challenges that have expired, `most` at a time; how many."""
-    expired = PasskeyChallenge.expires_at < now()
-    old = select(PasskeyChallenge.id).where(expired).limit(most).with_for_update(skip_locked=True)
-    gone = delete(PasskeyChallenge).where(PasskeyChallenge.id.in_(list(db.session.scalars(old))))
-    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+    return delete_some(PasskeyChallenge, PasskeyChallenge.expires_at < now(), most)
 
 
 def _may_change(by: Caller) -> list[str]:
@@ -317,12 +320,3 @@ def _handle(user_id: int) -> bytes:
 
 def _view(passkey: Passkey) -> dict[str, Any]:
     return {name: getattr(passkey, name) for name in ("id", "name", "created_at", "last_used_at")}
-
-
-def _text(value: bytes) -> str:
-    """Bytes in base64url, as WebAuthn writes them in JSON."""
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
-
-
-def _bytes(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

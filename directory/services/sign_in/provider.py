@@ -1,11 +1,11 @@
 """What a provider is to the rest of the service, whatever its protocol."""
 
-import base64
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from directory.services import base64url
 from directory.services.sign_in.refusals import SignInRefused
 from directory.services.text import is_email
 
@@ -35,7 +35,7 @@ def secrets_of(state: str, keys: Sequence[str]) -> Secrets:
 
 def _derived(key: str, purpose: str) -> str:
     digest = hmac.digest(key.encode(), purpose.encode("utf-8", "replace"), "sha256")
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+    return base64url.encode(digest)
 
 
 @dataclass(frozen=True, slots=True)

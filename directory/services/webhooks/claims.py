@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CursorResult, delete, literal_column, or_, select, update
+from sqlalchemy import CursorResult, literal_column, or_, select, update
 
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
+from directory.services.deleting import delete_some
 from directory.services.webhooks.schedule import RETENTION, Policy
 
 # Spelt out in the statement: as a parameter, neither database could use the index of the pending ones.
@@ -104,9 +105,7 @@ def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
 
 def purge(policy: Policy, most: int = 500) -> int:
     """Delete deliveries that were settled 90 days ago, with their attempts; how many, `most` at a time."""
-    old = select(Delivery.id).where(Delivery.settled_at < policy.clock() - RETENTION).limit(most)
-    ids = list(db.session.scalars(old.with_for_update(skip_locked=True)))
-    return _change(delete(Delivery).where(Delivery.id.in_(ids)))
+    return delete_some(Delivery, Delivery.settled_at < policy.clock() - RETENTION, most)
 
 
 def _due(endpoint: str, at: datetime, policy: Policy) -> Any:

@@ -171,8 +171,9 @@ export interface paths {
          * Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log
          * @description Webhooks are notified of either. If the owner meanwhile has another project with the new URL, the answer is
          *     `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
-         *     project without waiting changes does nothing and notifies nobody. If two administrators decide at once, one of them
-         *     wins. With `If-Match` a version that the reviewer has not seen is not published. The other decisions work alike.
+         *     project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
+         *     one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
+         *     other decisions work alike.
          *
          *     Needs an administrator.
          */
@@ -531,7 +532,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a provider from the caller's account
-         * @description The last provider of an account without a password cannot be removed: nobody could sign in to it any more.
+         * @description The last provider of an account without a password cannot be removed, because its user could no longer sign in.
          *
          *     Needs a signed-in user.
          */
@@ -3779,11 +3780,11 @@ export interface operations {
             query?: {
                 action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
                 project_id?: number;
-                /** @description The user whom the entry is about. */
+                /** @description The id of the user that the entry is about. */
                 user_id?: number;
-                /** @description The user who acted. */
+                /** @description The id of the user who acted. */
                 actor_id?: number;
-                /** @description The username of the user whom the entry is about. */
+                /** @description The username of the user that the entry is about. */
                 user?: string;
                 /** @description The username of the user who acted. */
                 actor?: string;
@@ -3940,11 +3941,11 @@ export interface operations {
             query?: {
                 action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
                 project_id?: number;
-                /** @description The user whom the entry is about. */
+                /** @description The id of the user that the entry is about. */
                 user_id?: number;
-                /** @description The user who acted. */
+                /** @description The id of the user who acted. */
                 actor_id?: number;
-                /** @description The username of the user whom the entry is about. */
+                /** @description The username of the user that the entry is about. */
                 user?: string;
                 /** @description The username of the user who acted. */
                 actor?: string;

@@ -3,7 +3,7 @@ export type Cell = string | number | null;
 
 // A spreadsheet reads a cell that begins so as a formula (OWASP, "CSV Injection"), also in full width and after spaces.
 const FORMULA = /^(?:[\t\r\n]|[\s\u0000]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
-const BOM = "\ufeff"; // tells Excel that the file is UTF-8
+const BOM = "\ufeff"; // by it Excel reads the file as UTF-8
 
 /** The file: its first row holds the names of the columns. Text that begins as a formula gets an apostrophe before it. */
 export function csvOf(names: readonly string[], rows: readonly (readonly Cell[])[]): string {
