@@ -12,7 +12,7 @@ from flask import current_app
 from directory.db import deadline, slots
 from directory.db.fair_semaphore import FairSemaphore
 from directory.db.slots import given_back
-from directory.errors import InvalidCredentials, Unavailable, WrongPassword
+from directory.errors import InvalidCredentials, Unauthenticated, Unavailable, WrongPassword
 from directory.http import account_limits
 from directory.http.account_limits import Attempt
 from directory.http.authentication import caller
@@ -132,9 +132,11 @@ def confirm_password(given: str | None) -> User:
     """The caller's account, if `given` is its password: checked outside any transaction, and counted as a login is.
 
     An account without a password is confirmed by a session that was opened minutes ago.
-    Raises WrongPassword, RateLimited, Unavailable, SignInAgain.
+    Raises Unauthenticated, WrongPassword, RateLimited, Unavailable, SignInAgain.
     """
     user = accounts.get(caller().id)
+    if user.deleted_at is not None:  # by another request since this one was authenticated; it has no password any more
+        raise Unauthenticated
     if given is None:
         identities.require_fresh_session(caller())
         return user

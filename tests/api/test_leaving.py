@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from directory.api import auth, leaving, password_checks
 from directory.extensions import db
 from directory.models import Session, Token, User
 from directory.services import account_export
@@ -16,6 +17,7 @@ from directory.services.accounts.identity import Caller
 from tests.conftest import Statements
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
+from tests.support.leaving import leave
 
 PATH, EXPORT = "/api/auth/me", "/api/auth/me/export"
 
@@ -166,6 +168,23 @@ def test_after_it_every_session_is_over_and_a_second_deletion_is_refused(app: Fl
     for each in (other, copy):
         assert not each.signed_in()
         assert each.call("DELETE", PATH, body).status_code == 401
+
+
+@pytest.mark.parametrize(("method", "body"), [("DELETE", {}), ("PUT", {"password": "another-long-secret-7"})])
+def test_a_request_that_was_authenticated_before_the_account_was_deleted_is_refused(
+    app: Flask, ada: Caller, browser: Browser, monkeypatch: pytest.MonkeyPatch, method: str, body: dict[str, Any]
+) -> None:
+    missing = password_checks.missing_password
+
+    def and_the_account_goes(*given: Any) -> Any:
+        found = missing(*given)
+        leave(app, ada)
+        return found
+
+    for module in (leaving, auth):
+        monkeypatch.setattr(module, "missing_password", and_the_account_goes)
+    answer = browser.call(method, PATH, {"current_password": PASSWORD, **body})
+    assert (answer.status_code, answer.json["code"]) == (401, "unauthenticated")
 
 
 NAMES = ["admin", "root", "support", "system", "moderator", "null", "deleted-1", "deleted-", "administrator", "_admin_"]
