@@ -5,6 +5,8 @@ from typing import Any
 
 from flask import Flask
 
+from directory.services.catalog import fields
+from tests.api import test_logos
 from tests.api.test_public_walk import LISTS, Filled, public_reads
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, decide
@@ -91,6 +93,12 @@ def test_no_public_answer_shows_anything_of_what_waits_until_it_is_approved(make
     def look() -> dict[tuple[int, str], Any]:
         return {(n, path): shown(caller, path) for n, (caller, paths) in enumerate(asked) for path in paths}
 
+    def hold_all() -> None:
+        assert owner.put(f"/api/projects/{project}", HELD).status_code == 200
+        held = test_logos.put(owner, project).json["revision"]["changes"]
+        assert held == {**HELD, "logo": held["logo"]}
+        assert set(held) == set(fields.NAMES)
+
     def changed() -> set[str]:
         after = look()
         return {path for place, path in before if before[place, path] != after[place, path]}
@@ -101,11 +109,11 @@ def test_no_public_answer_shows_anything_of_what_waits_until_it_is_approved(make
         lambda: decide(admin, project, "reject", "No."), lambda: owner.delete(f"/api/projects/{project}/revision"),
     )  # fmt: skip
     for end in (reject, withdraw):
-        assert owner.put(f"/api/projects/{project}", HELD).json["revision"]["changes"] == HELD
+        hold_all()
         assert changed() == set()
         assert end().status_code in {200, 204}
         assert changed() == set()
-    owner.put(f"/api/projects/{project}", HELD)
+    hold_all()
     assert decide(admin, project, "approve").status_code == 200
     assert {
         f"/api/projects/{project}", "/api/projects", "/api/projects?q=zebra", "/api/tags", "/api/categories", "/",
