@@ -101,8 +101,13 @@ def decide(
 
 
 def _discount(project_id: int, user_ids: Sequence[int] | None, match: Sequence[str]) -> list[int]:
-    """Discount votes that are not, and return the ids of their voters."""
-    chosen = _votes_of(project_id, Upvote.user_id, Upvote.project_id).where(~DISCOUNTED)
+    """Discount votes that are not, and return the ids of their voters.
+
+    The users that are discounted already are read once. Looked for by each vote, PostgreSQL read all that the statement
+    had inserted until then where it took the table for empty: 100,000 votes took a minute.
+    """
+    discounted = select(VoteDiscount.user_id).where(VoteDiscount.project_id == project_id)
+    chosen = _votes_of(project_id, Upvote.user_id, Upvote.project_id).where(Upvote.user_id.not_in(discounted))
     chosen = chosen.where(_matches(match) if user_ids is None else Upvote.user_id.in_(user_ids))
     adding = insert(VoteDiscount).from_select(["user_id", "project_id"], chosen).returning(VoteDiscount.user_id)
     return sorted(db.session.scalars(adding))
