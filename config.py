@@ -65,6 +65,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "ALLOW_INTERNAL_URLS": _flag(env, "ALLOW_INTERNAL_URLS", False),
         "READ_ONLY": _flag(env, "READ_ONLY", False),
         "RESPONSE_CACHE": _flag(env, "RESPONSE_CACHE", True),
+        "PUBLIC_MAX_AGE": _count(env, "PUBLIC_MAX_AGE", 86_400),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
@@ -72,7 +73,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "PROVIDERS": _providers(env),
         "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
         "REQUIRE_PASSKEY": _choice(env, "REQUIRE_PASSKEY", "none", {"none", "admins"}),
-        "AUDIT_RETENTION": _days(env, "AUDIT_RETENTION"),
+        "AUDIT_RETENTION": _count(env, "AUDIT_RETENTION", 36_500),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),
         "SENTRY_DSN": _read(env, "SENTRY_DSN", "", extras.sentry_dsn),
@@ -91,6 +92,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     }
     settings |= {name: _read(env, name, default, values.ratelimit) for name, default in RATELIMITS.items()}
     _one_process_on_memory(settings)
+    _shared_caches_count_no_reads(settings)
     _mail_has_its_name_and_links(settings)
     _providers_know_the_way_back(settings)
     _passkeys_have_their_host(settings)
@@ -172,8 +174,8 @@ def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: in
     return int(value)
 
 
-def _days(env: Mapping[str, str], name: str) -> int | None:
-    return _whole(env, name, 1, 1, 36_500) if env.get(name, "").strip() else None
+def _count(env: Mapping[str, str], name: str, most: int) -> int | None:
+    return _whole(env, name, 1, 1, most) if env.get(name, "").strip() else None
 
 
 def _secret_key(env: Mapping[str, str], *, production: bool) -> str:
@@ -287,6 +289,13 @@ def _one_process_on_memory(settings: dict[str, Any]) -> None:
     if settings["WEB_CONCURRENCY"] > 1 and not settings["REDIS_URL"] and settings["RATELIMIT_ENABLED"]:
         why = "several processes need REDIS_URL, because rate limits in memory hold for one process only"
         raise ConfigError("WEB_CONCURRENCY", why)
+
+
+def _shared_caches_count_no_reads(settings: dict[str, Any]) -> None:
+    """A cache would give one caller's RateLimit to others, and the reads that it answers would not be counted."""
+    if settings["PUBLIC_MAX_AGE"] is not None and settings["RATELIMIT_READ"] and settings["RATELIMIT_ENABLED"]:
+        why = "leave it out where RATELIMIT_READ is set: a CDN would repeat what one caller has left to all others"
+        raise ConfigError("PUBLIC_MAX_AGE", why)
 
 
 def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ from directory.cache.tuning import FAILED_SECONDS, LOOP_QUERY_SECONDS, READERS_M
 from directory.cache.validator import ReadVotes, Snapshot, SnapshotValidator
 from directory.db.statements import Row
 from directory.errors import DirectoryError
-from directory.http import endpoint
+from directory.http import endpoint, hooks
 from directory.http.cache_policy import CREDENTIALS, CacheTags
 from directory.services.accounts.sessions import Proof
 
@@ -71,6 +71,7 @@ class Responder:
         self.store: SnapshotStore[CachedResponse] = SnapshotStore(CAPACITY, count)
         self.routes = CacheableRoutes(flask)
         self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
+        self._caching = hooks.public_caching(flask)
         self._flights = SingleFlight()
         self._waiting: deque[_Asked] = deque()
         self._refused: dict[Proof, float] = {}  # until when, by time.monotonic()
@@ -191,7 +192,7 @@ class Responder:
             g.request_id = read.request_id
             query_string, view = read.query.encode("latin-1"), match.view
             rendered = endpoint.read(view.operation, view.view, read.path, match.arguments, query_string)
-        public = public_response(rendered, read.scheme, self._vary, match.view.operation, match.rule)
+        public = public_response(rendered, read.scheme, self._vary, match.view.operation, match.rule, self._caching)
         self.put(read, snapshot, public, rendered.cache_tags)
         return public
 
@@ -290,7 +291,7 @@ class Responder:
             return None
         if rendered is None:
             return None
-        public = public_response(rendered, read.scheme, self._vary, match.view.operation, match.rule)
+        public = public_response(rendered, read.scheme, self._vary, match.view.operation, match.rule, self._caching)
         return Response(public, None) if user_id is None else self._private(public, user_id, public.body, public.etag)
 
     def _private(self, public: CachedResponse, user_id: int, body: bytes, etag: str) -> Response:

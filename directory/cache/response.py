@@ -90,13 +90,15 @@ class CachedResponse:
 
 
 def public_response(
-    rendered: endpoint.Rendered, scheme: str, vary: str, spec: endpoint.Operation, rule: str
+    rendered: endpoint.Rendered, scheme: str, vary: str, spec: endpoint.Operation, rule: str, caching: str
 ) -> CachedResponse:
-    """The public response that has this content, over `scheme`; its Vary ends with `vary`."""
+    """The public response that has this content, over `scheme`; its Vary ends with `vary`.
+
+    `caching` is its Cache-Control, unless it has one of its own.
+    """
     own, etag = rendered.headers, "" if rendered.etag is None else f'"{rendered.etag}"'
     vary = ", ".join(each for each in (own.get(VARY, ""), vary) if each)
-    caching = "" if CACHING in own else hooks.PUBLIC
-    shared = shared_headers(scheme, vary, caching, own_policy=POLICY in own)
+    shared = shared_headers(scheme, vary, "" if CACHING in own else caching, own_policy=POLICY in own)
     headers = [*(each for each in own.items() if each[0] != VARY), *([("ETag", etag)] if etag else [])]
     # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
     body = bytes(memoryview(rendered.body))
@@ -106,7 +108,7 @@ def public_response(
 
 def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
     """The responses to anonymous readers of the routes whose responses are constant, by the keys of the reads."""
-    made = {}
+    made, caching = {}, hooks.public_caching(app)
     for rule in app.url_map.iter_rules():
         view: Any = app.view_functions[rule.endpoint]
         spec: endpoint.Operation = getattr(view, "operation", endpoint.Operation())
@@ -116,7 +118,9 @@ def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]
             with app.app_context():
                 content = endpoint.read(spec, view.view, rule.rule, {}, b"")
             for scheme in SCHEMES:
-                made[scheme, rule.rule, ""] = public_response(content, scheme, ", ".join(names), spec, rule.rule)
+                made[scheme, rule.rule, ""] = public_response(
+                    content, scheme, ", ".join(names), spec, rule.rule, caching
+                )
     return made
 
 

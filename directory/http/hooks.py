@@ -63,6 +63,12 @@ class SecurityHeaders:
         return self._app(environ, start)
 
 
+def public_caching(app: Flask) -> str:
+    """The Cache-Control of a public answer: caches ask each time, but for a shared one where PUBLIC_MAX_AGE is set."""
+    seconds = app.config["PUBLIC_MAX_AGE"]
+    return PUBLIC if seconds is None else f"public, max-age=0, must-revalidate, s-maxage={seconds}"
+
+
 def security_headers(scheme: str) -> list[tuple[str, str]]:
     """The security headers of an answer over `scheme`."""
     return [*HEADERS.items(), HSTS] if scheme == "https" else [*HEADERS.items()]
@@ -122,7 +128,8 @@ def _check_write() -> None:
 def _finish(response: Response) -> Response:
     user = known()
     response.headers.add("X-Request-ID", g.request_id)
-    _caching(response, PUBLIC if user is None else PRIVATE)
+    is_public = user is None and request.method in ("GET", "HEAD") and "Set-Cookie" not in response.headers
+    _caching(response, public_caching(current_app) if is_public else PUBLIC if user is None else PRIVATE)
     if not _is_constant(response):
         response.vary.update(CREDENTIALS)
     cors.add_headers(response)

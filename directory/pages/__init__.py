@@ -10,6 +10,7 @@ from typing import Any
 
 from flask import Flask
 
+from directory.http import hooks
 from directory.pages import (
     build,
     crawlers,
@@ -33,7 +34,8 @@ __all__ = ["errors", "init_app", "member", "project", "reading", "shells", "sign
 def init_app(app: Flask) -> None:
     """Add the pages, or the one short page that stands in their place where they are not wanted. Raises SiteError."""
     with_pages = app.config["WEB_ENABLED"]
-    app.extensions["own_site"] = own_site = own.read(app.config["SITE_DIR"]) if with_pages else own.OwnSite()
+    own_site = own.read(app.config["SITE_DIR"] if with_pages else "", hooks.public_caching(app))
+    app.extensions["own_site"] = own_site
     pictures = {_picture_name(app.config, name): app.config[name].content for name in PICTURES if app.config[name]}
     app.extensions["web_build"] = build.of_operator(build.load(), app.config["SITE_ACCENT"], pictures)
     layout.init_app(app)

@@ -18,7 +18,6 @@ from markupsafe import Markup
 from directory.http.access import public
 from directory.http.endpoint import operation
 from directory.http.files import StoredFile, respond
-from directory.http.hooks import PUBLIC
 from directory.pages import layout
 from directory.pages.build import media_type
 from directory.pages.head import Head
@@ -67,8 +66,8 @@ class OwnSite:
     files: Mapping[str, StoredFile] = field(default_factory=dict)
 
 
-def read(folder: str) -> OwnSite:
-    """What a folder holds; nothing where none is named. Raises SiteError."""
+def read(folder: str, caching: str) -> OwnSite:
+    """What a folder holds, its files with that Cache-Control; nothing where none is named. Raises SiteError."""
     if not folder:
         return OwnSite()
     root = Path(folder)
@@ -78,7 +77,7 @@ def read(folder: str) -> OwnSite:
         if path.suffix != ".html":
             raise SiteError(path, "a template is a file *.html")
         templates[path.relative_to(root / TEMPLATES).as_posix()] = (_text(path), str(path))
-    files = {path.relative_to(root / STATIC).as_posix(): _stored(path) for path in _files(root, STATIC)}
+    files = {path.relative_to(root / STATIC).as_posix(): _stored(path, caching) for path in _files(root, STATIC)}
     if sum(len(file.content) for file in files.values()) > LARGEST_FOLDER:
         raise SiteError(
             root / STATIC, f"its files are larger than {LARGEST_FOLDER // 2**20} MiB, and memory holds them"
@@ -86,8 +85,8 @@ def read(folder: str) -> OwnSite:
     return OwnSite(tuple(pages), templates, files)
 
 
-def _stored(path: Path) -> StoredFile:
-    return StoredFile(media_type(path.name), _bytes(path, LARGEST_FILE), caching=PUBLIC)
+def _stored(path: Path, caching: str) -> StoredFile:
+    return StoredFile(media_type(path.name), _bytes(path, LARGEST_FILE), caching=caching)
 
 
 def _files(root: Path, part: str) -> Iterator[Path]:

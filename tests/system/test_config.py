@@ -71,6 +71,7 @@ def test_everything_has_a_default_that_works(instance):
         "ALLOW_INTERNAL_URLS": False,
         "READ_ONLY": False,
         "RESPONSE_CACHE": True,
+        "PUBLIC_MAX_AGE": None,
         "REVIEW_ON_EDIT": "material",
         "WEBHOOK_ENDPOINTS": [],
         "WEBHOOK_WORKER": True,
@@ -249,6 +250,7 @@ NONSENSE = [
     *(("PREPARE_DATABASE", value) for value in ("always", "2")),
     *(("READ_ONLY", value) for value in ("on", "readonly")),
     *(("RESPONSE_CACHE", value) for value in ("off", "memory")),
+    *((name, v) for name in ("PUBLIC_MAX_AGE", "AUDIT_RETENTION") for v in ("0", "-1", "1.5", "none", "99999")),
     *(("REVIEW_ON_EDIT", value) for value in ("sometimes", "Material")),
     *(("METRICS_ENABLED", value) for value in ("x",)),
     *(("OTEL_EXPORTER_OTLP_ENDPOINT", v) for v in ("localhost:4318", "grpc://h:4317", "http://h?a=1", "http://h:x")),
@@ -311,6 +313,11 @@ def test_several_processes_need_redis_unless_nothing_is_counted():
     assert load(WEB_CONCURRENCY="2", REDIS_URL="redis://h")["WEB_CONCURRENCY"] == 2
     assert load(REDIS_URL="redis://h")["WEB_CONCURRENCY"] == 2
     assert load(WEB_CONCURRENCY="2", RATELIMIT_ENABLED="false")["WEB_CONCURRENCY"] == 2
+
+
+def test_a_cdn_and_a_limit_of_reads_exclude_each_other():
+    assert refusal(PUBLIC_MAX_AGE="5", RATELIMIT_READ="9 per minute").startswith("PUBLIC_MAX_AGE: leave it out where")
+    assert load(PUBLIC_MAX_AGE="5", RATELIMIT_READ="9 per minute", RATELIMIT_ENABLED="false")["PUBLIC_MAX_AGE"] == 5
 
 
 def test_a_process_ends_with_that_line_and_nothing_else():
