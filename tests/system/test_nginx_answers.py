@@ -7,11 +7,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from socketserver import ThreadingMixIn
+from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 from flask import Flask
 
+from directory.http import hooks
+from directory.http.files import StoredFile
+from directory.pages.own import OwnSite
+from tests.api.test_logos import owned, put
 from tests.support.factories import World
 from tests.support.proxy import TLS, Nginx, nginx_there
 
@@ -78,6 +83,58 @@ def test_a_long_answer_is_compressed_for_clients_that_accept_it(port: int, world
     assert gzip.decompress(body) == whole
     for each in (identity, headers):  # so that no cache gives the one for the other
         assert "Accept-Encoding" in ", ".join(each.get_all("Vary", []))
+
+
+@pytest.fixture
+def asked(app: Flask, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that nginx asks the application for, as they come; to be named before `port`."""
+    paths: list[str] = []
+    inner = app.wsgi_app
+
+    def noting(environ: dict[str, Any], start_response: Any) -> Any:
+        paths.append(environ["PATH_INFO"])
+        return inner(environ, start_response)
+
+    monkeypatch.setattr(app, "wsgi_app", noting)
+    return paths
+
+
+@on_sqlite
+def test_files_are_asked_for_once_and_keep_their_two_forms_apart(app: Flask, asked: list[str], port: int) -> None:
+    """Whatever a caller accepts, one that takes no gzip never gets it, and one that does gets what the host made."""
+    text = b"words " * 400
+    file = StoredFile("text/plain", text, gzip.compress(text, mtime=0), hooks.PUBLIC)
+    app.extensions["own_site"] = OwnSite(files={"notes.txt": file})
+    accepted = {
+        "gzip": True, "br, gzip;q=0.5": True, "GZIP": True, "*": False, "gzip;q=0": False, "gzip; q=0.0": False,
+        "identity": False, "": False, "x-gzip": False, "deflate, gzip": True,
+    }  # fmt: skip
+    for coding, is_gzip in accepted.items():
+        for cookie in ({}, {"Cookie": "directory=x"}):
+            status, headers, body = ask(
+                port, "/static/notes.txt", Accept_Encoding=coding, X_Request_ID="mine", **cookie
+            )
+            assert (status, headers["Content-Encoding"]) == (200, "gzip" if is_gzip else None), coding
+            assert (gzip.decompress(body) if is_gzip else body) == text
+            assert headers.get_all("X-Request-ID") == ["mine"]
+            assert headers.get_all("RateLimit") is None
+    assert asked == ["/static/notes.txt"] * 2
+    _, headers, _ = ask(port, "/static/notes.txt")
+    assert ask(port, "/static/notes.txt", If_None_Match=headers["ETag"])[0] == 304
+    assert ask(port, "/static/notes.txt", method="HEAD")[2] == b""
+    assert len(asked) == 2
+    ask(port, "/static/notes.txt", Origin="https://a.example")
+    assert len(asked) == 3
+
+
+@on_sqlite
+def test_a_picture_is_asked_for_once_by_whoever_looks(app: Flask, asked: list[str], port: int, world: World) -> None:
+    project, owner = owned(world)
+    path = put(owner, project).json["logo"]["64"]
+    first, *others = [ask(port, path, Cookie=f"directory={who}") for who in ("ada", "bob", "ada")]
+    assert first[0] == 200
+    assert {body for _, _, body in others} == {first[2]}
+    assert asked[1:] == [path]
 
 
 @on_sqlite
