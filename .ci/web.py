@@ -154,7 +154,7 @@ def main(action: str, *arguments: str) -> int:
             "build": lambda: build("--weights" in arguments),
             "tools": tools,
             "lighthouse": lighthouse,
-            "schema": lambda: schema(SCHEMA),
+            "schema": lambda: (tools(), schema(SCHEMA)),
         }
         actions[action]()
     except CannotBuild as error:

@@ -22,14 +22,16 @@ from directory.errors import DirectoryError
 from directory.http.fields import Prose, Timestamp, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
+from directory.services.catalog.fields import BODY, Kind
+from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.webhooks.outbox import timestamp
 
 FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)
-REQUIRED = ("title", "tagline", "url", "category")
-NULLABLE = ("repository_url", "logo_url")
-DATES = frozenset({"created_at", "updated_at", "submitted_at", "published_at"})
+REQUIRED = tuple(field.name for field in BODY if field.is_required)
+NULLABLE = tuple(field.name for field in BODY if field.is_nullable)
+DATES = frozenset(field.name for field in TABLE if field.kind is Kind.TIME)
 DECIDED = frozenset({"status", "rejection_reason"})
 BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
 NOTHING = (None, "", 0, "0")  # values of columns that are left out

@@ -15,15 +15,11 @@ from directory.pages.layout import PAGE, Answer, bp, here, show
 from directory.pages.signing_in import refused
 from directory.services import audit
 from directory.services.catalog import catalog
+from directory.services.catalog.fields import OWNED
 from directory.services.catalog.paging import Window
 
 RELATED = 4
-FIELDS = {
-    "url": "the website",
-    "repository_url": "the source code",
-    "logo_url": "the address of the logo",
-    "logo": "the logo",
-}
+LABELS = {field.name: field.label or field.name for field in OWNED}
 EVENTS = {
     "submitted": "Submitted", "edited": "Edited", "approved": "Approved", "rejected": "Rejected",
     "unpublished": "Taken down", "edit_held": "Changes sent for review", "edit_approved": "Changes approved",
@@ -60,7 +56,7 @@ def project_page(project_id: int, title: str) -> Answer:
 
 def _revised(project: dict[str, Any]) -> list[str]:
     """The fields whose changes wait for review, in words."""
-    return [FIELDS.get(name, name) for name in (project.get("revision") or {}).get("changes", {})]
+    return [LABELS[name] for name in (project.get("revision") or {}).get("changes", {})]
 
 
 def _related(project: dict[str, Any]) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Category, Project, Status, Upvote, User, now
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import verify_password
+from directory.services.catalog.fields import filled
 from directory.services.data import bulk, synthetic, wholesale, zipf
 from directory.services.data.synthetic import Plan, Sizes
 from directory.services.data.wholesale import Draft
@@ -170,13 +171,7 @@ def test_a_url_that_an_owner_has_already_is_refused_by_its_name(app: Flask, worl
     draft = Draft(
         owner_id=ida.id,
         category_id=1,
-        title="Taken",
-        tagline="Taken",
-        description="",
-        url="http://www.example.org/taken/",
-        repository_url=None,
-        logo_url=None,
-        tags=[],
+        fields=filled({"title": "Taken", "tagline": "Taken", "url": "http://www.example.org/taken/"}),
         status=Status.PENDING,
         submitted_at=now(),
         decided_at=None,

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from directory.api.schemas.projects import ProjectOutput
-from directory.services.webhooks.outbox import PUBLIC_FIELDS
+from directory.services.catalog.fields import IN_WEBHOOKS
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, decide, decisions, outbox
 
@@ -42,7 +42,7 @@ def test_the_notification_carries_the_public_fields(notifying: Flask, world: Wor
     decide(admin, project, "approve")
     shown = api.get(f"/api/projects/{project}").json
     private = {"has_upvoted", "rejection_reason", "revision", "version"}
-    assert set(PUBLIC_FIELDS) == set(ProjectOutput().fields) - private
+    assert set(IN_WEBHOOKS) == set(ProjectOutput().fields) - private
     assert outbox(notifying)[0]["data"]["project"] == {n: v for n, v in shown.items() if n not in private}
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from directory.models import Status
 from directory.services.catalog import search
 from directory.services.catalog.catalog import Filters
+from directory.services.catalog.fields import filled
 from directory.services.catalog.ranking import hot
 from directory.services.catalog.search_words import whole, words
 from directory.services.data import wholesale
@@ -75,9 +76,14 @@ def written(made: list[Made], owner: int, categories: dict[str, int]) -> None:
     """Add the projects as an import does."""
     drafts = [
         wholesale.Draft(
-            id=one.id, owner_id=owner, category_id=categories[one.category], title=one.title, tagline=one.brief,
-            description=one.description, url=f"https://example.org/{one.id}", repository_url=None, logo_url=None,
-            tags=list(one.tags), status=Status(one.status), upvotes=one.upvotes, submitted_at=one.at,
+            id=one.id, owner_id=owner, category_id=categories[one.category], status=Status(one.status),
+            upvotes=one.upvotes, submitted_at=one.at,
+            fields=filled(
+                {
+                    "title": one.title, "tagline": one.brief, "description": one.description,
+                    "url": f"https://example.org/{one.id}", "tags": list(one.tags),
+                }
+            ),
             decided_at=None if one.status == "pending" else one.at,
         )
         for one in made

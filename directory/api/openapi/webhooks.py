@@ -3,9 +3,10 @@
 from typing import Any
 
 from directory.api.openapi import samples
+from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.webhooks.endpoints import TEST, TEST_PROJECT
 from directory.services.webhooks.formats import NAMES
-from directory.services.webhooks.outbox import ACTORS, PUBLIC_FIELDS
+from directory.services.webhooks.outbox import ACTORS
 
 WITH_REASON = {"project.rejected", "project.unpublished"}
 HEADERS = {
@@ -31,11 +32,11 @@ def add(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     members = schemas["ProjectDetail"]["properties"]
     # What a webhook sends is a request's body, in which no member may be read-only.
-    public = {name: {k: v for k, v in members[name].items() if k != "readOnly"} for name in PUBLIC_FIELDS}
+    public = {name: {k: v for k, v in members[name].items() if k != "readOnly"} for name in IN_WEBHOOKS}
     schemas["WebhookProject"] = {
         "description": "A project as the public sees it, at the time of the event.",
         "type": "object",
-        "required": list(PUBLIC_FIELDS),
+        "required": list(IN_WEBHOOKS),
         "properties": public,
     }
     document["webhooks"] = {event: {"post": _operation(event)} for event in NAMES}
@@ -112,7 +113,7 @@ def _example(event: str) -> dict[str, Any]:
             "project.unpublished": samples.UNPUBLISHED,
         }.get(event, samples.PENDING)
         by = samples.ADA if event in ("project.submitted", "project.deleted") else samples.GRACE
-        data = {"project": {name: source[name] for name in PUBLIC_FIELDS}, ACTORS[event]: by}
+        data = {"project": {name: source[name] for name in IN_WEBHOOKS}, ACTORS[event]: by}
     if event == "project.edited":
         data["changes"] = samples.EDIT_APPROVAL["changes"]
     if event in WITH_REASON:

@@ -1,6 +1,7 @@
 """Projects, votes and categories: what is taken and what is given."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
 
@@ -18,11 +19,14 @@ from directory.http.fields import (
     Word,
 )
 from directory.models import Status
+from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.catalog.suggestions import MOST as SUGGESTIONS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 from directory.services.text import USERNAME as USERNAMES
+
+AnyField = fields.Field[Any]
 
 STATUSES = tuple(Status)
 NEITHER = "Give url, title, or both."
@@ -45,24 +49,33 @@ class Owner(Matching):
         super().__init__(f"me|{USERNAME}", 32, says=says, metadata={"description": "A username, or `me` (signed in)."})
 
 
+def _facts(field: Field) -> dict[str, Any]:
+    """What the document says of a field beside its type."""
+    least = field.limits[0] if field.limits and field.kind is Kind.INTEGER else None
+    said = {"minimum": least, "description": field.description or None}
+    return {"metadata": {name: value for name, value in said.items() if value is not None}}
+
+
+# How a field is read from a body; `limits` are those of the table.
+TAKEN: dict[Kind, Callable[..., AnyField]] = {
+    Kind.LINE: lambda limits, **facts: Line(*limits, **facts),
+    Kind.PROSE: lambda limits, **facts: Prose(*limits, **facts),
+    Kind.LINK: lambda limits, **facts: Link(**facts),
+    Kind.TAGS: lambda limits, **facts: Few(Slug(TAG_MAX), *limits, of="tag", **facts),
+    Kind.CATEGORY: lambda limits, **facts: Slug(CATEGORY_SLUG_MAX, **facts),
+}
+
+
+def _taken(field: Field) -> AnyField:
+    facts = {"required": field.is_required, **({"allow_none": True} if field.is_nullable else {})}
+    return TAKEN[field.kind](field.limits, **facts, **_facts(field))
+
+
 class ProjectInput(Strict):
     """A submission; for a change every field is optional."""
 
-    title = Line(1, 100, required=True)
-    tagline = Line(1, 140, required=True)
-    description = Prose(0, 10_000, metadata={"description": "Plain text or Markdown, stored as given."})
-    url = Link(
-        required=True,
-        metadata={"description": "http or https, without credentials."},
-    )
-    category = Slug(
-        CATEGORY_SLUG_MAX,
-        required=True,
-        metadata={"description": "The slug of a category that exists."},
-    )
-    repository_url = Link(allow_none=True)
-    logo_url = Link(allow_none=True)
-    tags = Few(Slug(TAG_MAX), 0, 5, of="tag")
+    class Meta:
+        include: ClassVar = {field.name: _taken(field) for field in BODY}
 
 
 class LogoOutput(Strict):
@@ -86,18 +99,40 @@ class UserRef(Strict):
     username = fields.String(required=True)
 
 
+# How a field is written into an answer.
+GIVEN: dict[Kind, Callable[..., AnyField]] = {
+    **dict.fromkeys((Kind.WORDS, Kind.LINE, Kind.PROSE, Kind.LINK, Kind.SLUG), fields.String),
+    Kind.INTEGER: fields.Integer,
+    Kind.FLAG: fields.Boolean,
+    Kind.TIME: Timestamp,
+    Kind.TAGS: lambda **facts: fields.List(fields.String(), **facts),
+    Kind.CATEGORY: lambda **facts: fields.Nested(CategoryRef, **facts),
+    Kind.STATUS: lambda **facts: Word(STATUSES, **facts),
+    Kind.OWNER: lambda **facts: fields.Nested(UserRef, **facts),
+    Kind.LOGO: lambda **facts: fields.Nested(LogoOutput, **facts),
+    Kind.REVISION: lambda **facts: fields.Nested(RevisionOutput, **facts),
+}
+
+
+def _changed(field: Field) -> AnyField:
+    """A field of a revision, which holds a category by its slug."""
+    facts = {"allow_none": True} if field.is_nullable else {}
+    if field.kind is Kind.CATEGORY:
+        return fields.String(metadata={"description": "A category's slug."})
+    return GIVEN[field.kind](**facts)
+
+
+def _given(field: Field) -> AnyField:
+    facts = {"allow_none": True} if field.is_nullable else {}
+    facts |= {} if field.is_private else {"required": True}
+    return GIVEN[field.kind](**facts, **({} if field in BODY else {"dump_only": True, **_facts(field)}))
+
+
 class RevisionChanges(Strict):
     """The new values of those fields whose changes wait for review."""
 
-    title = fields.String()
-    tagline = fields.String()
-    description = fields.String()
-    url = fields.String()
-    category = fields.String(metadata={"description": "A category's slug."})
-    repository_url = fields.String(allow_none=True)
-    logo_url = fields.String(allow_none=True)
-    logo = fields.Nested(LogoOutput, allow_none=True)
-    tags = fields.List(fields.String())
+    class Meta:
+        include: ClassVar = {field.name: _changed(field) for field in OWNED}
 
 
 class RevisionOutput(Strict):
@@ -121,48 +156,8 @@ class ProjectOutput(Strict):
     to review, makes it null. The second has changes of a live project that wait for review, null without any.
     """
 
-    id = fields.Integer(required=True, dump_only=True)
-    slug = fields.String(
-        required=True,
-        dump_only=True,
-        metadata={"description": "From the title, for readable links; not unique."},
-    )
-    title = fields.String(required=True)
-    tagline = fields.String(required=True)
-    description = fields.String(required=True)
-    url = fields.String(required=True)
-    repository_url = fields.String(required=True, allow_none=True)
-    logo_url = fields.String(required=True, allow_none=True)
-    logo = fields.Nested(LogoOutput, required=True, allow_none=True, dump_only=True)
-    tags = fields.List(fields.String(), required=True)
-    category = fields.Nested(CategoryRef, required=True)
-    status = Word(STATUSES, required=True, dump_only=True)
-    upvotes = fields.Integer(required=True, dump_only=True, metadata={"minimum": 0})
-    has_upvoted = fields.Boolean(
-        required=True,
-        allow_none=True,
-        dump_only=True,
-        metadata={"description": "Whether the caller has voted; null if anonymous."},
-    )
-    owner = fields.Nested(UserRef, required=True, dump_only=True)
-    created_at = Timestamp(required=True, dump_only=True)
-    updated_at = Timestamp(required=True, dump_only=True)
-    submitted_at = Timestamp(
-        required=True, dump_only=True, metadata={"description": "Creation, or the last return to pending."}
-    )
-    published_at = Timestamp(
-        required=True, allow_none=True, dump_only=True, metadata={"description": "The first approval."}
-    )
-    version = fields.Integer(
-        required=True,
-        dump_only=True,
-        metadata={
-            "minimum": 1,
-            "description": "Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
-        },
-    )
-    rejection_reason = fields.String(allow_none=True, dump_only=True)
-    revision = fields.Nested(RevisionOutput, allow_none=True, dump_only=True)
+    class Meta:
+        include: ClassVar = {field.name: _given(field) for field in FIELDS}
 
 
 class ProjectDetail(ProjectOutput):

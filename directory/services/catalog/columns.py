@@ -19,6 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.models import Category, Project, Revision, Status, Upvote, User
+from directory.services.catalog.fields import FIELDS
 from directory.services.catalog.paging import AnySelect
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
@@ -26,24 +27,7 @@ upvotes, revisions = Upvote.__table__, Revision.__table__
 P, R = projects.c, revisions.c
 
 COLUMNS = (
-    P.id,
-    P.slug,
-    P.title,
-    P.tagline,
-    P.description,
-    P.url,
-    P.repository_url,
-    P.logo_url,
-    P.logo,
-    P.tags,
-    P.status,
-    P.upvotes,
-    P.created_at,
-    P.updated_at,
-    P.submitted_at,
-    P.published_at,
-    P.rejection_reason,
-    P.version,
+    *(P[field.name] for field in FIELDS if field.name in P),
     categories.c.slug.label("category_slug"),
     categories.c.name.label("category_name"),
     P.owner_id,

@@ -1,7 +1,8 @@
-"""The fields of a project that its owner writes, in one table, and how they become columns."""
+"""The fields of a project in one table, and how those that its owner writes become columns."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from enum import Enum
 from typing import Any
 
 from sqlalchemy import select
@@ -17,30 +18,120 @@ NO_CATEGORY = "There is no such category."
 Changes = dict[str, dict[str, Any]]  # by field an object with `from` and `to`
 
 
+class Kind(Enum):
+    """What the value of a field is."""
+
+    INTEGER, FLAG, TIME, WORDS, LINE, PROSE, LINK, SLUG, TAGS = range(9)
+    CATEGORY, STATUS, OWNER, LOGO, REVISION = range(9, 14)
+
+
+class Writer(Enum):
+    """Who writes a field.
+
+    The owner does so by the body of a submission or edit, or by the route that takes a logo. What the service writes is
+    also taken from the rows of `flask import` where it is one of IMPORT.
+    """
+
+    OWNER, UPLOAD, IMPORT, SERVICE = range(4)
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that the owner of a project writes.
+    """A field of a project.
 
-    A live project's material fields are reviewed again when they change. What a search looks at is `is_searched`.
+    What its owner writes is in the log's `changes`, and of a live project it may wait in a revision: material fields
+    are reviewed again when they change. What a search looks at is `is_searched`. `limits` are of characters, of tags or
+    of a number. `is_private` is what only owners and administrators see; `label` is what the pages call it.
     """
 
     name: str
+    kind: Kind
+    example: Any
+    _: KW_ONLY
+    limits: tuple[int, int | None] | None = None
+    writer: Writer = Writer.SERVICE
+    is_required: bool = False
+    is_nullable: bool = False
     is_material: bool = False
     is_searched: bool = False
+    is_private: bool = False
+    in_webhook: bool = True
+    in_export: bool = True
+    description: str = ""
+    label: str = ""
+
+    @property
+    def empty(self) -> Any:
+        """The value of a field that a submission leaves out."""
+        return None if self.is_nullable else [] if self.kind is Kind.TAGS else ""
 
 
+OWN: Any = {"writer": Writer.OWNER}
+REVIEWED: Any = {**OWN, "is_material": True}
+MAIN: Any = {**REVIEWED, "is_searched": True}
+NOTED: Any = {"is_private": True, "is_nullable": True, "in_webhook": False}
+UPDATED = "2026-11-20T10:00:00.123456Z"
+PICTURES = {"64": f"/images/{'5d' * 32}.webp", "256": f"/images/{'a3' * 32}.webp"}
+
+# In the order of an answer's members. Schemas, columns, webhooks, exports, imports and examples are made from this.
 FIELDS = (
-    Field("title", is_material=True, is_searched=True),
-    Field("tagline", is_material=True, is_searched=True),
-    Field("description", is_material=True, is_searched=True),
-    Field("url", is_material=True, is_searched=True),
-    Field("repository_url", is_material=True),
-    Field("logo_url", is_material=True),
-    Field("logo", is_material=True),
-    Field("category"),
-    Field("tags", is_searched=True),
-)
-NAMES = tuple(field.name for field in FIELDS)
+    Field("id", Kind.INTEGER, 42),
+    Field("slug", Kind.SLUG, "flask", description="From the title, for readable links; not unique."),
+    Field("title", Kind.LINE, "Flask", limits=(1, 100), is_required=True, **MAIN),
+    Field("tagline", Kind.LINE, "A lightweight web framework", limits=(1, 140), is_required=True, **MAIN),
+    Field(
+        "description", Kind.PROSE, "Routing, templates and a development server, and little else.",
+        limits=(0, 10_000), description="Plain text or Markdown, stored as given.", **MAIN,
+    ),
+    Field(
+        "url", Kind.LINK, "https://flask.example", is_required=True, label="the website",
+        description="http or https, without credentials.", **MAIN,
+    ),
+    Field(
+        "repository_url", Kind.LINK, "https://code.example/flask", is_nullable=True, label="the source code", **REVIEWED
+    ),
+    Field(
+        "logo_url", Kind.LINK, "https://flask.example/logo.svg", is_nullable=True, label="the address of the logo",
+        **REVIEWED,
+    ),
+    Field(
+        "logo", Kind.LOGO, PICTURES, writer=Writer.UPLOAD, is_nullable=True, is_material=True, in_export=False,
+        label="the logo",
+    ),
+    Field("tags", Kind.TAGS, ["python", "web"], limits=(0, 5), is_searched=True, **OWN),
+    Field(
+        "category", Kind.CATEGORY, "web-frameworks", is_required=True,
+        description="The slug of a category that exists.", **OWN,
+    ),
+    Field("status", Kind.STATUS, "live", writer=Writer.IMPORT),
+    Field("upvotes", Kind.INTEGER, 128, limits=(0, None)),
+    Field(
+        "has_upvoted", Kind.FLAG, None, is_nullable=True, in_webhook=False, in_export=False,
+        description="Whether the caller has voted; null if anonymous.",
+    ),
+    Field("owner", Kind.OWNER, "ada", writer=Writer.IMPORT),
+    Field("created_at", Kind.TIME, UPDATED, writer=Writer.IMPORT),
+    Field("updated_at", Kind.TIME, UPDATED, writer=Writer.IMPORT),
+    Field(
+        "submitted_at", Kind.TIME, UPDATED, writer=Writer.IMPORT,
+        description="Creation, or the last return to pending.",
+    ),
+    Field(
+        "published_at", Kind.TIME, "2026-11-20T14:30:00.000000Z", writer=Writer.IMPORT, is_nullable=True,
+        description="The first approval.",
+    ),
+    Field(
+        "version", Kind.INTEGER, 3, limits=(1, None), in_webhook=False, in_export=False,
+        description="Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
+    ),
+    Field("rejection_reason", Kind.WORDS, None, writer=Writer.IMPORT, **NOTED),
+    Field("revision", Kind.REVISION, None, in_export=False, **NOTED),
+)  # fmt: skip
+BODY = tuple(field for field in FIELDS if field.writer is Writer.OWNER)  # what a submission or edit holds
+OWNED = tuple(field for field in FIELDS if field.writer in {Writer.OWNER, Writer.UPLOAD})
+NAMES = tuple(field.name for field in OWNED)
+WRITTEN = tuple(field.name for field in BODY if field.kind is not Kind.CATEGORY)  # columns with the field's own name
+IN_WEBHOOKS = tuple(field.name for field in FIELDS if field.in_webhook)
 MATERIAL = frozenset(field.name for field in FIELDS if field.is_material)
 SEARCHED = frozenset(field.name for field in FIELDS if field.is_searched)
 
@@ -77,6 +168,11 @@ def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "url" in found:
         found["url_key"] = url_key(found["url"])
     return found
+
+
+def filled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a submission that are columns of the same name, empty where they are left out."""
+    return {field.name: given.get(field.name, field.empty) for field in BODY if field.name in WRITTEN}
 
 
 def refusals(fields: Mapping[str, Any]) -> list[dict[str, str]]:

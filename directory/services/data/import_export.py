@@ -13,6 +13,7 @@ from directory.models import AccountStatus, Category, Project, Role, Status, Use
 from directory.services import categories
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.reserved import is_reserved
+from directory.services.catalog.fields import BODY, FIELDS, filled
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
@@ -20,19 +21,8 @@ from directory.services.links import url_key
 from directory.services.text import USERNAME
 
 # What a submission says, in the order of an export, and what an export tells besides.
-WRITABLE = ("title", "tagline", "description", "url", "category", "repository_url", "logo_url", "tags")
-READ_ONLY = (
-    "id",
-    "slug",
-    "status",
-    "rejection_reason",
-    "upvotes",
-    "owner",
-    "created_at",
-    "updated_at",
-    "submitted_at",
-    "published_at",
-)
+WRITABLE = tuple(field.name for field in FIELDS if field.in_export and field in BODY)
+READ_ONLY = tuple(field.name for field in FIELDS if field.in_export and field not in BODY)
 READ_AT_ONCE = 500
 # A transaction holds its categories (SQLite: the database) against other writers, which wait for 1.4 seconds at most.
 TAKEN_AT_ONCE = 200
@@ -141,13 +131,7 @@ def _draft(row: dict[str, Any], owner_id: int, category_ids: dict[str, int], sta
     return Draft(
         owner_id=owner_id,
         category_id=category_ids[row["category"]],
-        title=row["title"],
-        tagline=row["tagline"],
-        description=row.get("description", ""),
-        url=row["url"],
-        repository_url=row.get("repository_url"),
-        logo_url=row.get("logo_url"),
-        tags=row.get("tags", []),
+        fields=filled(row),
         status=stands,
         submitted_at=row.get("submitted_at") or created_at,
         decided_at=None if stands is Status.PENDING else at,

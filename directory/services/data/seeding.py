@@ -9,6 +9,7 @@ from directory.errors import Duplicate
 from directory.extensions import db
 from directory.models import Category, Project, Status, User
 from directory.services.accounts.accounts import TAKEN
+from directory.services.catalog.fields import filled
 from directory.services.data import bulk, wholesale
 from directory.services.data.demo import Person, Story, Submission
 from directory.services.links import url_key
@@ -97,13 +98,7 @@ def _past(submission: Submission, number: int, category_ids: dict[str, int]) -> 
         id=number,
         owner_id=submission.owner.id,
         category_id=category_ids[submission.fields["category"]],
-        title=submission.fields["title"],
-        tagline=submission.fields["tagline"],
-        description=submission.fields["description"],
-        url=submission.fields["url"],
-        logo_url=None,
-        repository_url=submission.fields.get("repository_url"),
-        tags=submission.fields["tags"],
+        fields=filled(submission.fields),
         status=submission.status,
         upvotes=len(submission.votes),
         submitted_at=submission.submitted_at,

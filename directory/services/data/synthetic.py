@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from directory.errors import Invalid
 from directory.models import Project, Role, Status, User, now
+from directory.services.catalog.fields import filled
 from directory.services.data import bulk, demo, wholesale, zipf
 from directory.services.data.names import Composer
 from directory.services.data.seeding import add_categories
@@ -118,13 +119,16 @@ class Plan:
             id=project_id,
             owner_id=self.first_user + owner,
             category_id=category_id,
-            title=title,
-            tagline=composer.tagline(),
-            description=composer.description(title),
-            url=f"https://{name}.example.org/",
-            logo_url=None,
-            repository_url=f"https://git.example.org/{name}" if rng.random() < 0.7 else None,
-            tags=composer.tags(),
+            fields=filled(
+                {
+                    "title": title,
+                    "tagline": composer.tagline(),
+                    "description": composer.description(title),
+                    "url": f"https://{name}.example.org/",
+                    "repository_url": f"https://git.example.org/{name}" if rng.random() < 0.7 else None,
+                    "tags": composer.tags(),
+                }
+            ),
             status=status,
             upvotes=self.votes[number],
             submitted_at=_instant(submitted),

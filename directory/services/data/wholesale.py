@@ -4,8 +4,9 @@ For seeding, where what the rules stamp with the present time needs other times,
 for each row and rule takes ten times as long. No webhook is sent, and the fields are those that a schema has checked.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from directory.errors import Duplicate
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Status, Upvote
 from directory.services.catalog import search_index
+from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.ranking import hot
 from directory.services.data import bulk
 from directory.services.links import url_key
@@ -23,15 +25,9 @@ from directory.services.text import slugify
 PROJECT = (
     "owner_id",
     "category_id",
-    "title",
+    *WRITTEN,
     "slug",
-    "tagline",
-    "description",
-    "url",
     "url_key",
-    "repository_url",
-    "logo_url",
-    "tags",
     "status",
     "rejection_reason",
     "upvotes",
@@ -63,18 +59,13 @@ Row = tuple[Any, ...]
 class Draft(NamedTuple):
     """One project to be, as it is to stand; `decided_at` is None while it is pending, `id` unless it is reserved.
 
+    `fields` are those that its owner writes, as `fields.filled` returns them, the category apart.
     The other times are derived where they are None. `logged_at` is when the log says that it was imported.
     """
 
     owner_id: int
     category_id: int
-    title: str
-    tagline: str
-    description: str
-    url: str
-    repository_url: str | None
-    logo_url: str | None
-    tags: list[str]
+    fields: Mapping[str, Any]
     status: Status
     submitted_at: datetime
     decided_at: datetime | None
@@ -86,6 +77,11 @@ class Draft(NamedTuple):
     published_at: datetime | None = None
     logged_at: datetime | None = None
 
+    @property
+    def title(self) -> str:
+        """The title."""
+        return str(self.fields["title"])
+
 
 def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> None:
     """Add the projects, their search entries and the log of their decisions; votes are another call.
@@ -96,12 +92,12 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
     if not drafts:
         return
     numbered = drafts[0].id is not None
-    keys = [url_key(draft.url) for draft in drafts]
+    keys = [url_key(draft.fields["url"]) for draft in drafts]
     names = PROJECT if numbered else PROJECT[:-1]
     with refusing(uq_projects_owner_id_url_key=Duplicate((), "A URL of these has been submitted already.")):
         bulk.load(Project, names, (_columns(*pair)[: len(names)] for pair in zip(drafts, keys, strict=True)))
     written = drafts if numbered else _numbered(drafts, keys)
-    search_index.index(written)
+    search_index.index(SimpleNamespace(id=draft.id, **draft.fields) for draft in written)
     pairs = zip(written, keys, strict=True)
     if imported:
         entries = [_import_entry(*pair) for pair in pairs]
@@ -130,15 +126,9 @@ def _columns(project: Draft, key: str) -> Row:
     return (
         project.owner_id,
         project.category_id,
-        project.title,
+        *(project.fields[name] for name in WRITTEN),
         slugify(project.title),
-        project.tagline,
-        project.description,
-        project.url,
         key,
-        project.repository_url,
-        project.logo_url,
-        project.tags,
         project.status.value,
         project.rejection_reason,
         project.upvotes,

@@ -17,30 +17,11 @@ from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
+from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.data import bulk
 from directory.services.site import NOWHERE, Site
 from directory.services.webhooks.schedule import at_once, database_clock
 
-PUBLIC_FIELDS = (
-    "id",
-    "slug",
-    "title",
-    "tagline",
-    "description",
-    "url",
-    "repository_url",
-    "logo_url",
-    "logo",
-    "tags",
-    "category",
-    "status",
-    "upvotes",
-    "owner",
-    "created_at",
-    "updated_at",
-    "submitted_at",
-    "published_at",
-)
 MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
 # Decisions mailed to an address that is not confirmed.
 UNCONFIRMED_MAILS, UNCONFIRMED_PERIOD = 3, timedelta(hours=1)
@@ -209,7 +190,7 @@ def _payload(
     changes: dict[str, Any] | None = None,
 ) -> str:
     """The event as Standard Webhooks lays it out, as JSON; the project as the public would see it."""
-    data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in PUBLIC_FIELDS}}
+    data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in IN_WEBHOOKS}}
     data[(ACTORS | MAIL_ACTORS)[event]] = {"id": by.id, "username": by.username} if by else None
     if changes is not None:
         data["changes"] = changes

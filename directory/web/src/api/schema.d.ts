@@ -1859,12 +1859,12 @@ export interface components {
             tagline?: string;
             description?: string;
             url?: string;
-            /** @description A category's slug. */
-            category?: string;
             repository_url?: string | null;
             logo_url?: string | null;
             logo?: components["schemas"]["Logo"] | null;
             tags?: string[];
+            /** @description A category's slug. */
+            category?: string;
         };
         /** @description Changes of a live project that wait for review, or the note that the last ones were rejected. After a rejection `changes` is empty, `submitted_at` null, and `reason` that of the rejection, until the next edit or withdrawal. */
         Revision: {
@@ -2627,11 +2627,6 @@ export interface components {
              */
             url: string;
             /**
-             * @description The slug of a category that exists.
-             * @example web-frameworks
-             */
-            category: string;
-            /**
              * Format: iri
              * @example https://code.example/flask
              */
@@ -2648,6 +2643,11 @@ export interface components {
              *     ]
              */
             tags?: string[];
+            /**
+             * @description The slug of a category that exists.
+             * @example web-frameworks
+             */
+            category: string;
         };
         /** @description A project that is here already. */
         KnownProject: {
@@ -2692,11 +2692,6 @@ export interface components {
              */
             url?: string;
             /**
-             * @description The slug of a category that exists.
-             * @example web-frameworks
-             */
-            category?: string;
-            /**
              * Format: iri
              * @example https://code.example/flask
              */
@@ -2713,6 +2708,11 @@ export interface components {
              *     ]
              */
             tags?: string[];
+            /**
+             * @description The slug of a category that exists.
+             * @example web-frameworks
+             */
+            category?: string;
         };
         /** @description What happened to a project, oldest first. It does not name those who reviewed it. */
         TimelinePage: {
@@ -2753,7 +2753,7 @@ export interface components {
             passkey_required?: boolean;
             service?: components["schemas"]["Service"];
             /** @description The fields of the user's live projects that need review when the user changes them. */
-            reviewed_fields?: ("title" | "tagline" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "category" | "tags")[];
+            reviewed_fields?: ("title" | "tagline" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "tags" | "category")[];
             providers: components["schemas"]["Provider"][];
         };
         /** @description A tag, and how many live projects carry it. */
