@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from directory.api import openapi
+from directory.api.openapi.examples import Maker
 from directory.extensions import db
 from directory.models import Delivery
 from directory.services.webhooks import endpoints
@@ -72,6 +73,11 @@ def test_an_example_with_an_extra_or_a_wrong_member_fails(document, closed):
     for wrong in ({"nickname": "ada"}, {"is_admin": "no"}, {"role": "moderator"}):
         with pytest.raises(jsonschema_rs.ValidationError):
             fits(content["schema"], {**content["example"], **wrong}, closed)
+
+
+def test_a_text_without_an_example_is_named():
+    with pytest.raises(LookupError, match="no 'colour'"):
+        Maker({}).of({"type": "object", "properties": {"colour": {"type": "string"}}})
 
 
 def objects(node: Any) -> Iterator[dict[str, Any]]:

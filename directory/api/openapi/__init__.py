@@ -9,6 +9,7 @@ from flask import Flask, current_app
 from marshmallow import Schema, fields
 
 from directory.api.openapi import answers, prose, webhooks
+from directory.api.openapi.examples import Maker
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin
 from directory.http.problem_details import MEDIA_TYPE
@@ -50,7 +51,9 @@ def document(app: Flask) -> dict[str, Any]:
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})
     made: dict[str, Any] = spec.to_dict()
-    webhooks.add(made)
+    maker = Maker(made["components"]["schemas"])
+    maker.add(made["paths"])
+    webhooks.add(made, maker)
     return made
 
 

@@ -3,7 +3,6 @@
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from directory.api.openapi import examples
 from directory.errors import ERRORS_MAX, DirectoryError, RateLimited
 from directory.http.problem_kinds import KINDS
 
@@ -133,20 +132,11 @@ def successes(route: "Route") -> dict[str, Any]:
     answer = {"description": said or f"{route.summary}.", "headers": headers}
     if operation.answer or operation.status not in {202, 204, 302}:
         schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
-        answer["content"] = {
-            media_type: {"schema": schema, **_told(route.id, media_type)} for media_type in operation.media_types
-        }
+        answer["content"] = {media_type: {"schema": schema} for media_type in operation.media_types}
     found = {str(operation.status): answer}
     if operation.etag and route.method == "get":
         found["304"] = {"description": "Unchanged since the ETag given.", "headers": {name: name for name in names}}
     return found
-
-
-def _told(operation_id: str, media_type: str) -> dict[str, Any]:
-    """The example of an answer, by its operation where it is JSON, else by its media type; an image has none."""
-    found = examples.ANSWERS if media_type == "application/json" else examples.TEXTS
-    key = operation_id if media_type == "application/json" else media_type
-    return {"example": found[key]} if key in found else {}
 
 
 def _json(media_types: tuple[str, ...]) -> bool:

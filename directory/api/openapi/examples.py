@@ -1,167 +1,82 @@
-"""The examples of the document: what each operation takes and gives, made of the samples."""
+"""The examples of the document: what each operation takes and gives, made from its schema and the values in `prose`."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from directory.api.openapi import examples_admin
-from directory.api.openapi.samples import (
-    APPROVED,
-    CATEGORY,
-    CHECKS,
-    CURSORS,
-    EDITED_NOTES,
-    EXPORT,
-    FLASK,
-    FLASK_INPUT,
-    IDENTITY,
-    KNOWN,
-    LOG,
-    NEW_CATEGORY,
-    NEW_CREDENTIAL,
-    NOTES,
-    PAGINATION,
-    PASSKEY,
-    PASSKEY_OPTIONS,
-    PASSKEY_REQUEST,
-    PENDING,
-    REASON,
-    REJECTED,
-    SESSION,
-    SIGNED_CREDENTIAL,
-    TIMELINE,
-    TOKEN,
-    UNPUBLISHED,
-    USER,
-)
+from directory.api.openapi.prose import EXAMPLES, EXAMPLES_IN, TEXTS
 
-PASSWORD = "correct horse battery staple"  # noqa: S105 an example, of no account
+JSON = "application/json"
 
-MAILED_TOKEN = "uQ3nX0example-of-a-token-that-opens-nothing"  # noqa: S105 an example, of no link
 
-PATHS: dict[str, Any] = {
-    "project_id": 42,
-    "user_id": 7,
-    "session_id": 31,
-    "token_id": 5,
-    "delivery_id": 91,
-    "username": "ada",
-    "provider": "company",
-    "identity_id": 3,
-    "passkey_id": 3,
-    "endpoint": "hooks.example-1f9d03c2ab47",
-    "slug": "web-frameworks",
-    "code": "not_found",
-    "token": "7-uQ3nX0example-of-a-token-that-opens-nothing",
-    "version": "0123456789abcdef",
-    "name": "docs.js",
-}
-# By the operation's id.
-BODIES: dict[str, Any] = {
-    **examples_admin.BODIES,
-    "adminAddCategory": NEW_CATEGORY,
-    "adminChangeCategory": {"description": CATEGORY["description"]},
-    "adminDecide": {
-        "decision": "reject",
-        "items": [{"id": 42, "version": 1}, {"id": 43, "version": 1}, {"id": 99}],
-        "reason": REASON,
-    },
-    "adminApprove": {"reason": "Checked the licence."},
-    "adminReject": {"reason": REASON},
-    "adminUnpublish": {"reason": REASON},
-    "authLogin": {"login": "ada", "password": PASSWORD},
-    "authChange": {"email": "ada@example.org"},
-    "authRegister": {"username": "ada", "email": "ada@example.org", "password": PASSWORD},
-    "accountDelete": {"current_password": PASSWORD},
-    "authIssueToken": {"name": "Release script", "expires_at": "2036-01-01T00:00:00Z"},
-    "recoveryForgot": {"login": "ada"},
-    "recoveryReset": {"token": MAILED_TOKEN, "password": PASSWORD},
-    "recoveryVerify": {"token": MAILED_TOKEN},
-    "providersJoin": {"provider": "company"},
-    "passkeysAdd": {"credential": NEW_CREDENTIAL, "name": "Blue security key"},
-    "passkeysRename": {"name": "Blue security key"},
-    "passkeysLogin": {"credential": SIGNED_CREDENTIAL},
-    "markdownRender": {"text": "Reads **CSV**: https://example.org/csv."},
-    "projectsCreate": FLASK_INPUT,
-    "projectsUpdate": {"tagline": FLASK_INPUT["tagline"], "tags": ["python", "web"]},
-}
-ANSWERS: dict[str, Any] = {
-    **examples_admin.ANSWERS,
-    "adminLog": LOG,
-    "adminAddCategory": {**NEW_CATEGORY, "live_projects": 0},
-    "adminChangeCategory": CATEGORY,
-    "adminQueue": {
-        "items": [{**NOTES, "owner_stats": {"live": 1, "pending": 1, "rejected": 0}, "earlier": 0, "warnings": []}],
-        "pagination": PAGINATION,
-    },
-    "adminDecide": {
-        "items": [
-            {"id": 42, "status": 200, "project": REJECTED},
-            {"id": 43, "status": 412, "code": "precondition_failed", "project": EDITED_NOTES},
-            {"id": 99, "status": 404, "code": "not_found"},
-        ]
-    },
-    "adminApprove": APPROVED,
-    "adminHistory": LOG,
-    "adminReject": REJECTED,
-    "adminUnpublish": UNPUBLISHED,
-    "authLogin": USER,
-    "authShow": USER,
-    "authChange": USER,
-    "authRegister": USER,
-    "authListSessions": {"items": [SESSION]},
-    "authListTokens": {"items": [TOKEN]},
-    "authIssueToken": {**TOKEN, "token": "pds_example-of-a-token-that-opens-nothing"},
-    "accountExport": EXPORT,
-    "passkeysCreationOptions": PASSKEY_OPTIONS,
-    "passkeysAdd": {**PASSKEY, "last_used_at": None},
-    "passkeysListPasskeys": {"items": [PASSKEY]},
-    "passkeysRename": PASSKEY,
-    "passkeysRequestOptions": PASSKEY_REQUEST,
-    "passkeysLogin": USER,
-    "providersListIdentities": {"has_password": True, "items": [IDENTITY]},
-    "providersJoin": {"location": "https://login.example/authorize?client_id=directory&state=example"},
-    "categoriesIndex": {"items": [CATEGORY]},
-    "markdownRender": {
-        "html": "<p>Reads <strong>CSV</strong>: "
-        '<a href="https://example.org/csv" rel="nofollow ugc noopener">https://example.org/csv</a>.</p>\n'
-    },
-    "tagsIndex": {"items": [{"tag": "python", "live_projects": 5}, {"tag": "web", "live_projects": 3}]},
-    "usersShow": {
-        "username": "ada",
-        "created_at": USER["created_at"],
-        "live_projects": 1,
-        "upvotes_received": 128,
-    },
-    "sessionShow": {
-        "user": USER,
-        "reviewed_fields": ["title", "tagline", "description", "url", "repository_url", "logo_url", "logo"],
-        "site": {"name": "Project Directory", "url": "https://projects.example"},
-        "registration_open": True,
-        "read_only": False,
-        "password_reset": False,
-        "passkeys": True,
-        "providers": [],
-    },
-    "projectsCounts": {"live": 1, "pending": 1, "rejected": 0},
-    "projectsCheck": {"same": [KNOWN], "similar": []},
-    "projectsIndex": {"items": [FLASK], "pagination": PAGINATION},
-    "projectsCreate": {**PENDING, "queue_position": 4},
-    "projectsShow": FLASK,
-    "projectsUpdate": {**PENDING, "version": 2, "queue_position": 4},
-    "projectsUploadLogo": {**PENDING, "version": 2, "queue_position": 4},
-    "projectsTimeline": {"items": TIMELINE, "pagination": {**CURSORS, "limit": 100}},
-    "projectsToggleVote": {"project_id": 42, "upvoted": True, "upvotes": 129},
-    "projectsCastVote": {"project_id": 42, "upvoted": True, "upvotes": 129},
-    "projectsWithdrawVote": {"project_id": 42, "upvoted": False, "upvotes": 128},
-    "systemDescribe": {"openapi": "3.1.0", "info": {"title": "Project Directory API", "version": "0.1.0"}},
-    "systemHealthz": {"status": "ok"},
-    "systemReadyz": {"status": "ready", "version": "0.1.0", "commit": "9da359c3b1f0", "checks": CHECKS},
-}
-# Of answers that are no JSON, by their media type.
-TEXTS = {
-    "text/html": '<!doctype html>\n<html lang="en">',
-    "text/css": "body { margin: 0 }",
-    "text/javascript": '"use strict";',
-    "text/plain": "# TYPE http_requests_total counter",
-    "text/csv": '"id","at","action","actor_id","actor"\r\n',
-    "application/atom+xml": '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom"/>',
-}
+class Maker:
+    """Makes examples of the schemas of a document."""
+
+    def __init__(self, schemas: dict[str, Any]) -> None:
+        self._schemas = schemas
+
+    def add(self, paths: dict[str, Any]) -> None:
+        """Give each body and each successful answer of the operations an example; images have none."""
+        for operation in (each for methods in paths.values() for each in methods.values()):
+            for media_type, content in _contents(operation):
+                if media_type == JSON and content:
+                    content["example"] = self.of(content["schema"])
+                elif media_type in TEXTS:
+                    content["example"] = TEXTS[media_type]
+
+    def of(self, schema: dict[str, Any], key: str = "", within: str = "") -> Any:
+        """An example of a schema, which is the member `key` of the schema named `within`.
+
+        Raises LookupError for a text that has no example.
+        """
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            return self.of(self._schemas[name], key, name)
+        known = {**EXAMPLES, **EXAMPLES_IN.get(within, {})}
+        if key in known and known[key] is None and _may_be_null(schema):
+            return None
+        if "anyOf" in schema:
+            return self.of(schema["anyOf"][0], key, within)
+        if "properties" in schema:
+            return {name: self.of(schema["properties"][name], name, within) for name in _together(schema)}
+        if "items" in schema and ("$ref" in schema["items"] or key not in known):
+            return [self.of(schema["items"], key, within)]
+        return _value(schema, key, known)
+
+
+def _value(schema: dict[str, Any], key: str, known: dict[str, Any]) -> Any:
+    """The example of a value without a schema of its own. Raises LookupError."""
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return known[key] if known.get(key) in schema["enum"] else schema["enum"][0]
+    return known[key] if known.get(key) is not None else _plain(schema, key)
+
+
+def _plain(schema: dict[str, Any], key: str) -> Any:
+    """The example of a value that has none in `prose`. Raises LookupError."""
+    kinds = schema.get("type")
+    kind = kinds[0] if isinstance(kinds, list) else kinds
+    if kind == "string" and schema.get("format") != "date-time":
+        if _may_be_null(schema):
+            return None
+        raise LookupError(f"prose.EXAMPLES has no {key!r}")
+    numbers = {"integer": schema.get("minimum", 1), "number": 0.5, "boolean": True}
+    return {**numbers, "object": {}, "string": EXAMPLES["created_at"]}[str(kind)]
+
+
+def _contents(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What an operation takes and, if it grants the request, gives: media types and their contents."""
+    yield from operation.get("requestBody", {}).get("content", {}).items()
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            yield from answer.get("content", {}).items()
+
+
+def _may_be_null(schema: dict[str, Any]) -> bool:
+    return "null" in schema.get("type", ()) or {"type": "null"} in schema.get("anyOf", ())
+
+
+def _together(schema: dict[str, Any]) -> list[str]:
+    """The members of a schema that may stand together: of alternatives the first."""
+    others = {name for each in schema.get("oneOf", [])[1:] for name in each["required"]}
+    return [name for name in schema["properties"] if name not in others]

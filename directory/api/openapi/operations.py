@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from directory.api.docs import ASSETS
-from directory.api.openapi import examples, prose
+from directory.api.openapi import prose
 from directory.errors import OtherUser, PreconditionFailed
 from directory.http import expected_user
 from directory.http.endpoint import READS, Operation
@@ -106,7 +106,7 @@ class Route:
 
     def _path_parameter(self, name: str) -> dict[str, Any]:
         schema = PATH_SCHEMAS.get(name, ID_SCHEMA)
-        return {"in": "path", "name": name, "required": True, "schema": schema, "example": examples.PATHS[name]}
+        return {"in": "path", "name": name, "required": True, "schema": schema, "example": prose.PATHS[name]}
 
     def body(self) -> dict[str, Any] | None:
         """The body, None where none is foreseen."""
@@ -114,7 +114,7 @@ class Route:
             return {"required": True, "content": {each: {} for each in self.operation.upload}}
         if self.operation.body is NOTHING:
             return None
-        content = {"application/json": {"schema": self.operation.body, "example": examples.BODIES[self.id]}}
+        content = {"application/json": {"schema": self.operation.body}}
         return {"required": self.operation.body_required, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:

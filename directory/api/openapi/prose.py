@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from directory.services.catalog.fields import FIELDS, Kind
+from directory.services.catalog.fields import FIELDS, PICTURES, Kind
 
 INTRODUCTION = """
 A directory of projects: members submit them, administrators review them, everybody reads them and members vote.
@@ -72,23 +72,114 @@ EXPECTED_USER = (
 # By the name of the member, wherever it stands. A submission of these is one that passes.
 EXAMPLES: dict[str, Any] = {
     **{field.name: field.example for field in FIELDS if field.kind is not Kind.STATUS},
+    **PICTURES,
     "action": "project.approved",
+    "attestation": "none",
+    "authenticatorSelection": {"residentKey": "required", "userVerification": "required"},
+    "challenge": "6zYvI0M0dZ4sR8g2u1C9pQ3kX7nB5tJ-lW_aEoHfDyU",
+    "code": "precondition_failed",
+    "credential": {
+        "id": "rMV6mGhOQ9yQKLBIvSm0sQ", "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ", "type": "public-key",
+        "response": {"clientDataJSON": "eyJ0eXBlIjoi…", "attestationObject": "o2NmbXRk…"}, "clientExtensionResults": {},
+    },
     "current_password": "paper clip orchard seven",
+    "date": "2026-11-23",
+    "deleted_at": None,
+    "description_html": "<p>Routing, templates and a development server, and little else.</p>",
+    "discounted": 0,
     "email": "ada@example.org",
     "endpoint": "hooks.example-1f9d03c2ab47",
     "event": "project.approved",
     "expires_at": "2036-01-01T00:00:00Z",
+    "format": "standard",
+    "from": "A web framework",
+    "head": "0012",
+    "host": "hooks.example",
+    "html": '<p>Reads <strong>CSV</strong>: <a href="https://example.org/csv">https://example.org/csv</a>.</p>\n',
     "id": 42,
+    "is_admin": False,
+    "issuer": "https://login.example",
     "items": [{"id": 42, "version": 3}],
+    "label": "Example Inc.",
+    "limit": 20,
     "live_projects": 7,
+    "location": "https://login.example/authorize?client_id=directory&state=example",
     "login": "ada",
+    "may_rename": False,
     "name": "Web frameworks",
     "password": "correct horse battery staple",
+    "payload": {"type": "project.approved", "timestamp": "2026-11-20T14:30:00.000000Z", "data": {}},
     "project_id": 42,
+    "provider": "company",
+    "pubKeyCredParams": [{"type": "public-key", "alg": -8}],
     "q": "web framework",
+    "queue_position": None,
+    "read_only": False,
     "reason": "The link is dead.",
+    "response": "",
+    "rp": {"name": "Project Directory", "id": "projects.example"},
+    "rpId": "projects.example",
     "slug": "web-frameworks",
+    "subject": "248289761001",
+    "suggestions": ["flask"],
     "tag": "python",
+    "text": "Reads **CSV**: https://example.org/csv.",
+    "to": "A lightweight web framework",
     "token": "uQ3nX0example-of-a-token-that-opens-nothing",
+    "total_capped": False,
+    "user": {"id": "NDI", "name": "ada", "displayName": "ada"},
+    "userVerification": "required",
+    "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
     "username": "ada",
+    "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
+}  # fmt: skip
+# By the name of the schema, what is otherwise there.
+FLASK = {"slug": "flask"}
+KEY, SCRIPT = {"name": "Blue security key"}, {"name": "Release script"}
+BUILD = {"version": "0.1.0", "commit": "9da359c3b1f0"}
+FRAMEWORKS = {"description": "Routing, templates and all that answers requests."}
+EXAMPLES_IN: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(
+        ("ProjectDetail", "ExportedProject", "KnownProject", "TopProject", "QueueItem", "WebhookProject"), FLASK
+    ),
+    **dict.fromkeys(("Category", "CategoryInput", "CategoryChanges"), FRAMEWORKS),
+    **dict.fromkeys(("Passkey", "PasskeyInput", "PasskeyChanges"), KEY),
+    **dict.fromkeys(("Token", "TokenInput", "NewToken"), SCRIPT),
+    **dict.fromkeys(("Service", "Readiness"), BUILD),
+    "Attempt": {"status": 204, "error": None},
+    "Audit": {"from": "pending", "to": "live", "user_id": None, "user": None, "changes": None, "votes": None},
+    "Decision": {"status": 412},
+    "DatabaseCheck": {"reason": None},
+    "MigrationsCheck": {"current": "0012"},
+    "Provider": {"name": "company"},
+    "RedisCheck": {"fallback": False},
+    "SessionState": {"passkey_required": False},
+    "Site": {"name": "Project Directory", "url": "https://projects.example"},
+    "UserChanges": {"status": "suspended"},
+}
+PATHS: dict[str, Any] = {
+    "project_id": 42,
+    "user_id": 7,
+    "session_id": 31,
+    "token_id": 5,
+    "delivery_id": 91,
+    "username": "ada",
+    "provider": "company",
+    "identity_id": 3,
+    "passkey_id": 3,
+    "endpoint": "hooks.example-1f9d03c2ab47",
+    "slug": "web-frameworks",
+    "code": "not_found",
+    "token": "7-uQ3nX0example-of-a-token-that-opens-nothing",
+    "version": "0123456789abcdef",
+    "name": "docs.js",
+}
+# Of answers that are not JSON, by their media type.
+TEXTS = {
+    "text/html": '<!doctype html>\n<html lang="en">',
+    "text/css": "body { margin: 0 }",
+    "text/javascript": '"use strict";',
+    "text/plain": "# TYPE http_requests_total counter",
+    "text/csv": '"id","at","action","actor_id","actor"\r\n',
+    "application/atom+xml": '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom"/>',
 }

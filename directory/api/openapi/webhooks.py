@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from directory.api.openapi import samples
+from directory.api.openapi.examples import Maker
 from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.webhooks.endpoints import TEST, TEST_PROJECT
 from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import ACTORS
 
+STATUS_AFTER = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}
 WITH_REASON = {"project.rejected", "project.unpublished"}
 HEADERS = {
     "webhook-id": ("The notification's id; every try and every redelivery has the same.", "msg_3f1c9a5b7d2e4f60"),
@@ -27,7 +28,7 @@ ANSWERS = {
 }
 
 
-def add(document: dict[str, Any]) -> None:
+def add(document: dict[str, Any], maker: Maker) -> None:
     """Add the `webhooks` section, and the schema of a project as the events carry it."""
     schemas = document["components"]["schemas"]
     members = schemas["ProjectDetail"]["properties"]
@@ -39,12 +40,13 @@ def add(document: dict[str, Any]) -> None:
         "required": list(IN_WEBHOOKS),
         "properties": public,
     }
-    document["webhooks"] = {event: {"post": _operation(event)} for event in NAMES}
+    document["webhooks"] = {event: {"post": _operation(event, maker)} for event in NAMES}
 
 
-def _operation(event: str) -> dict[str, Any]:
+def _operation(event: str, maker: Maker) -> dict[str, Any]:
     first, *rest = event.replace("_", ".").split(".")
-    content = {"schema": _schema(event), "example": _example(event)}
+    schema = _schema(event)
+    content = {"schema": schema, "example": _example(schema, event, maker)}
     return {
         "operationId": "on" + "".join(word.title() for word in (first, *rest)),
         "tags": ["webhooks"],
@@ -103,19 +105,10 @@ def _loosely(example: dict[str, Any]) -> dict[str, Any]:
     return {name: {"type": kinds[type(value)]} for name, value in example.items()}
 
 
-def _example(event: str) -> dict[str, Any]:
-    data: dict[str, Any] = {"project": TEST_PROJECT}
-    if event != TEST:
-        source = {
-            "project.approved": samples.APPROVED,
-            "project.edited": samples.FLASK,
-            "project.rejected": samples.REJECTED,
-            "project.unpublished": samples.UNPUBLISHED,
-        }.get(event, samples.PENDING)
-        by = samples.ADA if event in ("project.submitted", "project.deleted") else samples.GRACE
-        data = {"project": {name: source[name] for name in IN_WEBHOOKS}, ACTORS[event]: by}
-    if event == "project.edited":
-        data["changes"] = samples.EDIT_APPROVAL["changes"]
-    if event in WITH_REASON:
-        data["reason"] = samples.REASON
-    return {"type": event, "timestamp": "2026-11-20T14:30:00.000000Z", "data": data}
+def _example(schema: dict[str, Any], event: str, maker: Maker) -> dict[str, Any]:
+    made: dict[str, Any] = maker.of(schema)
+    if event == TEST:
+        made["data"]["project"] = TEST_PROJECT
+    elif event in STATUS_AFTER:
+        made["data"]["project"]["status"] = STATUS_AFTER[event]
+    return made

@@ -2293,6 +2293,7 @@ export interface components {
         };
         /** @description The provider by which the caller wants to sign in from now on as well. */
         JoinInput: {
+            /** @example company */
             provider: string;
         };
         /** @description Where the browser goes to sign in at the provider. From there it comes back to the page of the account. */
@@ -2480,7 +2481,19 @@ export interface components {
         };
         /** @description A new passkey: the answer of an authenticator, and a name for the list. */
         PasskeyInput: {
-            /** @description What `PublicKeyCredential.toJSON()` returns. */
+            /**
+             * @description What `PublicKeyCredential.toJSON()` returns.
+             * @example {
+             *       "id": "rMV6mGhOQ9yQKLBIvSm0sQ",
+             *       "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ",
+             *       "type": "public-key",
+             *       "response": {
+             *         "clientDataJSON": "eyJ0eXBlIjoi…",
+             *         "attestationObject": "o2NmbXRk…"
+             *       },
+             *       "clientExtensionResults": {}
+             *     }
+             */
             credential: {
                 [key: string]: unknown;
             };
@@ -2489,7 +2502,19 @@ export interface components {
         };
         /** @description The answer of an authenticator to a sign-in. */
         PasskeySignIn: {
-            /** @description What `PublicKeyCredential.toJSON()` returns. */
+            /**
+             * @description What `PublicKeyCredential.toJSON()` returns.
+             * @example {
+             *       "id": "rMV6mGhOQ9yQKLBIvSm0sQ",
+             *       "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ",
+             *       "type": "public-key",
+             *       "response": {
+             *         "clientDataJSON": "eyJ0eXBlIjoi…",
+             *         "attestationObject": "o2NmbXRk…"
+             *       },
+             *       "clientExtensionResults": {}
+             *     }
+             */
             credential: {
                 [key: string]: unknown;
             };
@@ -2596,6 +2621,7 @@ export interface components {
         };
         /** @description A description. */
         MarkdownInput: {
+            /** @example Reads **CSV**: https://example.org/csv. */
             text: string;
         };
         /** @description The HTML of a description: elements for text, lists, tables and links, and no other. */
@@ -3698,53 +3724,53 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "generated_at": "2026-11-23T11:05:00.000000Z",
+                     *       "generated_at": "2026-11-20T10:00:00.123456Z",
                      *       "totals": {
                      *         "projects": {
-                     *           "live": 7,
+                     *           "live": 1,
                      *           "pending": 1,
-                     *           "rejected": 0,
-                     *           "total": 8
+                     *           "rejected": 1,
+                     *           "total": 1
                      *         },
                      *         "users": {
-                     *           "active": 3,
-                     *           "suspended": 0,
-                     *           "total": 3
+                     *           "active": 1,
+                     *           "suspended": 1,
+                     *           "total": 1
                      *         },
                      *         "upvotes": 128
                      *       },
                      *       "review": {
                      *         "queue_length": 1,
-                     *         "oldest_submitted_at": "2026-11-22T08:15:00.000000Z",
-                     *         "median_seconds_to_decision": 16199.9,
-                     *         "approval_rate": 1
+                     *         "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *         "median_seconds_to_decision": 0.5,
+                     *         "approval_rate": 0.5
                      *       },
                      *       "series": [
                      *         {
-                     *           "date": "2026-11-23",
-                     *           "submissions": 0,
-                     *           "imported": 0,
-                     *           "approvals": 0,
-                     *           "rejections": 0,
-                     *           "upvotes": 3,
-                     *           "signups": 0
+                     *           "submissions": 1,
+                     *           "imported": 1,
+                     *           "approvals": 1,
+                     *           "rejections": 1,
+                     *           "upvotes": 128,
+                     *           "signups": 1,
+                     *           "date": "2026-11-23"
                      *         }
                      *       ],
                      *       "previous": {
                      *         "submissions": 1,
-                     *         "imported": 0,
-                     *         "approvals": 0,
-                     *         "rejections": 0,
-                     *         "upvotes": 5,
-                     *         "signups": 0
+                     *         "imported": 1,
+                     *         "approvals": 1,
+                     *         "rejections": 1,
+                     *         "upvotes": 128,
+                     *         "signups": 1
                      *       },
                      *       "reviewers": [
                      *         {
-                     *           "id": 1,
-                     *           "username": "grace",
-                     *           "approved": 7,
-                     *           "rejected": 0,
-                     *           "median_seconds": 16199.9
+                     *           "id": 42,
+                     *           "username": "ada",
+                     *           "approved": 1,
+                     *           "rejected": 1,
+                     *           "median_seconds": 0.5
                      *         }
                      *       ],
                      *       "top_projects": [
@@ -3824,91 +3850,18 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 341,
-                     *           "action": "project.edit_approved",
-                     *           "at": "2026-11-21T17:05:00.000000Z",
-                     *           "actor": {
-                     *             "id": 1,
-                     *             "username": "grace"
-                     *           },
-                     *           "project_id": 42,
-                     *           "user_id": null,
-                     *           "from": "live",
-                     *           "to": "live",
-                     *           "reason": null,
-                     *           "project": {
-                     *             "id": 42,
-                     *             "title": "Flask"
-                     *           },
-                     *           "user": null,
-                     *           "changes": {
-                     *             "tagline": {
-                     *               "from": "A web framework",
-                     *               "to": "A lightweight web framework"
-                     *             }
-                     *           },
-                     *           "votes": null
-                     *         },
-                     *         {
-                     *           "id": 340,
-                     *           "action": "project.edit_held",
-                     *           "at": "2026-11-21T16:20:00.000000Z",
-                     *           "actor": {
-                     *             "id": 7,
-                     *             "username": "ada"
-                     *           },
-                     *           "project_id": 42,
-                     *           "user_id": null,
-                     *           "from": "live",
-                     *           "to": "live",
-                     *           "reason": null,
-                     *           "project": {
-                     *             "id": 42,
-                     *             "title": "Flask"
-                     *           },
-                     *           "user": null,
-                     *           "changes": {
-                     *             "tagline": {
-                     *               "from": "A web framework",
-                     *               "to": "A lightweight web framework"
-                     *             }
-                     *           },
-                     *           "votes": null
-                     *         },
-                     *         {
-                     *           "id": 301,
+                     *           "id": 42,
                      *           "action": "project.approved",
-                     *           "at": "2026-11-20T14:30:00.000000Z",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "actor": {
-                     *             "id": 1,
-                     *             "username": "grace"
+                     *             "id": 42,
+                     *             "username": "ada"
                      *           },
                      *           "project_id": 42,
                      *           "user_id": null,
                      *           "from": "pending",
                      *           "to": "live",
-                     *           "reason": null,
-                     *           "project": {
-                     *             "id": 42,
-                     *             "title": "Flask"
-                     *           },
-                     *           "user": null,
-                     *           "changes": null,
-                     *           "votes": null
-                     *         },
-                     *         {
-                     *           "id": 300,
-                     *           "action": "project.submitted",
-                     *           "at": "2026-11-20T10:00:00.123456Z",
-                     *           "actor": {
-                     *             "id": 7,
-                     *             "username": "ada"
-                     *           },
-                     *           "project_id": 42,
-                     *           "user_id": null,
-                     *           "from": null,
-                     *           "to": "pending",
-                     *           "reason": null,
+                     *           "reason": "The link is dead.",
                      *           "project": {
                      *             "id": 42,
                      *             "title": "Flask"
@@ -4004,9 +3957,9 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "slug": "data-tools",
-                 *       "name": "Data tools",
-                 *       "description": "Reading, cleaning and plotting data."
+                 *       "slug": "web-frameworks",
+                 *       "name": "Web frameworks",
+                 *       "description": "Routing, templates and all that answers requests."
                  *     }
                  */
                 "application/json": components["schemas"]["CategoryInput"];
@@ -4027,10 +3980,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "slug": "data-tools",
-                     *       "name": "Data tools",
-                     *       "description": "Reading, cleaning and plotting data.",
-                     *       "live_projects": 0
+                     *       "slug": "web-frameworks",
+                     *       "name": "Web frameworks",
+                     *       "description": "Routing, templates and all that answers requests.",
+                     *       "live_projects": 7
                      *     }
                      */
                     "application/json": components["schemas"]["Category"];
@@ -4065,6 +4018,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "slug": "web-frameworks",
+                 *       "name": "Web frameworks",
                  *       "description": "Routing, templates and all that answers requests."
                  *     }
                  */
@@ -4188,43 +4143,50 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "title": "Werkzeug Notes",
-                     *           "tagline": "How requests reach a view",
-                     *           "description": "",
-                     *           "url": "https://notes.example/werkzeug",
+                     *           "id": 42,
+                     *           "slug": "flask",
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "description": "Routing, templates and a development server, and little else.",
+                     *           "url": "https://flask.example",
+                     *           "repository_url": "https://code.example/flask",
+                     *           "logo_url": "https://flask.example/logo.svg",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
+                     *           "tags": [
+                     *             "python",
+                     *             "web"
+                     *           ],
                      *           "category": {
                      *             "slug": "web-frameworks",
                      *             "name": "Web frameworks"
                      *           },
-                     *           "repository_url": null,
-                     *           "logo_url": null,
-                     *           "tags": [
-                     *             "python"
-                     *           ],
-                     *           "id": 43,
-                     *           "slug": "werkzeug-notes",
-                     *           "logo": null,
-                     *           "status": "pending",
-                     *           "upvotes": 0,
-                     *           "has_upvoted": false,
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": null,
                      *           "owner": {
-                     *             "id": 7,
+                     *             "id": 42,
                      *             "username": "ada"
                      *           },
-                     *           "version": 1,
-                     *           "created_at": "2026-11-22T08:15:00.000000Z",
-                     *           "updated_at": "2026-11-22T08:15:00.000000Z",
-                     *           "submitted_at": "2026-11-22T08:15:00.000000Z",
-                     *           "published_at": null,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>",
                      *           "owner_stats": {
-                     *             "live": 1,
-                     *             "pending": 1,
+                     *             "live": 0,
+                     *             "pending": 0,
                      *             "rejected": 0
                      *           },
                      *           "earlier": 0,
-                     *           "warnings": []
+                     *           "warnings": [
+                     *             "lookalike_title"
+                     *           ]
                      *         }
                      *       ],
                      *       "pagination": {
@@ -4263,18 +4225,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "decision": "reject",
+                 *       "decision": "approve",
                  *       "items": [
                  *         {
                  *           "id": 42,
-                 *           "version": 1
-                 *         },
-                 *         {
-                 *           "id": 43,
-                 *           "version": 1
-                 *         },
-                 *         {
-                 *           "id": 99
+                 *           "version": 3
                  *         }
                  *       ],
                  *       "reason": "The link is dead."
@@ -4300,87 +4255,46 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "id": 42,
-                     *           "status": 200,
+                     *           "status": 412,
+                     *           "code": "precondition_failed",
                      *           "project": {
+                     *             "id": 42,
+                     *             "slug": "flask",
                      *             "title": "Flask",
                      *             "tagline": "A lightweight web framework",
                      *             "description": "Routing, templates and a development server, and little else.",
                      *             "url": "https://flask.example",
-                     *             "category": {
-                     *               "slug": "web-frameworks",
-                     *               "name": "Web frameworks"
-                     *             },
                      *             "repository_url": "https://code.example/flask",
                      *             "logo_url": "https://flask.example/logo.svg",
-                     *             "tags": [
-                     *               "python",
-                     *               "web"
-                     *             ],
-                     *             "id": 42,
-                     *             "slug": "flask",
                      *             "logo": {
                      *               "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *               "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *             },
-                     *             "status": "rejected",
-                     *             "upvotes": 0,
-                     *             "has_upvoted": false,
-                     *             "owner": {
-                     *               "id": 7,
-                     *               "username": "ada"
-                     *             },
-                     *             "version": 2,
-                     *             "created_at": "2026-11-20T10:00:00.123456Z",
-                     *             "updated_at": "2026-11-20T10:00:00.123456Z",
-                     *             "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *             "published_at": null,
-                     *             "rejection_reason": "The link is dead.",
-                     *             "revision": null,
-                     *             "queue_position": null
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": 43,
-                     *           "status": 412,
-                     *           "code": "precondition_failed",
-                     *           "project": {
-                     *             "title": "Werkzeug Notes",
-                     *             "tagline": "How requests reach a view",
-                     *             "description": "",
-                     *             "url": "https://notes.example/werkzeug",
+                     *             "tags": [
+                     *               "python",
+                     *               "web"
+                     *             ],
                      *             "category": {
                      *               "slug": "web-frameworks",
                      *               "name": "Web frameworks"
                      *             },
-                     *             "repository_url": null,
-                     *             "logo_url": null,
-                     *             "tags": [
-                     *               "python"
-                     *             ],
-                     *             "id": 43,
-                     *             "slug": "werkzeug-notes",
-                     *             "logo": null,
-                     *             "status": "pending",
-                     *             "upvotes": 0,
-                     *             "has_upvoted": false,
+                     *             "status": "live",
+                     *             "upvotes": 128,
+                     *             "has_upvoted": null,
                      *             "owner": {
-                     *               "id": 7,
+                     *               "id": 42,
                      *               "username": "ada"
                      *             },
-                     *             "version": 2,
-                     *             "created_at": "2026-11-22T08:15:00.000000Z",
-                     *             "updated_at": "2026-11-23T10:40:00.000000Z",
-                     *             "submitted_at": "2026-11-22T08:15:00.000000Z",
-                     *             "published_at": null,
+                     *             "created_at": "2026-11-20T10:00:00.123456Z",
+                     *             "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *             "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *             "published_at": "2026-11-20T14:30:00.000000Z",
+                     *             "version": 3,
                      *             "rejection_reason": null,
                      *             "revision": null,
-                     *             "queue_position": 1
+                     *             "queue_position": null,
+                     *             "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *           }
-                     *         },
-                     *         {
-                     *           "id": 99,
-                     *           "status": 404,
-                     *           "code": "not_found"
                      *         }
                      *       ]
                      *     }
@@ -4419,7 +4333,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "reason": "Checked the licence."
+                 *       "reason": "The link is dead."
                  *     }
                  */
                 "application/json": components["schemas"]["ReasonInput"];
@@ -4443,41 +4357,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
-                     *       "category": {
-                     *         "slug": "web-frameworks",
-                     *         "name": "Web frameworks"
-                     *       },
                      *       "repository_url": "https://code.example/flask",
                      *       "logo_url": "https://flask.example/logo.svg",
-                     *       "tags": [
-                     *         "python",
-                     *         "web"
-                     *       ],
-                     *       "id": 42,
-                     *       "slug": "flask",
                      *       "logo": {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
                      *       "status": "live",
-                     *       "upvotes": 0,
-                     *       "has_upvoted": false,
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
                      *       "owner": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada"
                      *       },
-                     *       "version": 2,
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
-                     *       "queue_position": null
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectDetail"];
@@ -4533,91 +4448,18 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 341,
-                     *           "action": "project.edit_approved",
-                     *           "at": "2026-11-21T17:05:00.000000Z",
-                     *           "actor": {
-                     *             "id": 1,
-                     *             "username": "grace"
-                     *           },
-                     *           "project_id": 42,
-                     *           "user_id": null,
-                     *           "from": "live",
-                     *           "to": "live",
-                     *           "reason": null,
-                     *           "project": {
-                     *             "id": 42,
-                     *             "title": "Flask"
-                     *           },
-                     *           "user": null,
-                     *           "changes": {
-                     *             "tagline": {
-                     *               "from": "A web framework",
-                     *               "to": "A lightweight web framework"
-                     *             }
-                     *           },
-                     *           "votes": null
-                     *         },
-                     *         {
-                     *           "id": 340,
-                     *           "action": "project.edit_held",
-                     *           "at": "2026-11-21T16:20:00.000000Z",
-                     *           "actor": {
-                     *             "id": 7,
-                     *             "username": "ada"
-                     *           },
-                     *           "project_id": 42,
-                     *           "user_id": null,
-                     *           "from": "live",
-                     *           "to": "live",
-                     *           "reason": null,
-                     *           "project": {
-                     *             "id": 42,
-                     *             "title": "Flask"
-                     *           },
-                     *           "user": null,
-                     *           "changes": {
-                     *             "tagline": {
-                     *               "from": "A web framework",
-                     *               "to": "A lightweight web framework"
-                     *             }
-                     *           },
-                     *           "votes": null
-                     *         },
-                     *         {
-                     *           "id": 301,
+                     *           "id": 42,
                      *           "action": "project.approved",
-                     *           "at": "2026-11-20T14:30:00.000000Z",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "actor": {
-                     *             "id": 1,
-                     *             "username": "grace"
+                     *             "id": 42,
+                     *             "username": "ada"
                      *           },
                      *           "project_id": 42,
                      *           "user_id": null,
                      *           "from": "pending",
                      *           "to": "live",
-                     *           "reason": null,
-                     *           "project": {
-                     *             "id": 42,
-                     *             "title": "Flask"
-                     *           },
-                     *           "user": null,
-                     *           "changes": null,
-                     *           "votes": null
-                     *         },
-                     *         {
-                     *           "id": 300,
-                     *           "action": "project.submitted",
-                     *           "at": "2026-11-20T10:00:00.123456Z",
-                     *           "actor": {
-                     *             "id": 7,
-                     *             "username": "ada"
-                     *           },
-                     *           "project_id": 42,
-                     *           "user_id": null,
-                     *           "from": null,
-                     *           "to": "pending",
-                     *           "reason": null,
+                     *           "reason": "The link is dead.",
                      *           "project": {
                      *             "id": 42,
                      *             "title": "Flask"
@@ -4689,41 +4531,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
-                     *       "category": {
-                     *         "slug": "web-frameworks",
-                     *         "name": "Web frameworks"
-                     *       },
                      *       "repository_url": "https://code.example/flask",
                      *       "logo_url": "https://flask.example/logo.svg",
-                     *       "tags": [
-                     *         "python",
-                     *         "web"
-                     *       ],
-                     *       "id": 42,
-                     *       "slug": "flask",
                      *       "logo": {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
-                     *       "status": "rejected",
-                     *       "upvotes": 0,
-                     *       "has_upvoted": false,
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
                      *       "owner": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada"
                      *       },
-                     *       "version": 2,
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *       "published_at": null,
-                     *       "rejection_reason": "The link is dead.",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
                      *       "revision": null,
-                     *       "queue_position": null
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectDetail"];
@@ -4786,41 +4629,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
-                     *       "category": {
-                     *         "slug": "web-frameworks",
-                     *         "name": "Web frameworks"
-                     *       },
                      *       "repository_url": "https://code.example/flask",
                      *       "logo_url": "https://flask.example/logo.svg",
-                     *       "tags": [
-                     *         "python",
-                     *         "web"
-                     *       ],
-                     *       "id": 42,
-                     *       "slug": "flask",
                      *       "logo": {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
-                     *       "status": "pending",
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
                      *       "upvotes": 128,
-                     *       "has_upvoted": false,
+                     *       "has_upvoted": null,
                      *       "owner": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada"
                      *       },
-                     *       "version": 3,
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
-                     *       "rejection_reason": "The link is dead.",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
                      *       "revision": null,
-                     *       "queue_position": 4
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectDetail"];
@@ -4874,16 +4718,16 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "user": {
-                     *             "id": 21,
-                     *             "username": "eve-2",
+                     *             "id": 42,
+                     *             "username": "ada",
                      *             "status": "active",
-                     *             "created_at": "2026-11-23T10:51:00.000000Z",
-                     *             "email_verified": false
+                     *             "created_at": "2026-11-20T10:00:00.123456Z",
+                     *             "email_verified": true
                      *           },
-                     *           "at": "2026-11-23T10:52:00.000000Z",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "counted": true,
-                     *           "votes": 2,
-                     *           "for_owner": 2
+                     *           "votes": 1,
+                     *           "for_owner": 1
                      *         }
                      *       ],
                      *       "pagination": {
@@ -4892,12 +4736,12 @@ export interface operations {
                      *         "prev_cursor": null
                      *       },
                      *       "summary": {
-                     *         "counted": 128,
+                     *         "counted": 0,
                      *         "discounted": 0,
-                     *         "suspended": 1,
-                     *         "new_accounts": 7,
-                     *         "unverified": 9,
-                     *         "single_owner": 6
+                     *         "suspended": 0,
+                     *         "new_accounts": 0,
+                     *         "unverified": 0,
+                     *         "single_owner": 0
                      *       }
                      *     }
                      */
@@ -4931,10 +4775,10 @@ export interface operations {
                 /**
                  * @example {
                  *       "decision": "discount",
-                 *       "match": [
-                 *         "single_owner"
+                 *       "user_ids": [
+                 *         1
                  *       ],
-                 *       "reason": "Six accounts of one hour."
+                 *       "reason": "The link is dead."
                  *     }
                  */
                 "application/json": components["schemas"]["VoteDecisionsInput"];
@@ -4954,8 +4798,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "changed": 6,
-                     *       "upvotes": 122
+                     *       "changed": 0,
+                     *       "upvotes": 128
                      *     }
                      */
                     "application/json": components["schemas"]["VotesDecided"];
@@ -5010,28 +4854,28 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 7,
+                     *           "id": 42,
                      *           "username": "ada",
                      *           "email": "ada@example.org",
                      *           "role": "member",
                      *           "is_admin": false,
                      *           "status": "active",
-                     *           "created_at": "2026-11-01T09:00:00.000000Z",
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
                      *           "email_verified": true,
                      *           "may_rename": false,
                      *           "notify": true,
-                     *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *           "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *           "deleted_at": null,
                      *           "stats": {
                      *             "projects": {
                      *               "live": 1,
                      *               "pending": 1,
-                     *               "rejected": 0,
-                     *               "total": 2
+                     *               "rejected": 1,
+                     *               "total": 1
                      *             },
-                     *             "upvotes_given": 12,
-                     *             "upvotes_received": 128,
-                     *             "last_submission_at": "2026-11-22T08:15:00.000000Z"
+                     *             "upvotes_given": 1,
+                     *             "upvotes_received": 1,
+                     *             "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *           }
                      *         }
                      *       ],
@@ -5082,48 +4926,48 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 7,
+                     *       "id": 42,
                      *       "username": "ada",
                      *       "email": "ada@example.org",
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true,
-                     *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *       "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
                      *           "live": 1,
                      *           "pending": 1,
-                     *           "rejected": 0,
-                     *           "total": 2
+                     *           "rejected": 1,
+                     *           "total": 1
                      *         },
-                     *         "upvotes_given": 12,
-                     *         "upvotes_received": 128,
-                     *         "last_submission_at": "2026-11-22T08:15:00.000000Z"
+                     *         "upvotes_given": 1,
+                     *         "upvotes_received": 1,
+                     *         "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *       },
                      *       "audit": [
                      *         {
-                     *           "id": 310,
-                     *           "action": "user.signed_out",
-                     *           "at": "2026-11-23T11:04:00.000000Z",
+                     *           "id": 42,
+                     *           "action": "project.approved",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "actor": {
-                     *             "id": 1,
-                     *             "username": "grace"
-                     *           },
-                     *           "project_id": null,
-                     *           "user_id": 7,
-                     *           "from": null,
-                     *           "to": null,
-                     *           "reason": null,
-                     *           "project": null,
-                     *           "user": {
-                     *             "id": 7,
+                     *             "id": 42,
                      *             "username": "ada"
                      *           },
+                     *           "project_id": 42,
+                     *           "user_id": null,
+                     *           "from": "pending",
+                     *           "to": "live",
+                     *           "reason": "The link is dead.",
+                     *           "project": {
+                     *             "id": 42,
+                     *             "title": "Flask"
+                     *           },
+                     *           "user": null,
                      *           "changes": null,
                      *           "votes": null
                      *         }
@@ -5159,6 +5003,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "role": "member",
                  *       "status": "suspended",
                  *       "unpublish": true,
                  *       "reason": "The link is dead."
@@ -5181,33 +5026,33 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 9,
-                     *       "username": "mallory",
-                     *       "email": "mallory@example.org",
+                     *       "id": 42,
+                     *       "username": "ada",
+                     *       "email": "ada@example.org",
                      *       "role": "member",
                      *       "is_admin": false,
-                     *       "status": "suspended",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "status": "active",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true,
-                     *       "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *       "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
-                     *           "live": 0,
-                     *           "pending": 0,
-                     *           "rejected": 15,
-                     *           "total": 15
+                     *           "live": 1,
+                     *           "pending": 1,
+                     *           "rejected": 1,
+                     *           "total": 1
                      *         },
-                     *         "upvotes_given": 4,
-                     *         "upvotes_received": 3,
-                     *         "last_submission_at": "2026-11-23T10:58:00.000000Z"
+                     *         "upvotes_given": 1,
+                     *         "upvotes_received": 1,
+                     *         "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *       },
                      *       "taken_down": {
-                     *         "unpublished": 12,
-                     *         "rejected": 15,
-                     *         "votes": 4
+                     *         "unpublished": 1,
+                     *         "rejected": 1,
+                     *         "votes": 1
                      *       }
                      *     }
                      */
@@ -5300,66 +5145,29 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 91,
+                     *           "id": 42,
                      *           "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
                      *           "event": "project.approved",
                      *           "endpoint": "hooks.example-1f9d03c2ab47",
                      *           "project_id": 42,
-                     *           "state": "delivered",
+                     *           "state": "pending",
                      *           "payload": {
                      *             "type": "project.approved",
                      *             "timestamp": "2026-11-20T14:30:00.000000Z",
-                     *             "data": {
-                     *               "project": {
-                     *                 "title": "Flask",
-                     *                 "tagline": "A lightweight web framework",
-                     *                 "description": "Routing, templates and a development server, and little else.",
-                     *                 "url": "https://flask.example",
-                     *                 "category": {
-                     *                   "slug": "web-frameworks",
-                     *                   "name": "Web frameworks"
-                     *                 },
-                     *                 "repository_url": "https://code.example/flask",
-                     *                 "logo_url": "https://flask.example/logo.svg",
-                     *                 "tags": [
-                     *                   "python",
-                     *                   "web"
-                     *                 ],
-                     *                 "id": 42,
-                     *                 "slug": "flask",
-                     *                 "logo": {
-                     *                   "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
-                     *                   "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
-                     *                 },
-                     *                 "status": "live",
-                     *                 "upvotes": 128,
-                     *                 "owner": {
-                     *                   "id": 7,
-                     *                   "username": "ada"
-                     *                 },
-                     *                 "created_at": "2026-11-20T10:00:00.123456Z",
-                     *                 "updated_at": "2026-11-20T10:00:00.123456Z",
-                     *                 "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *                 "published_at": "2026-11-20T14:30:00.000000Z"
-                     *               },
-                     *               "approved_by": {
-                     *                 "id": 1,
-                     *                 "username": "grace"
-                     *               }
-                     *             }
+                     *             "data": {}
                      *           },
                      *           "attempts": [
                      *             {
-                     *               "at": "2026-11-20T14:30:01.000000Z",
+                     *               "at": "2026-11-20T10:00:00.123456Z",
                      *               "status": 204,
                      *               "error": null,
-                     *               "milliseconds": 38,
+                     *               "milliseconds": 1,
                      *               "response": ""
                      *             }
                      *           ],
-                     *           "created_at": "2026-11-20T14:30:00.000000Z",
-                     *           "next_attempt_at": null,
-                     *           "delivered_at": "2026-11-20T14:30:01.000000Z"
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "next_attempt_at": "2026-11-20T10:00:00.123456Z",
+                     *           "delivered_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5408,7 +5216,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 91,
+                     *       "id": 42,
                      *       "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
                      *       "event": "project.approved",
                      *       "endpoint": "hooks.example-1f9d03c2ab47",
@@ -5417,57 +5225,20 @@ export interface operations {
                      *       "payload": {
                      *         "type": "project.approved",
                      *         "timestamp": "2026-11-20T14:30:00.000000Z",
-                     *         "data": {
-                     *           "project": {
-                     *             "title": "Flask",
-                     *             "tagline": "A lightweight web framework",
-                     *             "description": "Routing, templates and a development server, and little else.",
-                     *             "url": "https://flask.example",
-                     *             "category": {
-                     *               "slug": "web-frameworks",
-                     *               "name": "Web frameworks"
-                     *             },
-                     *             "repository_url": "https://code.example/flask",
-                     *             "logo_url": "https://flask.example/logo.svg",
-                     *             "tags": [
-                     *               "python",
-                     *               "web"
-                     *             ],
-                     *             "id": 42,
-                     *             "slug": "flask",
-                     *             "logo": {
-                     *               "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
-                     *               "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
-                     *             },
-                     *             "status": "live",
-                     *             "upvotes": 128,
-                     *             "owner": {
-                     *               "id": 7,
-                     *               "username": "ada"
-                     *             },
-                     *             "created_at": "2026-11-20T10:00:00.123456Z",
-                     *             "updated_at": "2026-11-20T10:00:00.123456Z",
-                     *             "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *             "published_at": "2026-11-20T14:30:00.000000Z"
-                     *           },
-                     *           "approved_by": {
-                     *             "id": 1,
-                     *             "username": "grace"
-                     *           }
-                     *         }
+                     *         "data": {}
                      *       },
                      *       "attempts": [
                      *         {
-                     *           "at": "2026-11-20T14:30:01.000000Z",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "status": 204,
                      *           "error": null,
-                     *           "milliseconds": 38,
+                     *           "milliseconds": 1,
                      *           "response": ""
                      *         }
                      *       ],
-                     *       "created_at": "2026-11-20T14:30:00.000000Z",
-                     *       "next_attempt_at": "2026-11-23T11:05:00.000000Z",
-                     *       "delivered_at": null
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "next_attempt_at": "2026-11-20T10:00:00.123456Z",
+                     *       "delivered_at": "2026-11-20T10:00:00.123456Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Delivery"];
@@ -5510,16 +5281,16 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "name": "hooks.example-1f9d03c2ab47",
+                     *           "name": "Web frameworks",
                      *           "host": "hooks.example",
                      *           "format": "standard",
                      *           "events": [
                      *             "project.approved"
                      *           ],
                      *           "deliveries": {
-                     *             "pending": 0,
-                     *             "delivered": 7,
-                     *             "dead": 0
+                     *             "pending": 1,
+                     *             "delivered": 1,
+                     *             "dead": 1
                      *           }
                      *         }
                      *       ]
@@ -5564,37 +5335,29 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 92,
-                     *       "webhook_id": "msg_81f2a40c6be94d7795d3c1a6e0f2b8d4",
-                     *       "event": "webhook.test",
+                     *       "id": 42,
+                     *       "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
+                     *       "event": "project.approved",
                      *       "endpoint": "hooks.example-1f9d03c2ab47",
-                     *       "project_id": null,
+                     *       "project_id": 42,
                      *       "state": "pending",
                      *       "payload": {
-                     *         "type": "webhook.test",
-                     *         "timestamp": "2026-11-23T11:05:00.000000Z",
-                     *         "data": {
-                     *           "project": {
-                     *             "id": null,
-                     *             "slug": "a-test",
-                     *             "title": "A test",
-                     *             "tagline": "If you can read this, the webhook works.",
-                     *             "url": "https://example.org/",
-                     *             "category": {
-                     *               "slug": "test",
-                     *               "name": "Test"
-                     *             },
-                     *             "owner": {
-                     *               "id": null,
-                     *               "username": "nobody"
-                     *             }
-                     *           }
-                     *         }
+                     *         "type": "project.approved",
+                     *         "timestamp": "2026-11-20T14:30:00.000000Z",
+                     *         "data": {}
                      *       },
-                     *       "attempts": [],
-                     *       "created_at": "2026-11-23T11:05:00.000000Z",
-                     *       "next_attempt_at": "2026-11-23T11:05:00.000000Z",
-                     *       "delivered_at": null
+                     *       "attempts": [
+                     *         {
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "status": 204,
+                     *           "error": null,
+                     *           "milliseconds": 1,
+                     *           "response": ""
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "next_attempt_at": "2026-11-20T10:00:00.123456Z",
+                     *       "delivered_at": "2026-11-20T10:00:00.123456Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Delivery"];
@@ -5718,12 +5481,12 @@ export interface operations {
                      *       "has_password": true,
                      *       "items": [
                      *         {
-                     *           "id": 3,
+                     *           "id": 42,
                      *           "provider": "company",
                      *           "label": "Example Inc.",
                      *           "email": "ada@example.org",
-                     *           "created_at": "2026-11-20T09:58:00.000000Z",
-                     *           "last_used_at": "2026-11-23T11:02:00.000000Z"
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
@@ -5867,13 +5630,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 7,
+                     *       "id": 42,
                      *       "username": "ada",
                      *       "email": "ada@example.org",
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true
@@ -5953,13 +5716,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 7,
+                     *       "id": 42,
                      *       "username": "ada",
                      *       "email": "ada@example.org",
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true
@@ -5989,7 +5752,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "email": "ada@example.org"
+                 *       "username": "ada",
+                 *       "email": "ada@example.org",
+                 *       "password": "correct horse battery staple",
+                 *       "current_password": "paper clip orchard seven",
+                 *       "revoke_tokens": true,
+                 *       "notify": true
                  *     }
                  */
                 "application/json": components["schemas"]["AccountChanges"];
@@ -6009,13 +5777,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 7,
+                     *       "id": 42,
                      *       "username": "ada",
                      *       "email": "ada@example.org",
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true
@@ -6050,7 +5818,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "current_password": "correct horse battery staple"
+                 *       "current_password": "paper clip orchard seven"
                  *     }
                  */
                 "application/json": components["schemas"]["DeletionInput"];
@@ -6106,127 +5874,107 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "exported_at": "2026-11-23T11:05:00.000000Z",
+                     *       "exported_at": "2026-11-20T10:00:00.123456Z",
                      *       "complete": true,
                      *       "account": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada",
                      *         "email": "ada@example.org",
                      *         "role": "member",
                      *         "is_admin": false,
                      *         "status": "active",
-                     *         "created_at": "2026-11-01T09:00:00.000000Z",
+                     *         "created_at": "2026-11-20T10:00:00.123456Z",
                      *         "email_verified": true,
                      *         "may_rename": false,
                      *         "notify": true
                      *       },
                      *       "projects": [
                      *         {
+                     *           "id": 42,
+                     *           "slug": "flask",
                      *           "title": "Flask",
                      *           "tagline": "A lightweight web framework",
                      *           "description": "Routing, templates and a development server, and little else.",
                      *           "url": "https://flask.example",
-                     *           "category": {
-                     *             "slug": "web-frameworks",
-                     *             "name": "Web frameworks"
-                     *           },
                      *           "repository_url": "https://code.example/flask",
                      *           "logo_url": "https://flask.example/logo.svg",
-                     *           "tags": [
-                     *             "python",
-                     *             "web"
-                     *           ],
-                     *           "id": 42,
-                     *           "slug": "flask",
                      *           "logo": {
                      *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *           },
+                     *           "tags": [
+                     *             "python",
+                     *             "web"
+                     *           ],
+                     *           "category": {
+                     *             "slug": "web-frameworks",
+                     *             "name": "Web frameworks"
+                     *           },
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": false,
+                     *           "has_upvoted": null,
                      *           "owner": {
-                     *             "id": 7,
+                     *             "id": 42,
                      *             "username": "ada"
                      *           },
-                     *           "version": 2,
                      *           "created_at": "2026-11-20T10:00:00.123456Z",
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "history": [
                      *             {
                      *               "at": "2026-11-20T10:00:00.123456Z",
-                     *               "event": "submitted"
-                     *             },
-                     *             {
-                     *               "at": "2026-11-20T11:45:00.000000Z",
-                     *               "event": "rejected",
+                     *               "event": "submitted",
                      *               "reason": "The link is dead."
-                     *             },
-                     *             {
-                     *               "at": "2026-11-20T13:10:00.000000Z",
-                     *               "event": "edited"
-                     *             },
-                     *             {
-                     *               "at": "2026-11-20T14:30:00.000000Z",
-                     *               "event": "approved"
-                     *             },
-                     *             {
-                     *               "at": "2026-11-21T16:20:00.000000Z",
-                     *               "event": "edit_held"
-                     *             },
-                     *             {
-                     *               "at": "2026-11-21T17:05:00.000000Z",
-                     *               "event": "edit_approved"
                      *             }
                      *           ]
                      *         }
                      *       ],
                      *       "votes": [
                      *         {
-                     *           "project_id": 17,
-                     *           "title": "Jinja",
-                     *           "created_at": "2026-11-21T09:12:00.000000Z",
+                     *           "project_id": 42,
+                     *           "title": "Flask",
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
                      *           "counted": true
                      *         }
                      *       ],
                      *       "sessions": [
                      *         {
-                     *           "id": 31,
-                     *           "created_at": "2026-11-20T09:58:00.000000Z",
-                     *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *           "id": 42,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
                      *           "current": true
                      *         }
                      *       ],
                      *       "tokens": [
                      *         {
-                     *           "id": 5,
+                     *           "id": 42,
                      *           "name": "Release script",
-                     *           "created_at": "2026-11-20T10:05:00.000000Z",
-                     *           "expires_at": "2036-01-01T00:00:00.000000Z",
-                     *           "last_used_at": null
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "expires_at": "2036-01-01T00:00:00Z",
+                     *           "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "identities": [
                      *         {
+                     *           "id": 42,
                      *           "issuer": "https://login.example",
                      *           "subject": "248289761001",
-                     *           "id": 3,
                      *           "email": "ada@example.org",
-                     *           "created_at": "2026-11-20T09:58:00.000000Z",
-                     *           "last_used_at": "2026-11-23T11:02:00.000000Z"
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "passkeys": [
                      *         {
-                     *           "id": 3,
+                     *           "id": 42,
                      *           "name": "Blue security key",
                      *           "created_at": "2026-11-20T10:00:00.123456Z",
-                     *           "last_used_at": "2026-11-21T08:30:00.000000Z"
+                     *           "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
@@ -6301,10 +6049,10 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 3,
+                     *           "id": 42,
                      *           "name": "Blue security key",
                      *           "created_at": "2026-11-20T10:00:00.123456Z",
-                     *           "last_used_at": "2026-11-21T08:30:00.000000Z"
+                     *           "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
@@ -6338,11 +6086,11 @@ export interface operations {
                  *         "id": "rMV6mGhOQ9yQKLBIvSm0sQ",
                  *         "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ",
                  *         "type": "public-key",
-                 *         "clientExtensionResults": {},
                  *         "response": {
                  *           "clientDataJSON": "eyJ0eXBlIjoi…",
                  *           "attestationObject": "o2NmbXRk…"
-                 *         }
+                 *         },
+                 *         "clientExtensionResults": {}
                  *       },
                  *       "name": "Blue security key"
                  *     }
@@ -6364,10 +6112,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 3,
+                     *       "id": 42,
                      *       "name": "Blue security key",
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
-                     *       "last_used_at": null
+                     *       "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Passkey"];
@@ -6401,13 +6149,11 @@ export interface operations {
                  *         "id": "rMV6mGhOQ9yQKLBIvSm0sQ",
                  *         "rawId": "rMV6mGhOQ9yQKLBIvSm0sQ",
                  *         "type": "public-key",
-                 *         "clientExtensionResults": {},
                  *         "response": {
                  *           "clientDataJSON": "eyJ0eXBlIjoi…",
-                 *           "authenticatorData": "SZYN5YgO…",
-                 *           "signature": "MEUCIQDx…",
-                 *           "userHandle": "NDI"
-                 *         }
+                 *           "attestationObject": "o2NmbXRk…"
+                 *         },
+                 *         "clientExtensionResults": {}
                  *       }
                  *     }
                  */
@@ -6429,13 +6175,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 7,
+                     *       "id": 42,
                      *       "username": "ada",
                      *       "email": "ada@example.org",
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true
@@ -6479,9 +6225,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "challenge": "6zYvI0M0dZ4sR8g2u1C9pQ3kX7nB5tJ-lW_aEoHfDyU",
-                     *       "timeout": 300000,
+                     *       "timeout": 1,
                      *       "rpId": "projects.example",
-                     *       "allowCredentials": [],
+                     *       "allowCredentials": [
+                     *         {}
+                     *       ],
                      *       "userVerification": "required"
                      *     }
                      */
@@ -6539,17 +6287,14 @@ export interface operations {
                      *         {
                      *           "type": "public-key",
                      *           "alg": -8
-                     *         },
-                     *         {
-                     *           "type": "public-key",
-                     *           "alg": -7
                      *         }
                      *       ],
-                     *       "timeout": 300000,
-                     *       "excludeCredentials": [],
+                     *       "timeout": 1,
+                     *       "excludeCredentials": [
+                     *         {}
+                     *       ],
                      *       "authenticatorSelection": {
                      *         "residentKey": "required",
-                     *         "requireResidentKey": true,
                      *         "userVerification": "required"
                      *       },
                      *       "attestation": "none"
@@ -6608,10 +6353,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 3,
+                     *       "id": 42,
                      *       "name": "Blue security key",
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
-                     *       "last_used_at": "2026-11-21T08:30:00.000000Z"
+                     *       "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Passkey"];
@@ -6724,7 +6469,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "token": "uQ3nX0example-of-a-token-that-opens-nothing",
-                 *       "password": "correct horse battery staple"
+                 *       "password": "correct horse battery staple",
+                 *       "revoke_tokens": true
                  *     }
                  */
                 "application/json": components["schemas"]["ResetInput"];
@@ -6870,13 +6616,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 7,
+                     *       "id": 42,
                      *       "username": "ada",
                      *       "email": "ada@example.org",
                      *       "role": "member",
                      *       "is_admin": false,
                      *       "status": "active",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true
@@ -6921,9 +6667,9 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 31,
-                     *           "created_at": "2026-11-20T09:58:00.000000Z",
-                     *           "last_seen_at": "2026-11-23T11:02:00.000000Z",
+                     *           "id": 42,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
                      *           "current": true
                      *         }
@@ -7040,11 +6786,11 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 5,
+                     *           "id": 42,
                      *           "name": "Release script",
-                     *           "created_at": "2026-11-20T10:05:00.000000Z",
-                     *           "expires_at": "2036-01-01T00:00:00.000000Z",
-                     *           "last_used_at": null
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "expires_at": "2036-01-01T00:00:00Z",
+                     *           "last_used_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
@@ -7094,12 +6840,12 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 5,
+                     *       "id": 42,
                      *       "name": "Release script",
-                     *       "created_at": "2026-11-20T10:05:00.000000Z",
-                     *       "expires_at": "2036-01-01T00:00:00.000000Z",
-                     *       "last_used_at": null,
-                     *       "token": "pds_example-of-a-token-that-opens-nothing"
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "expires_at": "2036-01-01T00:00:00Z",
+                     *       "last_used_at": "2026-11-20T10:00:00.123456Z",
+                     *       "token": "uQ3nX0example-of-a-token-that-opens-nothing"
                      *     }
                      */
                     "application/json": components["schemas"]["NewToken"];
@@ -7339,7 +7085,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "html": "<p>Reads <strong>CSV</strong>: <a href=\"https://example.org/csv\" rel=\"nofollow ugc noopener\">https://example.org/csv</a>.</p>\n"
+                     *       "html": "<p>Reads <strong>CSV</strong>: <a href=\"https://example.org/csv\">https://example.org/csv</a>.</p>\n"
                      *     }
                      */
                     "application/json": components["schemas"]["Markdown"];
@@ -7380,15 +7126,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "openapi": "3.1.0",
-                     *       "info": {
-                     *         "title": "Project Directory API",
-                     *         "version": "0.1.0"
-                     *       }
-                     *     }
-                     */
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -7567,38 +7305,42 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "id": 42,
+                     *           "slug": "flask",
                      *           "title": "Flask",
                      *           "tagline": "A lightweight web framework",
                      *           "description": "Routing, templates and a development server, and little else.",
                      *           "url": "https://flask.example",
-                     *           "category": {
-                     *             "slug": "web-frameworks",
-                     *             "name": "Web frameworks"
-                     *           },
                      *           "repository_url": "https://code.example/flask",
                      *           "logo_url": "https://flask.example/logo.svg",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
                      *           "tags": [
                      *             "python",
                      *             "web"
                      *           ],
-                     *           "id": 42,
-                     *           "slug": "flask",
-                     *           "logo": {
-                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
-                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           "category": {
+                     *             "slug": "web-frameworks",
+                     *             "name": "Web frameworks"
                      *           },
                      *           "status": "live",
                      *           "upvotes": 128,
                      *           "has_upvoted": null,
                      *           "owner": {
-                     *             "id": 7,
+                     *             "id": 42,
                      *             "username": "ada"
                      *           },
-                     *           "version": 2,
                      *           "created_at": "2026-11-20T10:00:00.123456Z",
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *           "published_at": "2026-11-20T14:30:00.000000Z"
+                     *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "version": 3,
+                     *           "rejection_reason": null,
+                     *           "revision": null,
+                     *           "queue_position": null,
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7609,7 +7351,10 @@ export interface operations {
                      *         "pages": 1,
                      *         "next_cursor": null,
                      *         "prev_cursor": null
-                     *       }
+                     *       },
+                     *       "suggestions": [
+                     *         "flask"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectPage"];
@@ -7654,13 +7399,13 @@ export interface operations {
                  *       "tagline": "A lightweight web framework",
                  *       "description": "Routing, templates and a development server, and little else.",
                  *       "url": "https://flask.example",
-                 *       "category": "web-frameworks",
                  *       "repository_url": "https://code.example/flask",
                  *       "logo_url": "https://flask.example/logo.svg",
                  *       "tags": [
                  *         "python",
                  *         "web"
-                 *       ]
+                 *       ],
+                 *       "category": "web-frameworks"
                  *     }
                  */
                 "application/json": components["schemas"]["ProjectInput"];
@@ -7686,41 +7431,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
-                     *       "category": {
-                     *         "slug": "web-frameworks",
-                     *         "name": "Web frameworks"
-                     *       },
                      *       "repository_url": "https://code.example/flask",
                      *       "logo_url": "https://flask.example/logo.svg",
-                     *       "tags": [
-                     *         "python",
-                     *         "web"
-                     *       ],
-                     *       "id": 42,
-                     *       "slug": "flask",
                      *       "logo": {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
-                     *       "status": "pending",
-                     *       "upvotes": 0,
-                     *       "has_upvoted": false,
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
                      *       "owner": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada"
                      *       },
-                     *       "version": 1,
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *       "published_at": null,
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
-                     *       "queue_position": 4
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectDetail"];
@@ -7826,10 +7572,20 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": false
+                     *           "has_upvoted": true
                      *         }
                      *       ],
-                     *       "similar": []
+                     *       "similar": [
+                     *         {
+                     *           "id": 42,
+                     *           "slug": "flask",
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": true
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Check"];
@@ -7867,8 +7623,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "live": 1,
-                     *       "pending": 1,
+                     *       "live": 0,
+                     *       "pending": 0,
                      *       "rejected": 0
                      *     }
                      */
@@ -7915,38 +7671,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
-                     *       "category": {
-                     *         "slug": "web-frameworks",
-                     *         "name": "Web frameworks"
-                     *       },
                      *       "repository_url": "https://code.example/flask",
                      *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
                      *       "tags": [
                      *         "python",
                      *         "web"
                      *       ],
-                     *       "id": 42,
-                     *       "slug": "flask",
-                     *       "logo": {
-                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
-                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
                      *       },
                      *       "status": "live",
                      *       "upvotes": 128,
                      *       "has_upvoted": null,
                      *       "owner": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada"
                      *       },
-                     *       "version": 2,
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *       "published_at": "2026-11-20T14:30:00.000000Z"
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectDetail"];
@@ -7992,11 +7752,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "title": "Flask",
                  *       "tagline": "A lightweight web framework",
+                 *       "description": "Routing, templates and a development server, and little else.",
+                 *       "url": "https://flask.example",
+                 *       "repository_url": "https://code.example/flask",
+                 *       "logo_url": "https://flask.example/logo.svg",
                  *       "tags": [
                  *         "python",
                  *         "web"
-                 *       ]
+                 *       ],
+                 *       "category": "web-frameworks"
                  *     }
                  */
                 "application/json": components["schemas"]["ProjectChanges"];
@@ -8021,41 +7787,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
-                     *       "category": {
-                     *         "slug": "web-frameworks",
-                     *         "name": "Web frameworks"
-                     *       },
                      *       "repository_url": "https://code.example/flask",
                      *       "logo_url": "https://flask.example/logo.svg",
-                     *       "tags": [
-                     *         "python",
-                     *         "web"
-                     *       ],
-                     *       "id": 42,
-                     *       "slug": "flask",
                      *       "logo": {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
-                     *       "status": "pending",
-                     *       "upvotes": 0,
-                     *       "has_upvoted": false,
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
                      *       "owner": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada"
                      *       },
-                     *       "version": 2,
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *       "published_at": null,
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
-                     *       "queue_position": 4
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectDetail"];
@@ -8159,41 +7926,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
-                     *       "category": {
-                     *         "slug": "web-frameworks",
-                     *         "name": "Web frameworks"
-                     *       },
                      *       "repository_url": "https://code.example/flask",
                      *       "logo_url": "https://flask.example/logo.svg",
-                     *       "tags": [
-                     *         "python",
-                     *         "web"
-                     *       ],
-                     *       "id": 42,
-                     *       "slug": "flask",
                      *       "logo": {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
-                     *       "status": "pending",
-                     *       "upvotes": 0,
-                     *       "has_upvoted": false,
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
                      *       "owner": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada"
                      *       },
-                     *       "version": 2,
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
-                     *       "published_at": null,
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
-                     *       "queue_position": 4
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
                     "application/json": components["schemas"]["ProjectDetail"];
@@ -8331,32 +8099,12 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "at": "2026-11-20T10:00:00.123456Z",
-                     *           "event": "submitted"
-                     *         },
-                     *         {
-                     *           "at": "2026-11-20T11:45:00.000000Z",
-                     *           "event": "rejected",
+                     *           "event": "submitted",
                      *           "reason": "The link is dead."
-                     *         },
-                     *         {
-                     *           "at": "2026-11-20T13:10:00.000000Z",
-                     *           "event": "edited"
-                     *         },
-                     *         {
-                     *           "at": "2026-11-20T14:30:00.000000Z",
-                     *           "event": "approved"
-                     *         },
-                     *         {
-                     *           "at": "2026-11-21T16:20:00.000000Z",
-                     *           "event": "edit_held"
-                     *         },
-                     *         {
-                     *           "at": "2026-11-21T17:05:00.000000Z",
-                     *           "event": "edit_approved"
                      *         }
                      *       ],
                      *       "pagination": {
-                     *         "limit": 100,
+                     *         "limit": 20,
                      *         "next_cursor": null,
                      *         "prev_cursor": null
                      *       }
@@ -8404,7 +8152,7 @@ export interface operations {
                      * @example {
                      *       "project_id": 42,
                      *       "upvoted": true,
-                     *       "upvotes": 129
+                     *       "upvotes": 128
                      *     }
                      */
                     "application/json": components["schemas"]["Vote"];
@@ -8453,7 +8201,7 @@ export interface operations {
                      * @example {
                      *       "project_id": 42,
                      *       "upvoted": true,
-                     *       "upvotes": 129
+                     *       "upvotes": 128
                      *     }
                      */
                     "application/json": components["schemas"]["Vote"];
@@ -8501,7 +8249,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project_id": 42,
-                     *       "upvoted": false,
+                     *       "upvoted": true,
                      *       "upvotes": 128
                      *     }
                      */
@@ -8549,35 +8297,39 @@ export interface operations {
                     /**
                      * @example {
                      *       "user": {
-                     *         "id": 7,
+                     *         "id": 42,
                      *         "username": "ada",
                      *         "email": "ada@example.org",
                      *         "role": "member",
                      *         "is_admin": false,
                      *         "status": "active",
-                     *         "created_at": "2026-11-01T09:00:00.000000Z",
+                     *         "created_at": "2026-11-20T10:00:00.123456Z",
                      *         "email_verified": true,
                      *         "may_rename": false,
                      *         "notify": true
                      *       },
-                     *       "reviewed_fields": [
-                     *         "title",
-                     *         "tagline",
-                     *         "description",
-                     *         "url",
-                     *         "repository_url",
-                     *         "logo_url",
-                     *         "logo"
-                     *       ],
                      *       "site": {
                      *         "name": "Project Directory",
                      *         "url": "https://projects.example"
                      *       },
                      *       "registration_open": true,
                      *       "read_only": false,
-                     *       "password_reset": false,
+                     *       "password_reset": true,
                      *       "passkeys": true,
-                     *       "providers": []
+                     *       "passkey_required": false,
+                     *       "service": {
+                     *         "version": "0.1.0",
+                     *         "commit": "9da359c3b1f0"
+                     *       },
+                     *       "reviewed_fields": [
+                     *         "title"
+                     *       ],
+                     *       "providers": [
+                     *         {
+                     *           "name": "company",
+                     *           "label": "Example Inc."
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["SessionState"];
@@ -8623,11 +8375,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "tag": "python",
-                     *           "live_projects": 5
-                     *         },
-                     *         {
-                     *           "tag": "web",
-                     *           "live_projects": 3
+                     *           "live_projects": 7
                      *         }
                      *       ]
                      *     }
@@ -8685,9 +8433,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "username": "ada",
-                     *       "created_at": "2026-11-01T09:00:00.000000Z",
-                     *       "live_projects": 1,
-                     *       "upvotes_received": 128
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "live_projects": 7,
+                     *       "upvotes_received": 0
                      *     }
                      */
                     "application/json": components["schemas"]["Profile"];
@@ -8807,11 +8555,16 @@ export interface operations {
                      *           "current": "0012",
                      *           "head": "0012"
                      *         },
-                     *         "redis": null,
-                     *         "webhooks": {
-                     *           "oldest_undelivered_seconds": null
+                     *         "redis": {
+                     *           "ok": true,
+                     *           "fallback": false
                      *         },
-                     *         "mail": null
+                     *         "webhooks": {
+                     *           "oldest_undelivered_seconds": 0.5
+                     *         },
+                     *         "mail": {
+                     *           "oldest_undelivered_seconds": 0.5
+                     *         }
                      *       }
                      *     }
                      */
@@ -8852,7 +8605,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "type": "project.approved",
-                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
                  *       "data": {
                  *         "project": {
                  *           "id": 42,
@@ -8876,9 +8629,9 @@ export interface operations {
                  *             "name": "Web frameworks"
                  *           },
                  *           "status": "live",
-                 *           "upvotes": 0,
+                 *           "upvotes": 128,
                  *           "owner": {
-                 *             "id": 7,
+                 *             "id": 42,
                  *             "username": "ada"
                  *           },
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
@@ -8887,8 +8640,8 @@ export interface operations {
                  *           "published_at": "2026-11-20T14:30:00.000000Z"
                  *         },
                  *         "approved_by": {
-                 *           "id": 1,
-                 *           "username": "grace"
+                 *           "id": 42,
+                 *           "username": "ada"
                  *         }
                  *       }
                  *     }
@@ -8958,7 +8711,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "type": "project.submitted",
-                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
                  *       "data": {
                  *         "project": {
                  *           "id": 42,
@@ -8982,18 +8735,18 @@ export interface operations {
                  *             "name": "Web frameworks"
                  *           },
                  *           "status": "pending",
-                 *           "upvotes": 0,
+                 *           "upvotes": 128,
                  *           "owner": {
-                 *             "id": 7,
+                 *             "id": 42,
                  *             "username": "ada"
                  *           },
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": null
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
                  *         },
                  *         "submitted_by": {
-                 *           "id": 7,
+                 *           "id": 42,
                  *           "username": "ada"
                  *         }
                  *       }
@@ -9064,7 +8817,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "type": "project.rejected",
-                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
                  *       "data": {
                  *         "project": {
                  *           "id": 42,
@@ -9088,19 +8841,19 @@ export interface operations {
                  *             "name": "Web frameworks"
                  *           },
                  *           "status": "rejected",
-                 *           "upvotes": 0,
+                 *           "upvotes": 128,
                  *           "owner": {
-                 *             "id": 7,
+                 *             "id": 42,
                  *             "username": "ada"
                  *           },
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": null
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
                  *         },
                  *         "rejected_by": {
-                 *           "id": 1,
-                 *           "username": "grace"
+                 *           "id": 42,
+                 *           "username": "ada"
                  *         },
                  *         "reason": "The link is dead."
                  *       }
@@ -9173,7 +8926,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "type": "project.unpublished",
-                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
                  *       "data": {
                  *         "project": {
                  *           "id": 42,
@@ -9199,7 +8952,7 @@ export interface operations {
                  *           "status": "pending",
                  *           "upvotes": 128,
                  *           "owner": {
-                 *             "id": 7,
+                 *             "id": 42,
                  *             "username": "ada"
                  *           },
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
@@ -9208,8 +8961,8 @@ export interface operations {
                  *           "published_at": "2026-11-20T14:30:00.000000Z"
                  *         },
                  *         "unpublished_by": {
-                 *           "id": 1,
-                 *           "username": "grace"
+                 *           "id": 42,
+                 *           "username": "ada"
                  *         },
                  *         "reason": "The link is dead."
                  *       }
@@ -9282,7 +9035,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "type": "project.deleted",
-                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
                  *       "data": {
                  *         "project": {
                  *           "id": 42,
@@ -9305,19 +9058,19 @@ export interface operations {
                  *             "slug": "web-frameworks",
                  *             "name": "Web frameworks"
                  *           },
-                 *           "status": "pending",
-                 *           "upvotes": 0,
+                 *           "status": "live",
+                 *           "upvotes": 128,
                  *           "owner": {
-                 *             "id": 7,
+                 *             "id": 42,
                  *             "username": "ada"
                  *           },
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": null
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
                  *         },
                  *         "deleted_by": {
-                 *           "id": 7,
+                 *           "id": 42,
                  *           "username": "ada"
                  *         }
                  *       }
@@ -9388,7 +9141,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "type": "project.edited",
-                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
                  *       "data": {
                  *         "project": {
                  *           "id": 42,
@@ -9414,7 +9167,7 @@ export interface operations {
                  *           "status": "live",
                  *           "upvotes": 128,
                  *           "owner": {
-                 *             "id": 7,
+                 *             "id": 42,
                  *             "username": "ada"
                  *           },
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
@@ -9423,15 +9176,10 @@ export interface operations {
                  *           "published_at": "2026-11-20T14:30:00.000000Z"
                  *         },
                  *         "edited_by": {
-                 *           "id": 1,
-                 *           "username": "grace"
+                 *           "id": 42,
+                 *           "username": "ada"
                  *         },
-                 *         "changes": {
-                 *           "tagline": {
-                 *             "from": "A web framework",
-                 *             "to": "A lightweight web framework"
-                 *           }
-                 *         }
+                 *         "changes": {}
                  *       }
                  *     }
                  */
@@ -9504,7 +9252,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "type": "webhook.test",
-                 *       "timestamp": "2026-11-20T14:30:00.000000Z",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
                  *       "data": {
                  *         "project": {
                  *           "id": null,
