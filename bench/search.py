@@ -6,7 +6,7 @@ from typing import Any
 
 import requests as http
 
-# Two of the four sentences with which a made-up description begins have it (services.data.names), and nothing else.
+# Two of the four sentences with which a made-up description begins have it (bench/names.py), and nothing else.
 COMMON = "was"
 ORDERS = {
     "best": "/api/projects?",

@@ -1,6 +1,8 @@
 """flask seed: the demo directory, or a made-up one of any size."""
 
 import secrets
+from importlib import import_module
+from typing import Any
 
 import click
 from flask import current_app
@@ -11,7 +13,6 @@ from directory.db.transactions import transaction
 from directory.models import Status
 from directory.services.accounts.passwords import hash_password
 from directory.services.data import demo, seeding
-from directory.services.data.synthetic import Plan, Sizes
 
 DEFAULT_SEED = 1
 DEFAULT_PROJECTS = 1_000
@@ -44,7 +45,8 @@ def seed(
 
     With --categories it adds the demo's categories alone, also in production: a start for a directory of one's own.
     With no numbers these are the demo's: some dozens of real projects, submitted, reviewed and voted for by invented
-    people over the past months. With numbers they are made up. Passwords are random and shown this once.
+    people over the past months. With numbers they are made up, which needs a checkout of
+    the repository. Passwords are random and shown this once.
     """
     if categories:
         if if_empty or force or not projects is users is votes is None:
@@ -65,7 +67,7 @@ def seed(
     if projects is users is votes is None:
         seed_demo(random_seed)
     else:
-        seed_sizes(_sizes(projects, users, votes), random_seed)
+        seed_sizes(*_sizes(projects, users, votes), random_seed)
 
 
 def seed_demo(random_seed: int) -> None:
@@ -82,21 +84,31 @@ def seed_demo(random_seed: int) -> None:
         click.echo(table(("USERNAME", "PASSWORD", "ROLE"), [(one.username, one.password, one.role) for one in shown]))
 
 
-def seed_sizes(sizes: Sizes, random_seed: int) -> None:
+def seed_sizes(projects: int, users: int, votes: int, random_seed: int) -> None:
     """Load a made-up directory, a transaction a chunk, and say how its users sign in."""
-    password = secrets.token_urlsafe(12)
-    plan = Plan(sizes, seed=random_seed, password_hash=hash_password(password))
-    with Progress(sizes.projects + sizes.users + sizes.votes, "Seeding") as progress:
+    bench, password = _bench(), secrets.token_urlsafe(12)
+    sizes = bench.Sizes(projects, users, votes)
+    plan = bench.Plan(sizes, seed=random_seed, password_hash=hash_password(password))
+    with Progress(projects + users + votes, "Seeding") as progress:
         for step in plan.steps():
             transaction(step.work)
             progress.advance(step.rows)
-    projects, users = count(sizes.projects, "project"), count(sizes.users, "user")
-    click.echo(f"Seeded {projects}, {users} and {count(sizes.votes, 'vote')}.")
+    click.echo(f"Seeded {count(projects, 'project')}, {count(users, 'user')} and {count(votes, 'vote')}.")
     click.echo(f"The password of all of these users, shown this once: {password}")
 
 
-def _sizes(projects: int | None, users: int | None, votes: int | None) -> Sizes:
+def _bench() -> Any:
+    """What makes up directories of any size. It serves measurements, so it is not in the package."""
+    try:
+        return import_module("bench.synthetic")
+    except ModuleNotFoundError:
+        raise click.ClickException(
+            "Numbers need the folder bench/ of the repository. Without them it is the demo."
+        ) from None
+
+
+def _sizes(projects: int | None, users: int | None, votes: int | None) -> tuple[int, int, int]:
     """The sizes given, and what is usual beside them for those that are not."""
     projects = DEFAULT_PROJECTS if projects is None else projects
     users = max(10, projects // 2) if users is None else users
-    return Sizes(projects, users, min(projects * VOTES_PER_PROJECT, projects * users // 2) if votes is None else votes)
+    return projects, users, min(projects * VOTES_PER_PROJECT, projects * users // 2) if votes is None else votes

@@ -1,5 +1,6 @@
 """flask seed with numbers: made-up directories of any size, exact to the last vote."""
 
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from bench import synthetic, zipf
+from bench.synthetic import Plan, Sizes
 from directory.api.schemas.accounts import RegisterInput
 from directory.api.schemas.projects import ProjectInput
 from directory.db.transactions import transaction, writing
@@ -16,8 +19,7 @@ from directory.models import AuditEntry, Category, Project, Status, Upvote, User
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import verify_password
 from directory.services.catalog.fields import filled
-from directory.services.data import bulk, synthetic, wholesale, zipf
-from directory.services.data.synthetic import Plan, Sizes
+from directory.services.data import bulk, wholesale
 from directory.services.data.wholesale import Draft
 from tests.support.factories import PASSWORD, World
 
@@ -179,6 +181,17 @@ def test_a_url_that_an_owner_has_already_is_refused_by_its_name(app: Flask, worl
     with app.app_context(), pytest.raises(Duplicate):
         transaction(lambda: wholesale.write([draft], decided_by=None))
     assert world.row(project) is not None
+
+
+def test_without_the_bench_numbers_are_refused_and_the_demo_is_not(
+    monkeypatch: pytest.MonkeyPatch, app: Flask, run: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "bench.synthetic", None)
+    refused = run("seed", "--projects", 10)
+    assert (refused.exit_code, refused.stderr.startswith("Error: Numbers need the folder bench/")) == (1, True)
+    with app.app_context():
+        assert size(Project) == size(User) == 0
+    assert run("seed").exit_code == 0
 
 
 def test_a_plan_needs_live_projects_for_its_votes() -> None:

@@ -6,6 +6,7 @@ Pure: nothing here touches the database. The projects are real, the people are i
 import json
 import random
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Any
 
 from directory.models import Role, Status, now
 from directory.services.accounts.passwords import hash_password
-from directory.services.data import zipf
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 ADMIN = "admin"
@@ -29,6 +29,7 @@ REASONS = (
 FIRST_SIGNUP, LAST_SIGNUP = 300.0, 4.0
 FIRST_SUBMISSION, LAST_DECIDED_SUBMISSION, LAST_SUBMISSION = 280.0, 3.0, 0.05
 LONGEST_WAIT = 2.5
+EXPONENT = 0.9  # of Zipf's law
 
 
 @dataclass(slots=True)
@@ -131,8 +132,13 @@ def _submission(
 def _vote(live: list[Submission], members: list[Person], rng: random.Random, at: datetime) -> None:
     """Votes by Zipf's law: the first has nearly everybody's, the rank divides those of the others."""
     ranked = rng.sample(live, len(live))
-    for submission, weight in zip(ranked, zipf.weights(len(live)), strict=True):
+    for submission, weight in zip(ranked, weights(len(live)), strict=True):
         size = max(1, round((len(members) - 1) * weight))
         for voter in rng.sample(members, size):
             since = max(submission.decided_at or at, voter.joined)
             submission.votes.append((voter, since + (at - since) * rng.random() ** 2))
+
+
+def weights(size: int) -> Iterator[float]:
+    """The weight of each rank by Zipf's law, the first one's being 1."""
+    return (rank**-EXPONENT for rank in range(1, size + 1))

@@ -1,10 +1,10 @@
 """Composing made-up names and texts out of lists of words."""
 
+import json
 import random
 from collections.abc import Sequence
 from functools import cache
-
-from directory.services.data.demo import data
+from pathlib import Path
 
 OPENINGS = (
     "{title} is a small program {purpose}.",
@@ -32,7 +32,7 @@ class Composer:
     """Makes names and texts from a seed: the same ones for the same seed."""
 
     def __init__(self, seed: str) -> None:
-        self.rng = random.Random(seed)  # noqa: S311 (made-up data, no secret)
+        self.rng = random.Random(seed)
         words = _words()
         self.adjectives, self.nouns = words["adjectives"], words["nouns"]
         self.purposes, self.topics = words["purposes"], words["topics"]
@@ -67,5 +67,5 @@ class Composer:
 
 @cache
 def _words() -> dict[str, list[str]]:
-    words: dict[str, list[str]] = data("words")
+    words: dict[str, list[str]] = json.loads((Path(__file__).parent / "words.json").read_text(encoding="utf-8"))
     return words

@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
+from bench import zipf
+from bench.names import Composer
 from directory.errors import Invalid
 from directory.models import Project, Role, Status, User, now
 from directory.services.catalog.fields import filled
-from directory.services.data import bulk, demo, wholesale, zipf
-from directory.services.data.names import Composer
+from directory.services.data import bulk, demo, wholesale
 from directory.services.data.seeding import add_categories
 from directory.services.data.wholesale import Draft, Row
 
@@ -53,7 +54,7 @@ class Plan:
     def __init__(self, sizes: Sizes, *, seed: int, password_hash: str) -> None:
         self.sizes, self.seed, self.password_hash = sizes, seed, password_hash
         self.until = now().timestamp()
-        rng = random.Random(seed)  # noqa: S311 (made-up data, no secret)
+        rng = random.Random(seed)
         self.statuses = statuses(sizes.projects, rng)
         self.votes = _votes(self.statuses, sizes, rng)
         self.first_user = self.first_project = 0

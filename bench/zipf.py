@@ -3,12 +3,7 @@
 from collections.abc import Iterator
 from itertools import accumulate
 
-EXPONENT = 0.9
-
-
-def weights(size: int) -> Iterator[float]:
-    """The weight of each rank, the first one's being 1."""
-    return (rank**-EXPONENT for rank in range(1, size + 1))
+from directory.services.data.demo import weights
 
 
 def shares(total: int, size: int, most: int) -> Iterator[int]:
