@@ -7,6 +7,7 @@ const { notice } = await import("../src/state/notice.ts");
 const { Resource, forget } = await import("../src/state/resource.ts");
 const { address, start, withQuery } = await import("../src/state/router.ts");
 const form = await import("../src/state/submission.ts");
+const { check, FORM } = await import("../src/state/form.ts");
 const { tagsOf, withScheme } = await import("../src/state/tags.ts");
 const { EMPTY, stored } = await import("../src/state/draft.ts");
 const { Problem } = await import("../src/api/client.ts");
@@ -120,17 +121,17 @@ Deno.test("a session that has ended elsewhere ends here", async () => {
 
 Deno.test("a submission is checked in words before it is sent", () => {
   const good = { ...EMPTY, url: "https://a.example", title: "A", tagline: "B", category: "tools", tags: "x, y-z" };
-  assertEquals(form.check(good), {});
-  assertEquals(Object.keys(form.check(EMPTY)).sort(), ["category", "tagline", "title", "url"]);
+  assertEquals(check(good), {});
+  assertEquals(Object.keys(check(EMPTY)).sort(), ["category", "tagline", "title", "url"]);
   for (const url of ["a", "javascript:alert(1)", "mailto:a@b.example", "a@b.example", "a b.example", "ftp://a", "https://"]) {
-    assertEquals(Object.keys(form.check({ ...good, url })), ["url"], url);
+    assertEquals(Object.keys(check({ ...good, url })), ["url"], url);
   }
-  assertEquals(Object.keys(form.check({ ...good, title: "x".repeat(101) })), ["title"]);
-  assertEquals(form.check({ ...good, title: "\u{1F600}".repeat(100) }), {}, "characters, and not halves of them");
-  assertEquals(Object.keys(form.check({ ...good, tags: "a b c d e f" })), ["tags"]);
-  assertEquals(form.check({ ...good, url: "a.example" }), {});
-  assertEquals(form.check({ ...good, tags: "C++, .NET" }), {});
-  assertEquals(Object.keys(form.check({ ...good, tags: "\u043f\u043e\u0438\u0441\u043a" })), ["tags"]);
+  assertEquals(Object.keys(check({ ...good, title: "x".repeat(101) })), ["title"]);
+  assertEquals(check({ ...good, title: "\u{1F600}".repeat(100) }), {}, "characters, and not halves of them");
+  assertEquals(Object.keys(check({ ...good, tags: "a b c d e f" })), ["tags"]);
+  assertEquals(check({ ...good, url: "a.example" }), {});
+  assertEquals(check({ ...good, tags: "C++, .NET" }), {});
+  assertEquals(Object.keys(check({ ...good, tags: "\u043f\u043e\u0438\u0441\u043a" })), ["tags"]);
 });
 
 Deno.test("a draft is stored as it is written, and nothing of an account with it", async () => {
@@ -282,5 +283,14 @@ Deno.test("a host in other letters is also shown in ASCII", () => {
   assertEquals(asciiHost("HTTPS://b\u00fccher.example:8443/"), "xn--bcher-kva.example");
   for (const plain of ["https://apple.com/\u0430", "https://xn--bcher-kva.example", "https://example.com", "not a url"]) {
     assertEquals(asciiHost(plain), null);
+  }
+});
+
+Deno.test("the form has the limits of the API", async () => {
+  const document = JSON.parse(await Deno.readTextFile(new URL("../../../docs/openapi.json", import.meta.url)));
+  const { properties, required } = document.components.schemas.ProjectInput;
+  for (const [name, { most, needed = false }] of Object.entries(FORM)) {
+    if (name !== "category") assertEquals(most, properties[name].maxLength, `${name}: most`);
+    assertEquals(needed, required.includes(name), `${name}: needed`);
   }
 });

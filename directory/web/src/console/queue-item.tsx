@@ -117,12 +117,18 @@ async function showVersion(): Promise<void> {
   }
 }
 
-function Facts({ item: { url, repository_url, logo_url, category, tags, owner, owner_stats, submitted_at } }: { item: Item }) {
+const ELSEWHERE = ["title", "tagline", "description", "category", "tags", "logo"]; // fields that are shown in another way
+
+function Facts({ item: shown }: { item: Item }) {
+  const { category, tags, owner, owner_stats, submitted_at } = shown;
+  const texts: Record<string, unknown> = shown;
+  const names = Object.keys(r.fields).filter((name) => texts[name] && !ELSEWHERE.includes(name));
   return (
     <dl class="q-facts">
-      <dt>{r.website}</dt><dd><Address url={url} /></dd>
-      {repository_url && <><dt>{r.source}</dt><dd><Address url={repository_url} /></dd></>}
-      {logo_url && <><dt>{r.logo}</dt><dd><Address url={logo_url} /></dd></>}
+      {names.map((name) => [
+        <dt key={name}>{r.fields[name]}</dt>,
+        <dd key={`${name} text`} dir="auto">{name.endsWith("url") ? <Address url={String(texts[name])} /> : String(texts[name])}</dd>,
+      ])}
       <dt>{r.category}</dt><dd>{category.name}</dd>
       <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
       <dt>{r.owner}</dt><dd><a href={`/admin/users/${owner.id}`}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>

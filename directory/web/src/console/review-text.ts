@@ -1,4 +1,5 @@
 // Everything that the review queue says.
+import type { Schemas } from "../api/client.ts";
 import { count, ended, t } from "../text.ts";
 
 type Decision = "approve" | "reject";
@@ -42,9 +43,6 @@ export const r = {
   approveMany: (number: number) => `Approve ${t.number(number)}`,
   rejectMany: (number: number) => `Reject ${t.number(number)}`,
   open: "Open the website",
-  website: "Website",
-  source: "Source code",
-  logo: "Logo",
   category: "Category",
   tags: "Tags",
   noTags: "None",
@@ -63,10 +61,11 @@ export const r = {
   emptyValue: "empty",
   before: "Before",
   after: "After",
+  /** The fields of a project in the order of a comparison; one without a label does not compile. */
   fields: {
-    title: "Title", tagline: "Tagline", description: "Description", url: "Website", repository_url: "Source code",
-    logo_url: "Address of the logo", logo: "Logo", tags: "Tags", category: "Category",
-  } as Record<string, string>,
+    title: "Title", tagline: "Tagline", url: "Website", repository_url: "Source code", logo_url: "Address of the logo",
+    logo: "Logo", category: "Category", tags: "Tags", description: "Description",
+  } satisfies Record<keyof Schemas["RevisionChanges"], string> as Record<string, string>,
   changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",
   isListed: "This website is listed already:",

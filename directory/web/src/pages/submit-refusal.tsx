@@ -1,5 +1,6 @@
 // What the service refused of a project's form: shown above it, scrolled to, focused and read out.
 import { type Draft, EMPTY } from "../state/draft.ts";
+import { FORM } from "../state/form.ts";
 import { draft, existing, problem, theirs, write } from "../state/submission.ts";
 import { f } from "../text.forms.ts";
 
@@ -25,24 +26,20 @@ function showHere(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: "nearest" });
 }
 
-const LABELS: Record<keyof Draft, string> = {
-  url: f.url, title: f.title, tagline: f.tagline, category: f.category, tags: f.tags, repository_url: f.repository, description: f.description,
-};
-
 /** What another one saved meanwhile, beside what is written here, field by field. */
 export function Both() {
   const saved = theirs.value;
   if (!saved) return null;
-  const names = (Object.keys(LABELS) as (keyof Draft)[]).filter((name) => saved[name] !== draft.value[name]);
+  const names = (Object.keys(FORM) as (keyof Draft)[]).filter((name) => saved[name] !== draft.value[name]);
   return (
     <div class="banner bad both" tabIndex={-1} ref={showHere}>
       <p role="alert"><strong>{f.changed}.</strong> {f.changedWhy}</p>
       {names.map((name) => (
         <section key={name}>
-          <div><h3>{f.yours(LABELS[name])}</h3><p dir="auto">{draft.value[name] || f.nothing}</p></div>
+          <div><h3>{f.yours(FORM[name].label)}</h3><p dir="auto">{draft.value[name] || f.nothing}</p></div>
           <div>
-            <h3>{f.theirs(LABELS[name])}</h3><p dir="auto">{saved[name] || f.nothing}</p>
-            <button type="button" class="button small" onClick={() => write(name, saved[name])}>{f.take(LABELS[name])}</button>
+            <h3>{f.theirs(FORM[name].label)}</h3><p dir="auto">{saved[name] || f.nothing}</p>
+            <button type="button" class="button small" onClick={() => write(name, saved[name])}>{f.take(FORM[name].label)}</button>
           </div>
         </section>
       ))}

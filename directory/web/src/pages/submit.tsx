@@ -7,13 +7,14 @@ import { Monogram } from "../parts/monogram.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { VoteButton } from "../parts/vote.tsx";
 import type { Draft } from "../state/draft.ts";
+import { FORM } from "../state/form.ts";
 import { Resource } from "../state/resource.ts";
 import { categories, loadCategories } from "../state/categories.ts";
 import { chooseLogo, logo, logoFault } from "../state/logo.ts";
 import type { Page } from "../state/router.ts";
 import { isAdministrator, readOnly, session, user } from "../state/session.ts";
 import {
-  discard, draft, edited, enterForm, errors, found, isChanged, isReviewed, leave, LIMITS, send, sending, write,
+  discard, draft, edited, enterForm, errors, found, isChanged, isReviewed, leave, send, sending, write,
 } from "../state/submission.ts";
 import { tagsOf } from "../state/tags.ts";
 import { f } from "../text.forms.ts";
@@ -95,12 +96,12 @@ function Form() {
     <form class="grow form" noValidate onSubmit={onSubmit}>
       <Refusal />
       <Both />
-      <Text name="url" label={f.url} hint={project ? undefined : f.urlHint} type="url" inputMode="url" placeholder="https://" />
-      <Text name="title" label={f.title} />
-      <Text name="tagline" label={f.tagline} hint={f.taglineHint} />
+      <Text name="url" hint={project ? undefined : f.urlHint} type="url" inputMode="url" placeholder="https://" />
+      <Text name="title" />
+      <Text name="tagline" hint={f.taglineHint} />
       <CategoryField />
-      <Text name="tags" label={f.tags} hint={f.tagsHint} optional autocapitalize="none" />
-      <Text name="repository_url" label={f.repository} type="url" inputMode="url" optional />
+      <Text name="tags" hint={f.tagsHint} optional autocapitalize="none" />
+      <Text name="repository_url" type="url" inputMode="url" optional />
       <LogoField />
       <Description />
       {!project && found.data.value?.same.length ? <p class="banner pending" role="status">{f.sameSend}</p> : null}
@@ -124,14 +125,14 @@ function onSubmit(event: SubmitEvent): void {
   send(() => focusWrong(form));
 }
 
-type TextProps = { name: keyof Draft } & Omit<Parameters<typeof TextField>[0], "name">;
+type TextProps = { name: keyof Draft } & Omit<Parameters<typeof TextField>[0], "name" | "label">;
 
 function Text({ name, ...rest }: TextProps) {
   const value = draft.value[name];
-  const most = LIMITS[name];
+  const most = FORM[name].most;
   const remaining = most && [...value].length > most * 0.7 && most < 2000 ? most - [...value].length : undefined;
   return (
-    <TextField {...rest} name={name} value={value} error={errors.value[name]} left={remaining} autocomplete="off"
+    <TextField {...rest} name={name} label={FORM[name].label} value={value} error={errors.value[name]} left={remaining} autocomplete="off"
       onInput={(event) => write(name, event.currentTarget.value)} onBlur={() => value && leave(name)} />
   );
 }
@@ -171,7 +172,7 @@ function Description() {
   const text = draft.value.description;
   return (
     <Field name="description" label={f.description} hint={f.descriptionHint} error={errors.value.description} optional
-      left={text.length > 7000 ? (LIMITS.description ?? 0) - [...text].length : undefined}>
+      left={text.length > 7000 ? (FORM.description.most ?? 0) - [...text].length : undefined}>
       {(attributes) => (
         <>
           <div class="tabs small">

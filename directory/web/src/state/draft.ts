@@ -1,16 +1,12 @@
 // The submission that is being written: it survives a closed tab, and holds nothing of an account.
-export interface Draft {
-  url: string;
-  title: string;
-  tagline: string;
-  description: string;
-  category: string;
-  tags: string;
-  repository_url: string;
-}
+import type { Schemas } from "../api/client.ts";
+
+/** The fields of the form: those that the API takes, but for the address of a logo. */
+export type Name = Exclude<keyof Schemas["ProjectInput"], "logo_url">;
+export type Draft = Record<Name, string>;
+export const EMPTY: Draft = { url: "", title: "", tagline: "", description: "", category: "", tags: "", repository_url: "" };
 
 const KEY = "draft"; // of a new submission; that of a change goes on with the number of its project
-export const EMPTY: Draft = { url: "", title: "", tagline: "", description: "", category: "", tags: "", repository_url: "" };
 
 /** The key of a draft: of the change of a project, or of a new submission. */
 function keyOf(id: number | null): string {

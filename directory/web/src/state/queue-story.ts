@@ -1,5 +1,6 @@
 // What the log tells of a project in review: its last decision, what changed since, and other submissions of its URL.
 import type { Schemas } from "../api/client.ts";
+import { r } from "../console/review-text.ts";
 
 export type Entry = Schemas["Audit"];
 type Shown = Pick<Schemas["QueueItem"], (typeof FIELDS)[number]>;
@@ -102,7 +103,7 @@ function othersOf(entries: readonly Entry[], id: number): Other[] {
   return [...found.values()];
 }
 
-const FIELDS = ["title", "tagline", "url", "repository_url", "logo_url", "logo", "category", "tags", "description"] as const;
+const FIELDS = Object.keys(r.fields) as (keyof Schemas["RevisionChanges"])[];
 
 /** The fields in which two versions of a project differ. */
 export function differences(from: Shown, to: Shown): Change[] {

@@ -2,23 +2,18 @@
 import { batch, computed, signal } from "@preact/signals";
 import { api, ask, askWhole, type Got, Problem, type Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
-import { type Draft, drop, EMPTY, store, stored, storedBase } from "./draft.ts";
+import { type Draft, drop, EMPTY, type Name, store, stored, storedBase } from "./draft.ts";
+import { check, FORM, toBody, toDraft } from "./form.ts";
 import { chooseLogo, problemOfLogo, sendLogo } from "./logo.ts";
 import { sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
 import { learn, onNewCaller, session, signedIn, user } from "./session.ts";
-import { isAddress, tagsOf, withScheme } from "./tags.ts";
+import { isAddress, withScheme } from "./tags.ts";
 import { note } from "./votes.ts";
 
 type Found = Got<"/api/projects/check">;
 type Detail = Schemas["ProjectDetail"];
-type Name = keyof Draft;
-
-export const LIMITS: Partial<Record<Name, number>> = { title: 100, tagline: 140, description: 10_000, url: 2048, repository_url: 2048 };
-const REQUIRED: Name[] = ["url", "title", "tagline", "category"];
-const TAG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-const MOST_TAGS = 5;
 const PAUSE = 400; // milliseconds without a key before the directory is asked for the same project
 
 export const draft = signal<Draft>({ ...EMPTY });
@@ -112,7 +107,7 @@ export const isChanged = computed(() => {
 });
 
 export function leave(name: Name): void {
-  if (name === "url" || name === "repository_url") {
+  if (FORM[name].link) {
     const full = withScheme(draft.peek()[name]);
     if (full !== draft.peek()[name]) write(name, full);
   }
@@ -199,28 +194,6 @@ async function compare(id: number): Promise<void> {
   theirs.value = toDraft(loaded.project);
 }
 
-/** What is wrong with a draft, by field. */
-export function check(given: Draft): Partial<Record<Name, string>> {
-  const wrong: Partial<Record<Name, string>> = {};
-  for (const name of REQUIRED) if (!given[name].trim()) wrong[name] = f.required;
-  for (const [name, most] of Object.entries(LIMITS)) {
-    if ([...given[name as Name].trim()].length > most) wrong[name as Name] = f.tooLong(most);
-  }
-  if (given.url.trim() && !isAddress(given.url)) wrong.url ??= f.urlWrong;
-  if (given.repository_url.trim() && !isAddress(given.repository_url)) wrong.repository_url ??= f.urlWrong;
-  const tags = tagsOf(given.tags);
-  if (tags.length > MOST_TAGS) wrong.tags = f.tagsMany;
-  else if (!tags.every((tag) => TAG.test(tag))) wrong.tags = f.tagsWrong;
-  return wrong;
-}
-
-/** A project as its owner wants it: with the changes that wait for review. */
-function toDraft(project: Detail): Draft {
-  const wanted = { ...project, category: project.category.slug, ...project.revision?.changes };
-  const { url, title, tagline, description, category, tags, repository_url } = wanted;
-  return { url, title, tagline, description, category, tags: tags.join(", "), repository_url: repository_url ?? "" };
-}
-
 /** Whether what is written will wait for review: for a live project, if a field that is reviewed differs from it. */
 export const isReviewed = computed(() => {
   const project = edited.data.value?.project;
@@ -228,16 +201,8 @@ export const isReviewed = computed(() => {
   const reviewed: readonly string[] = session.value?.reviewed_fields ?? [];
   const shown: Detail = { ...project, revision: null };
   const [live, wanted] = [toBody(toDraft(shown)), toBody(draft.value)];
-  return Object.entries(wanted).some(([name, value]) => reviewed.includes(name) && JSON.stringify(value) !== JSON.stringify(live[name as keyof typeof live]));
+  return Object.entries(wanted).some(([name, value]) => reviewed.includes(name) && JSON.stringify(value) !== JSON.stringify(live[name as Name]));
 });
-
-function toBody(given: Draft) {
-  const { url, title, tagline, description, category, repository_url, tags } = given;
-  return {
-    url: withScheme(url), title: title.trim(), tagline: tagline.trim(), description, category: category.trim(),
-    tags: tagsOf(tags), repository_url: withScheme(repository_url) || null,
-  };
-}
 
 /** The project of one's own that stands in the way of this one, as a refusal names it. */
 export function existing(refusal: Problem | null): { id: number; title: string; status: string } | null {
