@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run dev web test check fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel trial release audit servers clean
+.PHONY: help run dev web test check fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel sbom trial release audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -122,10 +122,13 @@ lock: ## Pin what production installs, with hashes (needs uv)
 wheel: .venv/.test $(PAGES) ## Build the package into dist, pages included; pip installs it as the command project-directory
 	@$(BIN)/python .ci/wheel.py dist
 
+sbom: .venv/.test $(PAGES) ## Write into dist what the wheel installs and bundles: a CycloneDX document, the licences, and the lock
+	@$(BIN)/python .ci/sbom.py dist
+
 trial: .venv/.test .venv/.compiled $(PAGES) ## Install what is pinned, and the package, into an empty environment, and serve from there (CI does it in make check)
 	@$(BIN)/python -m pytest -q tests/system/test_wheel.py
 
-release: $(BIN)/python ## Test, date the changelog, build the package with its checksum, and tag, on this machine alone; DRY_RUN=1 shows it
+release: $(BIN)/python ## Test, date the changelog, build the package with the list of what is in it, and tag, on this machine alone; DRY_RUN=1 shows it
 	@$(BIN)/python .ci/release.py
 
 audit: .venv/.test ## As check does, look what is pinned up among known vulnerabilities, and fail where that cannot be done

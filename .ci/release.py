@@ -26,7 +26,7 @@ class Refused(SystemExit):
 
 
 def main() -> None:
-    """Check, test, date the changelog, commit, build, and tag. Raises Refused."""
+    """Check, test, date the changelog, commit, build, list the packages, and tag. Raises Refused."""
     [version] = re.findall(r'^VERSION = "(.+)"$', SOURCE.read_text(encoding="utf-8"), re.M)
     tag, changes = f"v{version}", CHANGELOG.read_text(encoding="utf-8")
     _require_clean()
@@ -38,7 +38,7 @@ def main() -> None:
     if not DRY_RUN:
         CHANGELOG.write_text(changes.replace(UNRELEASED, dated, 1), encoding="utf-8")
     _run("git", "commit", "--quiet", "--message", f"Release {version}", CHANGELOG.name)
-    _run("make", "wheel")
+    _run("make", "wheel", "sbom")
     _step(f"write {WHEELS.name}/SHA256SUMS")
     if not DRY_RUN:
         _write_sums(version)
@@ -64,7 +64,7 @@ def _require_new(version: str, tag: str, changes: str) -> None:
 
 def _write_sums(version: str) -> None:
     """The sums of this version's files, in the form of sha256sum, which can check them."""
-    files = sorted(WHEELS.glob(f"project_directory-{version}-*.whl"))
+    files = sorted(WHEELS.glob(f"project_directory-{version}[-.]*"))
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (WHEELS / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 

@@ -14,6 +14,8 @@ MAKEFILE = """check:
 \t@[ ! -e broken ]
 wheel:
 \t@mkdir -p dist; cp CHANGELOG.md dist/project_directory-1.1.0-py3-none-any.whl
+sbom:
+\t@cp CHANGELOG.md dist/project_directory-1.1.0.cdx.json
 """
 
 
@@ -76,6 +78,7 @@ def test_a_release_is_a_dated_changelog_a_wheel_its_sum_and_a_tag(checkout: Chec
     assert checkout.git("status", "--porcelain") == ""
     sums = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=checkout.folder / "dist")
     assert sums.returncode == 0
+    assert (checkout.folder / "dist" / "SHA256SUMS").read_text().count("project_directory-1.1.0") == 2
     assert "CHANGELOG.md has 1.1.0 already" in checkout.refusal()
 
 
