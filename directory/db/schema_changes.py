@@ -5,10 +5,11 @@ from its beginning, so each step has to be repeatable.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from alembic import op
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -21,6 +22,10 @@ PAUSE = 0.2  # seconds before a step that did not get its locks is tried again
 TRIES = 1_500  # of a step, within some six minutes
 CONFLICTS = {"55P03", "40P01"}  # lock not available, deadlock
 AT_ONCE = 1_000  # rows that one transaction writes
+NOTED = (  # the columns of projects of which the trigger notes changes
+    "SELECT a.attname FROM pg_trigger t JOIN pg_attribute a ON a.attrelid = t.tgrelid AND a.attnum = ANY (t.tgattr) "
+    "WHERE t.tgname = 'projects_noted' AND t.tgrelid = 'projects'::regclass ORDER BY a.attnum"
+)
 
 
 def in_short_transaction(bind: Connection, work: Callable[[], T]) -> T:
@@ -91,3 +96,33 @@ def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
     finally:
         with suppress(SQLAlchemyError):
             bind.exec_driver_sql("RESET lock_timeout")
+
+
+def add_project_column(name: str, kind: str) -> None:
+    """Add a nullable column to projects, on both databases, and have its changes noted. For a migration's `upgrade`."""
+    if op.get_bind().dialect.name != "postgresql":
+        op.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
+        return
+
+    def work() -> None:
+        op.execute(f"ALTER TABLE projects ADD COLUMN IF NOT EXISTS {name} {kind}")
+        note_projects(op.get_bind(), also={name})
+
+    with op.get_context().autocommit_block():
+        in_short_transaction(op.get_bind(), work)
+
+
+def drop_project_column(name: str) -> None:
+    """Drop a column of projects, and have its changes no longer noted. For a migration's `downgrade`."""
+    if op.get_bind().dialect.name == "postgresql":
+        note_projects(op.get_bind(), without={name})
+    op.execute(f"ALTER TABLE projects DROP COLUMN {name}")
+
+
+def note_projects(bind: Connection, also: Set[str] = frozenset(), without: Set[str] = frozenset()) -> None:
+    """Have changes of `also` noted too, and of `without` no longer, on PostgreSQL; public answers show them."""
+    columns = [name for name in bind.exec_driver_sql(NOTED).scalars() if name not in also | without]
+    watched = ", ".join([*columns, *sorted(also)])
+    when = f"AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF {watched} ON projects FOR EACH STATEMENT"
+    bind.exec_driver_sql(f"CREATE OR REPLACE TRIGGER projects_noted {when} EXECUTE FUNCTION note_anything()")
+    bind.exec_driver_sql("ALTER TABLE projects ENABLE ALWAYS TRIGGER projects_noted")

@@ -7,7 +7,7 @@ short transactions of their own.
 import sqlalchemy as sa
 from alembic import op
 
-from directory.db.schema_changes import in_short_transaction
+from directory.db.schema_changes import in_short_transaction, note_projects
 
 revision = "0030"
 down_revision = "0029"
@@ -15,11 +15,6 @@ branch_labels = None
 depends_on = None
 
 POINTING = ("projects", "revisions")
-# The columns of 0010: a change of one of them is noted, for public answers show it.
-NOTED = (
-    "id, owner_id, category_id, title, slug, tagline, description, url, url_key, repository_url, logo_url, tags, "
-    "status, rejection_reason, version, created_at, updated_at, submitted_at, published_at"
-)
 
 
 def upgrade() -> None:
@@ -35,13 +30,6 @@ def upgrade() -> None:
             in_short_transaction(op.get_bind(), lambda name=name: add_column(name))  # type: ignore[misc]
             op.execute(f"ALTER TABLE {name} VALIDATE {key(name)}")
             op.execute(f"CREATE INDEX CONCURRENTLY IF NOT EXISTS ix_{name}_logo ON {name} (logo) WHERE logo IS NOT NULL")
-
-
-def note(columns: str) -> None:
-    """Have changes of these columns of projects noted, on PostgreSQL."""
-    when = f"AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF {columns} ON projects FOR EACH STATEMENT"
-    op.execute(f"CREATE OR REPLACE TRIGGER projects_noted {when} EXECUTE FUNCTION note_anything()")
-    op.execute("ALTER TABLE projects ENABLE ALWAYS TRIGGER projects_noted")
 
 
 def key(name: str) -> str:
@@ -61,7 +49,7 @@ def add_column(name: str) -> None:
     op.execute(f"ALTER TABLE {name} DROP {key(name).replace(' ', ' IF EXISTS ')}")
     op.execute(f"ALTER TABLE {name} ADD {key(name)} FOREIGN KEY (logo) REFERENCES logos (digest) NOT VALID")
     if name == "projects":
-        note(f"{NOTED}, logo")
+        note_projects(op.get_bind(), also={"logo"})
 
 
 def make_table() -> None:
@@ -81,7 +69,7 @@ def make_table() -> None:
 
 def downgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
-        note(NOTED)
+        note_projects(op.get_bind(), without={"logo"})
     for name in reversed(POINTING):
         op.drop_index(op.f(f"ix_{name}_logo"), table_name=name)
         op.execute(f"ALTER TABLE {name} DROP COLUMN logo")

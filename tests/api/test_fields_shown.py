@@ -18,13 +18,11 @@ def below(name, *members):
     return {f"{name}.{member}" for member in members}
 
 
-# What is shown, written out here once more: a field that is added to a schema or to a query has to be added here too.
-PROJECT = {
-    "id", "slug", "title", "tagline", "description", "url", "repository_url", "logo_url", "tags", "category.slug",
-    "category.name", "status", "upvotes", "has_upvoted", "owner.id", "owner.username", "created_at", "updated_at",
-    "submitted_at", "published_at", "version", "logo",
-}  # fmt: skip
-OWN = PROJECT | {"rejection_reason", "revision"}
+# What is shown: of a project what its table of fields says, of all else written out here once more, so that a member
+# that is added to a schema or to a query has to be added here too.
+PROJECT = {field.name for field in fields.FIELDS if not field.is_private} - {"category", "owner"}
+PROJECT |= below("category", "slug", "name") | below("owner", "id", "username")
+OWN = PROJECT | {field.name for field in fields.FIELDS if field.is_private}
 OWN_DETAIL = OWN | {"queue_position", "description_html"}
 QUEUED = OWN | {"earlier", "warnings", "description_html"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}

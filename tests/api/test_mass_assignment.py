@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from directory.extensions import db
+from directory.services.catalog.fields import BODY
 from tests.support.routes import Targets, body, operation, unsafe
 
 MORE = {
@@ -21,8 +22,9 @@ PASSKEYS = {
     "PUT /api/auth/passkeys/<id:passkey_id>": 404,
     "POST /api/auth/passkeys/login": 401,
 }
-# What each route takes, written out here once more: a field that is added to a schema has to be added here too.
-PROJECT = {"title", "tagline", "description", "url", "category", "repository_url", "logo_url", "tags"}
+# What each route takes: of a project what its table of fields says, of all else written out here once more, so that a
+# field that is added to a schema has to be added here too.
+PROJECT = {field.name for field in BODY}
 WRITABLE = {
     "POST /api/projects": PROJECT,
     "PUT /api/projects/<id:project_id>": PROJECT,

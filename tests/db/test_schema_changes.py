@@ -9,8 +9,10 @@ from typing import Any
 
 import flask_migrate
 import pytest
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
 from flask import Flask
-from sqlalchemy import text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import schema_changes
@@ -291,3 +293,30 @@ def test_an_upgrade_to_revisions_leaves_pending_projects_pending(app: Flask, wor
         rows = db.session.execute(text("SELECT status, version FROM projects ORDER BY id"))
         assert [tuple(row) for row in rows] == [("pending", 1), ("live", 2)]
         assert db.session.scalar(text("SELECT count(*) FROM revisions")) == 0
+
+
+def test_a_column_of_projects_is_added_with_its_notes_and_dropped(app: Flask, database: Database) -> None:
+    with app.app_context(), db.engine.connect() as connection:
+        context = MigrationContext.configure(connection)
+        before = columns_of_projects(connection)
+        with Operations.context(context), context.begin_transaction():
+            schema_changes.add_project_column("slogan", "VARCHAR(10)")
+        added = columns_of_projects(connection)
+        with Operations.context(context), context.begin_transaction():
+            schema_changes.drop_project_column("slogan")
+        assert [after - set(was) for after, was in zip(added, before, strict=True)] == [
+            {"slogan"}, {"slogan"} if database.backend == "postgresql" else set()
+        ]  # fmt: skip
+        assert columns_of_projects(connection) == before
+
+
+def columns_of_projects(connection: Connection) -> tuple[set[str], set[str]]:
+    """The columns of projects, and those of which changes are noted."""
+    noted = connection.exec_driver_sql(schema_changes.NOTED).scalars() if is_postgresql(connection) else ()
+    found = {each["name"] for each in inspect(connection).get_columns("projects")}, set(noted)
+    connection.commit()
+    return found
+
+
+def is_postgresql(connection: Connection) -> bool:
+    return connection.dialect.name == "postgresql"
