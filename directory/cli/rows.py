@@ -4,11 +4,13 @@ Cells of CSV stand as they are, even where a spreadsheet would take them for a f
 again without a change. In a spreadsheet, load the columns of an export as text.
 """
 
+import binascii
 import codecs
 import csv
 import itertools
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import IO, Any, NamedTuple
@@ -18,11 +20,12 @@ from marshmallow import ValidationError, fields
 
 from directory.api.schemas.projects import ProjectInput
 from directory.cli.console import checked, sayings
-from directory.errors import DirectoryError
+from directory.errors import DirectoryError, Invalid
 from directory.http.fields import Prose, Timestamp, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
-from directory.services.catalog.fields import BODY, Kind
+from directory.services import pictures
+from directory.services.catalog.fields import BODY, OWNED, Kind
 from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.webhooks.outbox import timestamp
@@ -30,13 +33,14 @@ from directory.services.webhooks.outbox import timestamp
 FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)
 REQUIRED = tuple(field.name for field in BODY if field.is_required)
-NULLABLE = tuple(field.name for field in BODY if field.is_nullable)
+NULLABLE = tuple(field.name for field in OWNED if field.is_nullable)
 DATES = frozenset(field.name for field in TABLE if field.kind is Kind.TIME)
 DECIDED = frozenset({"status", "rejection_reason"})
 BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
 NOTHING = (None, "", 0, "0")  # values of columns that are left out
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 DELIMITERS = ",;\t|"
+LOGO_MAX = 4 * -(-pictures.UPLOAD_MAX // 3)  # characters of base64
 _SEPARATOR = re.compile('"?sep=(.)"?\r?\n?')
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
@@ -51,12 +55,27 @@ class Past(Timestamp):
         return instant
 
 
+class Picture(fields.Field[tuple[bytes, bytes]]):
+    """A picture in base64, which becomes a logo as an uploaded one does."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or len(value) > LOGO_MAX:
+            raise ValidationError(f"Must be a picture of at most {pictures.UPLOAD_MAX:,} bytes in base64.")
+        try:
+            return pictures.as_logo(b64decode(value, validate=True))
+        except binascii.Error:
+            raise ValidationError("Is not base64.") from None
+        except Invalid as error:
+            raise ValidationError(error.detail) from None
+
+
 class ImportedProject(ProjectInput):
     """A submission, and what belongs to it where it comes from: its owner, its dates, and what was decided on it."""
 
     status = Word(tuple(state.value for state in Status), allow_none=True)
     rejection_reason = Prose(0, 1000, allow_none=True)
     owner = fields.String(allow_none=True)
+    logo = Picture(allow_none=True)
     created_at = Past(allow_none=True)
     updated_at = Past(allow_none=True)
     submitted_at = Past(allow_none=True)
@@ -147,7 +166,7 @@ def writer(file: IO[str], form: str) -> Callable[[dict[str, Any]], object]:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(FIELDS)
         return lambda project: table.writerow([_cell(project[name]) for name in FIELDS])
-    return lambda project: file.write(json.dumps(project, ensure_ascii=False, default=timestamp) + "\n")
+    return lambda project: file.write(json.dumps(project, ensure_ascii=False, default=_cell) + "\n")
 
 
 def _jsonl(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
@@ -160,6 +179,7 @@ def _csv(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
     # Bytes that are not UTF-8 stay in as half surrogates, so that one bad cell costs one row.
     texts = (line.decode("utf-8", "surrogateescape") for line in lines)
     first = next(texts, "")
+    csv.field_size_limit(LOGO_MAX)
     if declared := _SEPARATOR.fullmatch(first):  # a line of spreadsheets, above the header
         reader = csv.reader(texts, delimiter=declared[1], strict=True)
     else:
@@ -243,4 +263,6 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
 def _cell(value: Any) -> Any:
     if isinstance(value, datetime):
         return timestamp(value)
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
     return " ".join(value) if isinstance(value, list) else value

@@ -83,11 +83,11 @@ def import_projects(
 ) -> None:
     """Add the projects in FILE (- is standard input).
 
-    A row holds what a submission does, and may hold a status (live, pending or rejected), a rejection_reason and an
-    owner, whose project it becomes if there is such an account and no --owner. Of what flask export writes besides the
-    dates can be kept; what was not kept is said at the end. A bad row is reported with its line and skipped, and the
-    exit status is then 1. A row whose URL its owner has submitted already changes nothing, so a second run adds
-    nothing. No webhook is sent.
+    A row holds what a submission does, and may hold a logo (a picture in base64, which is checked and encoded anew as
+    an upload is), a status (live, pending or rejected), a rejection_reason and an owner, whose project it becomes if
+    there is such an account and no --owner. Of what flask export writes besides the dates can be kept; what was not
+    kept is said at the end. A bad row is reported with its line and skipped, and the exit status is then 1. A row
+    whose URL its owner has submitted already changes nothing, so a second run adds nothing. No webhook is sent.
 
     CSV may come from a spreadsheet: separated by commas, semicolons or tabs, in UTF-8 or UTF-16.
     """
@@ -121,7 +121,8 @@ def import_projects(
 def export_projects(form: str | None, output: str, status: str | None) -> None:
     """Write all projects, for flask import.
 
-    Rows come in the order of their ids and hold what a submission does, and besides it what import passes over.
+    Rows come in the order of their ids and hold what a submission does, with the logo in base64, and besides it what
+    import passes over.
 
     Cells of CSV stand as they are, even where a spreadsheet would take them for a formula: so an export is imported
     again without a change. Load its columns as text.

@@ -3,20 +3,25 @@
 import codecs
 import csv
 import json
+from base64 import b64encode
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
+from PIL import Image
 from sqlalchemy import delete, func, select, update
 
+from directory.cli import rows
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Category, Delivery, Project, ProjectTag, User, now
-from directory.services import submissions
+from directory.models import AuditEntry, Category, Delivery, Logo, Project, ProjectTag, User, now
+from directory.services import logos, pictures, submissions
 from directory.services.data import import_export
 from tests.conftest import ENVIRONMENT
 from tests.support.factories import World
+from tests.support.pictures import RED, picture, png
 
 
 @pytest.fixture
@@ -407,6 +412,45 @@ def test_an_export_into_an_empty_directory_is_exported_again_as_it_was(
     assert (result.stdout, result.stderr) == ("imported 3, unchanged 0, refused 0\n", "")
     after = runner.invoke(args=["export", "--format", form]).stdout
     assert without_ids(after, form) == without_ids(before, form)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_logo_is_exported_and_imported_again(app: Flask, world: World, run: Any, form: str) -> None:
+    with_logo, _without = world.project(), world.project()
+    with app.app_context():
+        addresses = transaction(lambda: logos.store(pictures.as_logo(picture((300, 200), "red"))))
+        change = update(Project).where(Project.id == with_logo).values(logo=addresses)
+        transaction(lambda: db.session.execute(change))
+    before = app.test_cli_runner(catch_exceptions=False).invoke(args=["export", "--format", form]).stdout
+    with app.app_context():
+        for model in (ProjectTag, Project, Logo):
+            transaction(lambda model=model: db.session.execute(delete(model)))
+    assert run(before.encode(), "--format", form).stdout == "imported 2, unchanged 0, refused 0\n"
+    logo, nothing = (each.logo for each in stored(app))
+    assert nothing is None
+    for side in ("64", "256"):
+        shown = app.test_client().get(logo[side])
+        image = Image.open(BytesIO(shown.data)).convert("RGBA")
+        assert (image.format, image.size) == (None, (int(side), int(side)))
+        assert image.getpixel((int(side) // 2, 2))[3] == 0  # above the picture, which is not square
+        red, green, blue, alpha = image.getpixel((int(side) // 2, int(side) // 2))
+        assert (red > 240, green < 15, blue < 15, alpha) == (True, True, True, 255)
+
+
+def test_a_logo_is_held_to_what_an_upload_is(app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, wide = b64encode(b"GIF89a, or so").decode(), b64encode(png(5000, 1, b"")).decode()
+    monkeypatch.setattr(rows, "LOGO_MAX", 1000)
+    given = ["%%%", text, wide, "A" * 1004, 7, None, b64encode(RED).decode()]
+    result = run([project(number, logo=logo) for number, logo in enumerate(given)])
+    assert result.stdout == "imported 2, unchanged 0, refused 5\n"
+    assert [line.partition(": ")[2] for line in result.stderr.splitlines() if line.startswith("line")] == [
+        "logo: Is not base64.",
+        "logo: Is not a PNG, JPEG or WebP picture, or it is damaged.",
+        "logo: Must be at most 4,096 pixels wide and high.",
+        "logo: Must be a picture of at most 1,048,576 bytes in base64.",
+        "logo: Must be a picture of at most 1,048,576 bytes in base64.",
+    ]
+    assert size(app, Logo) == 1
 
 
 def without_ids(text: str, form: str) -> list[dict[str, Any]]:

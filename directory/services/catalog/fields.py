@@ -95,8 +95,7 @@ FIELDS = (
         **REVIEWED,
     ),
     Field(
-        "logo", Kind.LOGO, PICTURES, writer=Writer.UPLOAD, is_nullable=True, is_material=True, in_export=False,
-        label="the logo",
+        "logo", Kind.LOGO, PICTURES, writer=Writer.UPLOAD, is_nullable=True, is_material=True, label="the logo"
     ),
     Field("tags", Kind.TAGS, ["python", "web"], limits=(0, 5), is_searched=True, **OWN),
     Field(

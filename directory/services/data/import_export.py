@@ -9,11 +9,11 @@ from sqlalchemy import select
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
-from directory.models import AccountStatus, Category, Project, Role, Status, User, now
-from directory.services import categories
+from directory.models import AccountStatus, Category, Logo, Project, Role, Status, User, now
+from directory.services import categories, logos
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.reserved import is_reserved
-from directory.services.catalog.fields import BODY, FIELDS, filled
+from directory.services.catalog.fields import FIELDS, OWNED, filled
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
@@ -21,8 +21,8 @@ from directory.services.links import url_key
 from directory.services.text import USERNAME
 
 # What a submission says, in the order of an export, and what an export tells besides.
-WRITABLE = tuple(field.name for field in FIELDS if field.in_export and field in BODY)
-READ_ONLY = tuple(field.name for field in FIELDS if field.in_export and field not in BODY)
+WRITABLE = tuple(field.name for field in FIELDS if field.in_export and field in OWNED)
+READ_ONLY = tuple(field.name for field in FIELDS if field.in_export and field not in OWNED)
 READ_AT_ONCE = 500
 # A transaction holds its categories (SQLite: the database) against other writers, which wait for 1.4 seconds at most.
 TAKEN_AT_ONCE = 200
@@ -30,13 +30,17 @@ TAKEN_AT_ONCE = 200
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 NOWHERE = "imported.invalid"  # RFC 2606: no mail ever gets there
 
-_SOURCES = {"category": Category.slug.label("category"), "owner": User.username.label("owner")}
+_SOURCES = {
+    "category": Category.slug.label("category"),
+    "owner": User.username.label("owner"),
+    "logo": select(Logo.large).where(Logo.digest == Project.logo).scalar_subquery().label("logo"),
+}
 
 Outcome = bool | Invalid
 
 
 def given(status: str | None = None) -> Iterator[dict[str, Any]]:
-    """Each project (of a state) with the fields of WRITABLE and READ_ONLY, in the order of their ids.
+    """Each project (of a state) with the fields of WRITABLE and READ_ONLY, in the order of their ids; `logo` is bytes.
 
     No transaction is held while the reader takes its time: a project that changes meanwhile is given as it is when
     its turn comes, one that is added may be left out, none comes twice.
@@ -73,7 +77,7 @@ def take(
     A row that names an `owner` becomes that user's, if there is such a user or `create_users` adds one; any other row
     becomes `owner`'s. All get `status`; without it each has its own, else it is pending. A row keeps the dates that it
     has. The log says of each that its owner imported it, now, and in which state. A row whose URL its owner has
-    submitted already is False: a second run adds nothing. No webhook is sent.
+    submitted already is False: a second run adds nothing. No webhook is sent. `logo` is what `pictures.as_logo` made.
     Raises Duplicate where another transaction took such a URL or name in between; then the rows are to be taken again.
     """
     names = {row["owner"] for row in rows if row.get("owner")}
@@ -83,6 +87,7 @@ def take(
     wanted = {row["category"] for row, identity in zip(rows, identities, strict=True) if identity not in seen}
     category_ids = _lock_categories(wanted, create=create_categories)
     drafts: list[Draft] = []
+    made: list[tuple[bytes, bytes] | None] = []  # the logo of each draft
     outcomes: list[Outcome] = []
     for row, identity in zip(rows, identities, strict=True):
         if identity in seen:
@@ -93,8 +98,12 @@ def take(
             outcomes.append(Invalid.field("published_at", "Must not be before created_at."))
         else:
             drafts.append(_draft(row, identity[0], category_ids, status))
+            made.append(row.get("logo"))
             outcomes.append(True)
             seen.add(identity)
+    # In one order, as the rows of logos are locked: two imports could wait for each other in a ring.
+    stored = {each: logos.store(each) for each in sorted(set(filter(None, made)))}
+    drafts = [draft._replace(logo=stored[each]) if each else draft for draft, each in zip(drafts, made, strict=True)]
     wholesale.write(drafts, decided_by=None, imported=True)
     return outcomes, names - users.keys()
 

@@ -26,6 +26,7 @@ PROJECT = (
     "owner_id",
     "category_id",
     *WRITTEN,
+    "logo",
     "slug",
     "url_key",
     "status",
@@ -76,6 +77,7 @@ class Draft(NamedTuple):
     updated_at: datetime | None = None
     published_at: datetime | None = None
     logged_at: datetime | None = None
+    logo: dict[str, str] | None = None
 
     @property
     def title(self) -> str:
@@ -127,6 +129,7 @@ def _columns(project: Draft, key: str) -> Row:
         project.owner_id,
         project.category_id,
         *(project.fields[name] for name in WRITTEN),
+        project.logo,
         slugify(project.title),
         key,
         project.status.value,
