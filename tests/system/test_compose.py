@@ -108,6 +108,20 @@ def test_the_services_settings_and_the_generated_secrets_make_a_configuration(se
     assert len(loaded["SECRET_KEY"]) == 64
 
 
+def test_the_folder_of_the_site_is_mounted_where_its_settings_expect_it(
+    secrets: dict[str, str], tmp_path: Path
+) -> None:
+    [snippet] = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "site.md").read_text(), re.S)
+    service = yaml.safe_load(snippet)["services"]["directory"]
+    [volume], environment = service["volumes"], service["environment"]
+    source, target, mode = volume.split(":")
+    assert (source, target, mode) == ("./site", environment["SITE_DIR"], "ro")
+    (tmp_path / "logo.svg").write_text("<svg />")
+    given = {name: value.replace(target, str(tmp_path), 1) for name, value in environment.items()}
+    loaded = config.load({**secrets, **settings_of(SERVICES["directory"]), **given})
+    assert loaded["SITE_DIR"] == str(tmp_path)
+
+
 def test_every_service_waits_for_what_it_needs() -> None:
     for name, service in SERVICES.items():
         for needed, how in service.get("depends_on", {}).items():

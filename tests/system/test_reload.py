@@ -1,7 +1,9 @@
 """SIGHUP: a running server takes all changed settings from its file, or none of them."""
 
 import json
+import re
 import signal
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,14 @@ class Reloading:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.server.port}/api/session", timeout=30) as answer:
             return json.loads(answer.read())  # type: ignore[no-any-return]
 
+    def about(self) -> str:
+        """A page of the operator's, or nothing."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.server.port}/about", timeout=30) as answer:
+                return str(answer.read().decode())
+        except urllib.error.HTTPError as error:
+            return "" if error.code == 404 else f"status {error.code}"
+
     def name(self) -> str:
         return str(self.session()["site"]["name"])
 
@@ -77,6 +87,25 @@ def test_a_setting_that_makes_no_sense_leaves_all_as_they_are_and_is_logged_in_o
     assert reloading.name() == "First"
     reloading.reload(SITE_NAME="Third")
     until(lambda: reloading.name() == "Third")
+
+
+def test_a_changed_folder_of_the_site_applies_or_the_running_one_stays(reloading: Reloading, tmp_path: Path) -> None:
+    (tmp_path / "site" / "pages").mkdir(parents=True)
+    (tmp_path / "site" / "templates").mkdir()
+    page, footer = tmp_path / "site" / "pages" / "about.md", tmp_path / "site" / "templates" / "_footer.html"
+    page.write_text("# First title\n")
+    folder = {"SITE_DIR": str(tmp_path / "site")}
+    reloading.reload(**folder)
+    until(lambda: "First title" in reloading.about())
+    page.write_text("# Second title\n")
+    footer.write_text("{{ site.name.nothing.at_all }}")
+    line = reloading.reload(**folder)
+    assert line["level"] == "error"
+    assert re.search("SITE_DIR: .*_footer.html:1: ", line["message"])
+    assert "First title" in reloading.about()
+    footer.write_text("<footer>Of our own</footer>")
+    reloading.reload(**folder)
+    until(lambda: "Second title" in (shown := reloading.about()) and "Of our own" in shown)
 
 
 def test_what_needs_a_restart_is_named_and_the_rest_applies(reloading: Reloading) -> None:
