@@ -16,6 +16,7 @@ from directory.http.authentication import known, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, path_of, source_of
+from directory.services import build as own_build
 from directory.services import links, markdown
 from directory.services.site import Site
 
@@ -56,7 +57,12 @@ def here() -> Site:
 
 def shell(entry: str, head: Head) -> Answer:
     """A page that JavaScript fills: the same for everybody."""
-    return _rendered("shell.html", head, None, entry=entry)
+    return _rendered("shell.html", head, None, entry=entry, here="", is_shell=True, version=_version())
+
+
+def _version() -> str:
+    build = own_build.described()
+    return f"Version {build['version']} ({build['commit']})" if build["commit"] else f"Version {build['version']}"
 
 
 def _rendered(

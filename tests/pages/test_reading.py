@@ -19,7 +19,7 @@ def test_a_list_is_complete_html(api, world):
     assert titles(answer) == ["Lanternfish"]
     assert "Charts in the terminal Tools csv" in text_of(answer)
     assert '<a href="/categories/tools">Tools</a>' in answer.text
-    assert '<a class="tag" href="/tags/csv">csv</a>' in answer.text
+    assert '<a class="tag" href="/tags/csv"><span class="unseen">Tag </span>csv</a>' in answer.text
 
 
 def test_an_empty_directory_says_so_and_where_to_submit(api):

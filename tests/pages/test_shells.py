@@ -30,7 +30,7 @@ def test_a_page_that_javascript_fills_is_the_same_for_everybody_whatever_its_par
     answers = [api.get(path), world.caller(world.admin()).get(f"{path}?utm_source=chat&utm_source=x&%ff")]
     for answer in answers:
         assert (answer.status_code, answer.content_type) == (200, HTML)
-        assert '<div id="app"></div>' in answer.text
+        assert '<span id="account">' in answer.text
         assert answer.headers.getlist("Content-Security-Policy") == [STRICT]
         assert '<link rel="preload" href="/api/session" as="fetch" crossorigin>' in answer.text
         assert ('content="noindex"' in answer.text) == (path != "/submit")

@@ -15,7 +15,7 @@ const list = new Listing<Category>("categories", [{ name: "q" }, { name: "sort",
   return { items: ordered(items.filter((each) => matches(each, q)), sort ?? "") };
 });
 const columns: Column<Category>[] = [
-  { name: w.name, kind: "wrap head", sort: { ascending: "name" }, text: (each) => each.name, cell: (each) => <a href={`/?category=${each.slug}`}>{each.name}</a> },
+  { name: w.name, kind: "wrap head", sort: { ascending: "name" }, text: (each) => each.name, cell: (each) => <a href={`/categories/${each.slug}`}>{each.name}</a> },
   { name: w.slug, kind: "wrap", text: (each) => each.slug },
   { name: w.description, kind: "wrap unlabelled", text: (each) => each.description, cell: (each) => each.description },
   { name: w.live, kind: "number", sort: { descending: "projects" }, text: (each) => each.live_projects },

@@ -1,16 +1,11 @@
 // The console's own entry: its pages are at /admin, in a bundle of their own.
-import { effect } from "@preact/signals";
-import { render } from "preact";
 import "../styles/base.css";
 import "../styles/parts.css";
 import "../styles/forms.css";
 import "../styles/pages.css";
-import { App, nameDocument } from "../parts/app.tsx";
+import { startApp } from "../parts/app.tsx";
 import { startConsoleKeys } from "../state/queue-keys.ts";
 import { startPending } from "../state/queue-pending.ts";
-import { start } from "../state/router.ts";
-import { loadSession } from "../state/session.ts";
-import { startTheme } from "../state/theme.ts";
 import { audit } from "./audit.tsx";
 import { categories } from "./categories.tsx";
 import { dashboard } from "./dashboard.tsx";
@@ -24,10 +19,9 @@ import { user } from "./user.tsx";
 import { users } from "./users.tsx";
 
 startConsoleKeys(); // first, so that no key is lost
-startTheme();
 startPending();
-void loadSession();
-start([
+// The line on the last decision stands outside of the page, so that a screen reader hears it also when another page opens.
+startApp([
   { pattern: /^\/admin$/, page: dashboard },
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
@@ -38,7 +32,4 @@ start([
   { pattern: /^\/admin\/categories$/, page: categories },
   { pattern: /^\/admin\/deliveries$/, page: deliveries },
   { pattern: /^\/admin\/audit$/, page: audit },
-]);
-effect(nameDocument);
-// The line on the last decision stands outside of the page, so that a screen reader hears it also when another page opens.
-render(<><App /><DecisionBar /><KeyHelp /></>, document.getElementById("app") as HTMLElement);
+], <><DecisionBar /><KeyHelp /></>);

@@ -16,9 +16,9 @@ import { isAdministrator, readOnly, session, user } from "../state/session.ts";
 import {
   discard, draft, edited, enterForm, errors, found, isChanged, isReviewed, leave, send, sending, write,
 } from "../state/submission.ts";
-import { tagsOf } from "../state/tags.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
+import { Preview, savedLogo } from "./submit-preview.tsx";
 import { Both, Refusal } from "./submit-refusal.tsx";
 
 const previewing = signal(false);
@@ -152,14 +152,12 @@ function CategoryField() {
 }
 
 function LogoField() {
-  const project = edited.data.value?.project;
-  const held = project?.revision?.changes.logo;
-  const saved = logo.value || !project ? null : held === undefined ? project.logo : held;
+  const saved = savedLogo();
   return (
     <Field name="logo" label={f.logo} hint={f.logoHint} error={logoFault.value || errors.value.logo} optional>
       {(attributes) => (
         <div class="logo-field">
-          {saved && <Monogram name={project?.title ?? ""} logo={saved} />}
+          {saved && <Monogram name="" logo={saved} />}
           <input {...attributes} type="file" accept="image/png,image/jpeg,image/webp" onChange={(event) => chooseLogo(event.currentTarget.files?.[0])} />
           {saved && <button type="button" class="link" onClick={() => (logo.value = "remove")}>{f.removeLogo}</button>}
         </div>
@@ -226,24 +224,6 @@ function Known({ project }: { project: NonNullable<typeof found.data.value>["sam
         {status !== "live" && <span class={`badge ${status}`}>{t.states[status as "pending"]}</span>}
       </div>
       {status === "live" && <VoteButton project={project} />}
-    </article>
-  );
-}
-
-function Preview({ given }: { given: Draft }) {
-  const category = categories.data.value?.find((each) => each.slug === given.category)?.name;
-  return (
-    <article class="row">
-      <Monogram name={given.title.trim() || f.untitled} />
-      <div class="grow">
-        <h3 dir="auto">{given.title.trim() || f.untitled}</h3>
-        <p class="tagline" dir="auto">{given.tagline.trim() || f.noTagline}</p>
-        <p class="meta">
-          {category && <span>{category}</span>}
-          {tagsOf(given.tags).slice(0, 3).map((tag) => <span class="tag" key={tag}>{tag}</span>)}
-          {user.value && <span>{user.value.username}</span>}
-        </p>
-      </div>
     </article>
   );
 }

@@ -20,8 +20,8 @@ export function ProjectRow({ project, level: Heading }: { project: Project; leve
         <Heading dir="auto"><a class="cover" href={pathOf(project)}>{title}</a></Heading>
         <p class="tagline" dir="auto">{tagline}</p>
         <p class="meta">
-          <a href={`/?category=${category.slug}`}>{category.name}</a>
-          {tags.slice(0, 3).map((tag) => <a class="tag" key={tag} href={`/?tag=${tag}`} rel="nofollow">{tag}</a>)}
+          <a href={`/categories/${category.slug}`}>{category.name}</a>
+          {tags.slice(0, 3).map((tag) => <a class="tag" key={tag} href={`/tags/${tag}`}>{tag}</a>)}
           <span>{owner.username}</span>
           <Time at={project.published_at ?? project.created_at} />
         </p>

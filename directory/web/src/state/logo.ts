@@ -4,6 +4,7 @@ import { api, ask, Problem } from "../api/client.ts";
 import { f } from "../text.forms.ts";
 
 export const logo = signal<File | "remove" | null>(null); // what the logo becomes; null leaves it
+export const logoPicture = signal(""); // the chosen file as a data: address, which the policy lets an image have
 export const logoFault = signal(""); // what is wrong with the file
 
 /** Take over a file that was chosen. */
@@ -11,6 +12,13 @@ export function chooseLogo(file: File | undefined): void {
   const isLarge = file && file.size > 2 ** 20;
   logo.value = isLarge ? null : file ?? null;
   logoFault.value = isLarge ? f.logoLarge : "";
+  logoPicture.value = "";
+  if (!file || isLarge) return;
+  const reader = new FileReader();
+  reader.onload = () => {
+    if (logo.peek() === file) logoPicture.value = String(reader.result);
+  };
+  reader.readAsDataURL(file);
 }
 
 /** Send the logo of a new project, which stays without one where it is refused: why, in words. */

@@ -9,10 +9,10 @@ export interface Page {
   title: () => string;
 }
 
-/** Addresses of one kind, and their page: at hand, or loaded when it is first asked for. */
+/** Addresses of one kind, and their page. */
 export interface Route {
   pattern: RegExp;
-  page: Page | (() => Promise<Page>);
+  page: Page;
 }
 
 const START = "http://localhost/";
@@ -22,10 +22,8 @@ let entry = 0;
 
 export const address = signal(new URL(globalThis.location?.href ?? START));
 export const query = computed(() => address.value.searchParams);
-/** The page that is shown: null where there is none at the address, undefined while its code is on its way. */
-export const page = signal<Page | null | undefined>(undefined);
-/** The code of a page could not be loaded: there is no network, or another version is served by now. */
-export const failed = signal(false);
+/** The page that is shown: null where there is none at the address. */
+export const page = signal<Page | null>(null);
 /** Counts the pages that were opened by a link, for the focus that goes to the new page's heading. */
 export const opened = signal(0);
 
@@ -88,28 +86,10 @@ export function find(url: URL): { route: Route; match: string[] } | null {
 
 function arrive(url: URL): void {
   const found = find(url);
-  address.value = url;
-  failed.value = false;
-  if (!found) page.value = null;
-  else if (typeof found.route.page !== "function") show(found.route.page, found.match, url);
-  else void load(found.route, found.route.page, found.match, url);
-}
-
-async function load(route: Route, get: () => Promise<Page>, match: string[], url: URL): Promise<void> {
-  page.value = undefined;
-  try {
-    route.page = await get();
-  } catch {
-    failed.value = address.peek() === url;
-    return;
-  }
-  if (address.peek() === url) show(route.page, match, url);
-}
-
-function show(found: Page, match: string[], url: URL): void {
   batch(() => {
-    page.value = found;
-    found.enter?.(match, url.searchParams);
+    address.value = url;
+    page.value = found?.route.page ?? null;
+    found?.route.page.enter?.(found.match, url.searchParams);
   });
 }
 

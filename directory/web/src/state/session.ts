@@ -14,12 +14,6 @@ export const user = computed(() => session.value?.user ?? null);
 /** Whether the caller may use the console: an administrator, who has signed in by a passkey where that is needed. */
 export const isAdministrator = computed(() => Boolean(user.value?.is_admin && !session.value?.passkey_required));
 export const readOnly = computed(() => session.value?.read_only ?? false);
-export const siteName = computed(() => session.value?.site.name ?? nameInHead());
-
-/** The site's name as the page came with it, until the session tells it. */
-function nameInHead(): string {
-  return globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="application-name"]')?.content ?? "";
-}
 
 // A write says for whom it is meant: in another tab somebody else may have signed in since.
 api.use({
