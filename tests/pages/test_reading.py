@@ -17,7 +17,7 @@ def test_a_list_is_complete_html(api, world):
     answer = api.get("/")
     assert (answer.status_code, answer.content_type, answer.headers["Cache-Control"]) == (200, HTML, "public, no-cache")
     assert titles(answer) == ["Lanternfish"]
-    assert "Charts in the terminal Tools csv" in text_of(answer)
+    assert "Charts in the terminal Tools Tag csv" in text_of(answer)
     assert '<a href="/categories/tools">Tools</a>' in answer.text
     assert '<a class="tag" href="/tags/csv"><span class="unseen">Tag </span>csv</a>' in answer.text
 
