@@ -12,6 +12,7 @@ from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, decide
 
 HELD: dict[str, Any] = {
+    **{field.name: field.example for field in fields.BODY},  # of a field that is not named here
     "title": "Zebra", "tagline": "Striped", "description": "Zebras [graze](https://held.example).",
     "url": "https://held.example", "repository_url": "https://held.example/code", "logo_url": None,
     "category": "games", "tags": ["held"],

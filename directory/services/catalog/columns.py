@@ -19,15 +19,16 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.models import Category, Project, Revision, Status, Upvote, User
-from directory.services.catalog.fields import FIELDS
+from directory.services.catalog.fields import FIELDS, Kind
 from directory.services.catalog.paging import AnySelect
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 upvotes, revisions = Upvote.__table__, Revision.__table__
 P, R = projects.c, revisions.c
 
+COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REVISION}  # of other columns than the one of that name
 COLUMNS = (
-    *(P[field.name] for field in FIELDS if field.name in P),
+    *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
     categories.c.slug.label("category_slug"),
     categories.c.name.label("category_name"),
     P.owner_id,
