@@ -186,7 +186,7 @@ def test_the_best_matches_take_no_look_at_all_where_a_few_tell(
     """Neither where all match alike nor where the few that match better are among the most voted."""
     monkeypatch.setattr(search, "MOST", 100)
     monkeypatch.setattr(best_match, "LOOKED_AT", (2, 90))
-    given_values = {"most": 100, "beyond": 151}
+    given_values = {"most": 100, "cap": 151}
     made = listed(2, 400)
     with only_for_now():
         written(made, *places)
@@ -212,7 +212,7 @@ def test_a_better_match_with_few_votes_takes_a_look_at_all(
     with only_for_now():
         written(made, *places)
         dialect = db.engine.dialect.name
-        values = {"most": 100, "beyond": 151, **(search_language.expressions("common", dialect) or {})}
+        values = {"most": 100, "cap": 151, **(search_language.expressions("common", dialect) or {})}
         assert best_match.page(best_match.Search(("status", "q"), values, dialect), Window(5)) is None
         found = page(filters, "best", Window(5), viewer=None)
         assert [item["id"] for item in found.items] == expected(made, filters, "best")[:5]

@@ -4,6 +4,7 @@ Building an expression costs several times what running it does; so what differs
 value, and what a statement is made of (which filters, which order, who asks) is its key in a cache.
 """
 
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -46,7 +47,7 @@ STANDINGS = {
     "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
-BEYOND: Any = bindparam("beyond", type_=BigInteger)  # how many matches of a query are counted at most
+CAP: Any = bindparam("cap", type_=BigInteger)  # how many matches of a query are counted at most
 FEW, MANY, CAPPED = "few", "many", "capped"  # matches of a query; the last one where the list itself surely has many
 WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that no vote changes
 COUNTERS = {
@@ -56,93 +57,109 @@ COUNTERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ListShape:
+    """What the statements of a list depend on: the names of its filters, the state, the order and the database.
+
+    `matches` says how many a query has: FEW, MANY or CAPPED; "" without a query.
+    """
+
+    filters: tuple[str, ...]
+    status: str | None
+    dialect: str
+    sort: str = "newest"
+    matches: str = ""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether counters have the total."""
+        return set(self.filters) <= {"status", "category"} or set(self.filters) <= {"waiting", "category"}
+
+    @property
+    def is_collected(self) -> bool:
+        """Whether all ids are collected first: the FEW matches of a query, or the votes of a user."""
+        return self.matches == FEW or "voter_id" in self.filters
+
+    def conditions(self, columns: Any = P, without: str = "") -> list[ColumnElement[bool]]:
+        """The filters as conditions on these columns, but for the one named."""
+        names = tuple(name for name in self.filters if name != without)
+        return list(conditions(names, self.status, self.dialect, columns).values())
+
+
 def order(sort: str) -> Sort:
     """The order of that name; "best" is the best match first, and has to have a query."""
     return BEST if sort == "best" else SORTS[sort]
 
 
 @lru_cache(maxsize=300)  # each takes 50 KB; usual are a few dozen, but limits and filters make thousands
-def page(
-    filters: tuple[str, ...],
-    status: str | None,
-    sort: str,
-    start: str,
-    limit: int,
-    signed_in: bool,
-    dialect: str,
-    matches: str = "",
-) -> Prepared:
-    """A window of a list narrowed by the named filters, with the list's total beside each row, null where unknown.
+def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
+    """A window of a list, with the list's total beside each row, null where unknown.
 
     Its ids are found first, by an index alone where there is one, and what is shown is looked up for them and not for
-    those that a page skips. Where counters tell the total, one statement gives both for less than two do. `matches`
-    says how many a query has: FEW, MANY or CAPPED.
+    those that a page skips. Where counters have the total, one statement gives both for less than two do.
     """
-    among, by, total = _listed(filters, status, sort, dialect, matches)
-    one_plan = dialect == "postgresql" and _counted(filters)
+    among, by, total = _listed(shape)
+    one_plan = shape.dialect == "postgresql" and shape.is_counted
     found = windowed(among, by, start, limit, one_plan=one_plan).subquery("found")
     keys = carried(found, by)
     query = shown(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
-    return Prepared(query.order_by(*directed(keys, by, start)), replan=not _counted(filters))
+    return Prepared(query.order_by(*directed(keys, by, start)), replan=not shape.is_counted)
 
 
-def _listed(
-    filters: tuple[str, ...], status: str | None, sort: str, dialect: str, matches: str
-) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
+def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids that a list is of, its order by the columns at hand, and its total."""
-    is_gathered = matches == FEW or "voter_id" in filters
-    if matches in {FEW, CAPPED}:
-        filters = by_project(filters)
-    if is_gathered:
-        listed = _gathered(filters, status, dialect, matches)
-    elif sort == "best":
-        listed = _most_voted(filters, status, dialect)
+    if shape.matches in {FEW, CAPPED}:
+        shape = replace(shape, filters=by_project(shape.filters))
+    if shape.is_collected:
+        listed = _collected(shape)
+    elif shape.sort == "best":
+        listed = _most_voted(shape)
     else:
-        among, by = _walked(filters, status, sort, dialect)
-        return among, by, BEYOND if matches == CAPPED else _told(filters, status, dialect)
+        among, by = _by_index(shape)
+        return among, by, CAP if shape.matches == CAPPED else _total(shape)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
-    if sort == "best":
-        ranks = search.ranked(listed, dialect).subquery("ranks") if is_gathered else _first(listed)
+    if shape.sort == "best":
+        ranks = search.ranked(listed, shape.dialect).subquery("ranks") if shape.is_collected else _first(listed)
         return select(ranks.c.id), _order_of(BEST, ranks), total
-    return select(listed.c.id), _order_of(SORTS[sort], listed), total
+    return select(listed.c.id), _order_of(SORTS[shape.sort], listed), total
 
 
-def _walked(filters: tuple[str, ...], status: str | None, sort: str, dialect: str) -> tuple[AnySelect, Sort]:
+def _by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
     """The ids by an index that is in the list's order, where there is one."""
-    if "waiting" in filters:
-        queue = waiting(dialect)
-        among = select(queue.c.id).where(*conditions(filters, status, dialect, queue.c).values())
-        return among, _order_of(SORTS[sort], queue)
-    if status and sort in STANDINGS:
-        return standing(filters, status, dialect), STANDINGS[sort]
-    return select(P.id).where(*conditions(filters, status, dialect).values()), SORTS[sort]
+    if "waiting" in shape.filters:
+        queue = waiting(shape.dialect)
+        return select(queue.c.id).where(*shape.conditions(queue.c)), _order_of(SORTS[shape.sort], queue)
+    if shape.status and shape.sort in STANDINGS:
+        return standing(shape), STANDINGS[shape.sort]
+    return select(P.id).where(*shape.conditions()), SORTS[shape.sort]
 
 
-def standing(filters: tuple[str, ...], status: str, dialect: str) -> AnySelect:
-    """The ids out of the standings, and out of the projects where those do not tell."""
-    query: AnySelect = select(S.project_id.label("id")).where(*conditions(filters, status, dialect, S).values())
-    return query if _stands(filters) else query.join(projects, P.id == S.project_id)
+def standing(shape: ListShape) -> AnySelect:
+    """The ids out of the standings, joined with the projects where the standings lack what a filter needs."""
+    query: AnySelect = select(S.project_id.label("id")).where(*shape.conditions(S))
+    is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "q"}
+    return query if is_enough else query.join(projects, P.id == S.project_id)
 
 
-def _gathered(filters: tuple[str, ...], status: str | None, dialect: str, matches: str) -> CTE:
-    """The FEW matches of a query, else what a voter has voted for, with what the orders go by."""
-    few = matches == FEW
-    ids = search.matching(dialect) if few else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
+def _collected(shape: ListShape) -> CTE:
+    """The FEW matches of a query, else what a voter has voted for, with the columns of the orders."""
+    few = shape.matches == FEW
+    ids = search.matching(shape.dialect) if few else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
     # Materialised, else PostgreSQL may look for the words in each project of the list, and SQLite search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
-    listed: Any = waiting(dialect).c if "waiting" in filters else P
-    narrowed = conditions(tuple(n for n in filters if n != ("q" if few else "voter_id")), status, dialect, listed)
+    listed: Any = waiting(shape.dialect).c if "waiting" in shape.filters else P
     columns = (listed.id, listed.upvotes, listed.hot, listed.listed_at, listed.submitted_at)
     query = select(*columns).join(begun, begun.c.id == listed.id)
-    return query.where(*narrowed.values()).cte("gathered").prefix_with("MATERIALIZED")
+    narrowed = shape.conditions(listed, without="q" if few else "voter_id")
+    return query.where(*narrowed).cte("gathered").prefix_with("MATERIALIZED")
 
 
-def _most_voted(filters: tuple[str, ...], status: str | None, dialect: str) -> CTE:
-    """Of a query that many match, those with the most votes: `beyond` of them, more than best match looks at."""
-    among, by = _walked(without_query(filters), status, "upvotes", dialect)
+def _most_voted(shape: ListShape) -> CTE:
+    """Of a query that many match, those with the most votes: `cap` of them, more than best match looks at."""
+    among, by = _by_index(replace(shape, filters=without_query(shape.filters), sort="upvotes"))
     votes, project_id = by.keys
-    query = search.with_rank(among.add_columns(votes.label("upvotes")), project_id, dialect)
-    query = query.order_by(votes.desc(), project_id.desc()).limit(BEYOND)
+    query = search.with_rank(among.add_columns(votes.label("upvotes")), project_id, shape.dialect)
+    query = query.order_by(votes.desc(), project_id.desc()).limit(CAP)
     return query.cte("most_voted").prefix_with("MATERIALIZED")
 
 
@@ -157,54 +174,45 @@ def _order_of(sort: Sort, listed: FromClause) -> Sort:
     return Sort(sort.name, tuple(listed.c[key.name] for key in sort.keys), sort.descending)
 
 
-def _told(filters: tuple[str, ...], status: str | None, dialect: str) -> ColumnElement[Any]:
-    """The total that the page's own statement tells, null where it takes another one."""
-    if _counted(filters):
-        return _counters(filters, status).correlate(None).scalar_subquery()
-    return _at_most_beyond(filters, status, dialect).scalar_subquery() if "q" in filters else literal(None)
+def _total(shape: ListShape) -> ColumnElement[Any]:
+    """The total in the page's own statement, null where it takes another one."""
+    if shape.is_counted:
+        return _counters(shape).correlate(None).scalar_subquery()
+    return _capped_total(shape).scalar_subquery() if "q" in shape.filters else literal(None)
 
 
 @lru_cache(maxsize=100)
-def count(filters: tuple[str, ...], status: str | None, dialect: str, matches: str = "") -> Prepared:
-    """How many projects a list holds: a sum of counters, a row for each category, where they tell it.
+def count(shape: ListShape) -> Prepared:
+    """How many projects a list holds: a sum of counters, a row for each category, where there are counters.
 
-    Of a query's matches no more than `beyond` are counted.
+    Of a query's matches no more than `cap` are counted. The order of `shape` is the default.
     """
-    if _counted(filters):
-        return Prepared(_counters(filters, status))
-    if matches == FEW or "voter_id" in filters:
-        filters = by_project(filters) if matches == FEW else filters
-        return Prepared(select(func.count()).select_from(_gathered(filters, status, dialect, matches)), replan=True)
-    if "q" in filters:
-        return Prepared(_at_most_beyond(filters, status, dialect), replan=True)
-    among, _ = _walked(filters, status, "newest", dialect)
+    if shape.is_counted:
+        return Prepared(_counters(shape))
+    if shape.is_collected:
+        shape = replace(shape, filters=by_project(shape.filters)) if shape.matches == FEW else shape
+        return Prepared(select(func.count()).select_from(_collected(shape)), replan=True)
+    if "q" in shape.filters:
+        return Prepared(_capped_total(shape), replan=True)
+    among, _ = _by_index(shape)
     return Prepared(select(func.count()).select_from(among.subquery("among")), replan=True)
 
 
-def _at_most_beyond(filters: tuple[str, ...], status: str | None, dialect: str) -> AnySelect:
-    within = _walked(filters, status, "upvotes", dialect)[0].limit(BEYOND).correlate(None).subquery("within")
+def _capped_total(shape: ListShape) -> AnySelect:
+    within = _by_index(replace(shape, sort="upvotes"))[0].limit(CAP).correlate(None).subquery("within")
     return select(func.count()).select_from(within)
 
 
-def _stands(filters: tuple[str, ...]) -> bool:
-    """Whether a list is narrowed to what the standings tell, or the tables of words and tags by the projects' ids."""
-    return set(filters) <= {"status", "category", "tag_of_each", "q"}
-
-
-def _counted(filters: tuple[str, ...]) -> bool:
-    return set(filters) <= {"status", "category"} or set(filters) <= {"waiting", "category"}
-
-
-def _counters(filters: tuple[str, ...], status: str | None) -> AnySelect:
+def _counters(shape: ListShape) -> AnySelect:
     """The total by the counters of the categories; of what waits, with the revisions, of which there are few."""
-    counters = list(COUNTERS.values()) if status is None else [COUNTERS[Status(status)]]
-    if "waiting" in filters:
+    counters = list(COUNTERS.values()) if shape.status is None else [COUNTERS[Status(shape.status)]]
+    if "waiting" in shape.filters:
         counters = [COUNTERS[Status.PENDING]]
     total: ColumnElement[Any] = func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)
-    if "waiting" in filters:
-        total += _changed(filters).scalar_subquery()
+    if "waiting" in shape.filters:
+        total += _changed(shape.filters).scalar_subquery()
     query: AnySelect = select(total).select_from(categories)
-    return query.where(categories.c.slug == bindparam("category")) if "category" in filters else query
+    return query.where(categories.c.slug == bindparam("category")) if "category" in shape.filters else query
 
 
 def _changed(filters: tuple[str, ...]) -> AnySelect:

@@ -24,6 +24,7 @@ from directory.db.statements import Prepared
 from directory.models import Project, Standing, Status
 from directory.services.catalog import narrowing, queries, search
 from directory.services.catalog.columns import shown
+from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import Tier
 
 P, standings = Project.__table__.c, Standing.__table__
@@ -40,10 +41,10 @@ def _removals() -> Select[tuple[int]]:
 
 @lru_cache
 def matches(dialect: str, live: bool) -> Prepared:
-    """How many projects match a query, whatever else they are, or how many `live` ones, no more than `beyond`; and how
+    """How many projects match a query, whatever else they are, or how many `live` ones, no more than `cap`; and how
     many removals there were.
     """
-    number = search.number(dialect, queries.BEYOND, live=live)
+    number = search.number(dialect, queries.CAP, live=live)
     return Prepared(number.add_columns(_removals().scalar_subquery()), replan=True)
 
 
@@ -53,13 +54,18 @@ def removals() -> Prepared:
     return Prepared(_removals())
 
 
+def _live(names: tuple[str, ...], dialect: str) -> AnySelect:
+    """The live projects of a list that is narrowed by the filters `names`."""
+    return queries.standing(queries.ListShape(narrowing.by_project(names), Status.LIVE, dialect))
+
+
 @lru_cache
 def most_voted(names: tuple[str, ...], looked_at: int, after: bool, dialect: str) -> Prepared:
     """The live projects of a list with the most votes, or those that follow a position, with their votes and rank.
 
     The list is narrowed by the filters `names`.
     """
-    live = queries.standing(narrowing.by_project(names), Status.LIVE, dialect).add_columns(S.upvotes)
+    live = _live(names, dialect).add_columns(S.upvotes)
     if after:
         live = live.where(tuple_(S.upvotes, S.project_id) < _HERE)
     first = live.order_by(S.upvotes.desc(), S.project_id.desc()).limit(literal_column(str(looked_at))).subquery("first")
@@ -74,7 +80,7 @@ def leading(names: tuple[str, ...], tiers: tuple[Tier, ...], most: int, dialect:
     """
     some = union(*(select(search.leading(tier, dialect, most).subquery()) for tier in tiers)).subquery("some")
     # Subqueries for one value, as in `search.found`: as tables all standings might be read for these few.
-    listed = queries.standing(narrowing.by_project(names), Status.LIVE, dialect).with_only_columns(S.upvotes)
+    listed = _live(names, dialect).with_only_columns(S.upvotes)
     votes = listed.where(S.project_id == some.c.id).correlate(some).scalar_subquery()
     rank = search.rank_of(some.c.id, dialect)
     return Prepared(select(some.c.id, votes.label("upvotes"), rank.label("rank")), replan=True)
@@ -83,7 +89,7 @@ def leading(names: tuple[str, ...], tiers: tuple[Tier, ...], most: int, dialect:
 @lru_cache
 def above(names: tuple[str, ...], dialect: str) -> Prepared:
     """How many live projects of a list have more votes than those of a position, no more than `most`."""
-    listed = queries.standing(narrowing.by_project(names), Status.LIVE, dialect)
+    listed = _live(names, dialect)
     counted = listed.where(tuple_(S.upvotes, S.project_id) > _HERE).limit(bindparam("most", type_=BigInteger))
     return Prepared(select(func.count()).select_from(counted.subquery("higher")))
 
