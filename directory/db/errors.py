@@ -116,7 +116,7 @@ def cause_of(error: BaseException) -> str:
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether the database is out of reach, over a limit or out of space, which is no fault of our code."""
+    """Whether the database is out of reach, over a limit or out of space, which is not a fault of our code."""
     if isinstance(error, PoolTimeout | Unavailable):
         return True
     if not isinstance(error, DBAPIError):

@@ -1,7 +1,8 @@
 """Several servers in DATABASE_URL, one of which is the primary: which of them connections lead to.
 
-PostgreSQL tells no client of a failover. The first new connection that leads to another server shows it. From then on
-connections to the server before are not used: it may be out of reach, or answer without knowing that it was replaced.
+PostgreSQL does not notify clients of a failover. The first new connection that leads to another server shows it. From
+then on connections to the server before are not used: it may be out of reach, or answer without knowing that it was
+replaced.
 """
 
 import logging

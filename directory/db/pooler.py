@@ -22,7 +22,7 @@ POSTGRES_SETTINGS = {
 }
 # A value within the options of a connection escapes its spaces.
 OPTIONS = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in POSTGRES_SETTINGS.items())
-REFUSED = "unsupported startup parameter"  # PgBouncer's own words, where it is not told to ignore our options
+REFUSED = "unsupported startup parameter"  # PgBouncer's own words, where its configuration does not ignore our options
 CONNECTION_CLASS = "08"  # of SQLSTATE: the connection failed, or the pooler lost its server
 SESSION = (
     "SELECT pg_backend_pid(), quote_ident(session_user), quote_ident(current_database()), "

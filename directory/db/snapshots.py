@@ -109,7 +109,7 @@ _CHANGES_SINCE = """
 
 
 # Another server, such as a promoted standby, may give its transactions numbers that were given before; so may a server
-# that has recovered from a crash, whose statistics then begin anew.
+# that has recovered from a crash, whose statistics then start from zero.
 _SERVER = "concat(pg_postmaster_start_time(), '/', pg_stat_get_bgwriter_stat_reset_time())"
 _SEPARATOR = b"@"  # in a state, between the snapshot and the server
 
@@ -171,7 +171,7 @@ class PostgresqlSnapshotReader:
             result = self._driver.result(seconds)
             if _state(result.get_value(0, 0), result.get_value(0, 1)) == since:
                 return since, []
-            at_least = seconds / 2  # a first answer that came late is no reason to lose the connection
+            at_least = seconds / 2  # a first answer that came late is not a reason to lose the connection
         self._send_changes(None if since is None else since.partition(_SEPARATOR)[0])
         result = self._driver.result(max(at_least, give_up_at - time.monotonic()))
         rows = ([result.get_value(row, column) for column in range(2, 6)] for row in range(result.ntuples))
@@ -249,5 +249,5 @@ class PooledSnapshotReader(PostgresqlSnapshotReader):
     def _send_changes(self, since: bytes | None) -> None:
         """Send both statements at once, which makes them one transaction. Such a message takes no parameters."""
         if since is not None and not self.FORM.fullmatch(since):
-            raise ValueError("this is no snapshot")
+            raise ValueError("this is not a snapshot")
         self._driver.pgconn.send_query(self.QUERIES[1] % {b"since": b"NULL" if since is None else b"'%b'" % since})

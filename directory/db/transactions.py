@@ -77,7 +77,7 @@ def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
 def require_writable() -> None:
     """Raise ReadOnly where a request would write in read-only mode.
 
-    Commands may write in that mode, because one of them moves the data meanwhile. Therefore it is no setting of the
+    Commands may write in that mode, because one of them moves the data meanwhile. Therefore it is not a setting of the
     database connections.
     """
     if has_request_context() and current_app.config["READ_ONLY"]:

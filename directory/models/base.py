@@ -36,7 +36,7 @@ class AccountStatus(StrEnum):
 
 
 class LinkPurpose(StrEnum):
-    """What a mailed link is for, or what a notice without a link tells of."""
+    """What a mailed link is for, or what a notice without a link is about."""
 
     RESET = "reset"
     VERIFY = "verify"

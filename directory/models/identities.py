@@ -8,7 +8,7 @@ from directory.models.base import BigId, Id, Instant, now
 
 
 class Identity(db.Model):  # type: ignore[name-defined,misc]
-    """An account at a provider, by which its user signs in here. `email` is what the provider told last, if anything.
+    """An account at a provider, by which its user signs in here. `email` is the last that the provider returned.
 
     `subject` is what the provider calls the account; together with `issuer` it names it for ever.
     """

@@ -12,7 +12,7 @@ from directory.models.base import BigId, DeliveryState, Id, Instant, JsonObject,
 class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     """One change, written in its transaction. Triggers refuse every update and delete.
 
-    `project_id` is no foreign key: the entry outlives the project, and `url_key` ties it to a later submission of
+    `project_id` is not a foreign key: the entry outlives the project, and `url_key` ties it to a later submission of
     the same URL. `project_title` is the project's title after the change, `changes` what an edit changed: by field an
     object with `from` and `to`. Both are null in entries older than the columns. `waited_seconds` is the time from
     submission to this decision. `votes` has of a decision about votes their number and the ids of the voters.

@@ -38,7 +38,7 @@ class Category(db.Model):  # type: ignore[name-defined,misc]
     """A category, and how many projects of each state it holds.
 
     Triggers maintain the three counters from `projects`, so that a list's total is a sum over the categories
-    and never a scan of the projects.
+    and not a scan of the projects.
     """
 
     __tablename__ = "categories"
@@ -169,7 +169,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
 class Standing(db.Model):  # type: ignore[name-defined,misc]
     """The votes and rank of a project, maintained by triggers from `projects`: the indexes behind the orders.
 
-    Whatever changes an indexed column writes every index of the table anew on PostgreSQL. Here a vote does so, to
+    Whatever changes an indexed column rewrites every index of the table on PostgreSQL. Here a vote does so, to
     narrow rows and five indexes, and to none of those of `projects`.
     """
 
@@ -220,7 +220,7 @@ Index("ix_tag_counts_live_projects_tag", TagCount.live_projects.desc(), TagCount
 
 
 class Upvote(db.Model):  # type: ignore[name-defined,misc]
-    """One vote of a user for a project; the key lets there be no second one.
+    """One vote of a user for a project; the key prevents a second one.
 
     It counts unless the user is suspended or it is discounted (directory.services.counted_votes).
     """
@@ -243,8 +243,8 @@ class Upvote(db.Model):  # type: ignore[name-defined,misc]
 class VoteDiscount(db.Model):  # type: ignore[name-defined,misc]
     """An administrator's decision that the votes of a user for a project do not count, also while there is no vote.
 
-    `user_id` is no foreign key: its check would lock the account after the project, and a suspension locks the account
-    before it. Accounts are never removed, and the deletion of one deletes its discounts.
+    `user_id` is not a foreign key: its check would lock the account after the project, and a suspension locks the
+    account before it. Accounts are never removed, and the deletion of one deletes its discounts.
     """
 
     __tablename__ = "vote_discounts"

@@ -1,4 +1,4 @@
-"""What the Atom feed tells: the newest live projects, under names that no other directory gives."""
+"""What the Atom feed contains: the newest live projects, under names that no other directory gives."""
 
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
@@ -21,7 +21,7 @@ def newest(category: str | None = None, tag: str | None = None) -> list[dict[str
 
 
 def name_of(project: dict[str, Any]) -> UUID:
-    """The name of a project for ever: ids begin at 1 everywhere, the instant of creation tells directories apart."""
+    """The name of a project for ever: ids begin at 1 everywhere, the instant of creation distinguishes directories."""
     return uuid5(NAMESPACE_OID, f"project {project['id']} {timestamp(project['created_at'])}")
 
 

@@ -100,7 +100,7 @@ def suffices(revisions: tuple[str, ...]) -> bool:
     """Whether this version can work with a database of these migrations: its own, or those of a later version.
 
     A migration never breaks the version before it, so while an upgrade goes from host to host the old ones are still
-    good. Migrations are numbered, so the later one is the greater one; what is no number is not ours.
+    good. Migrations are numbered, so the later one is the greater one; a version that is not a number is not ours.
     """
     return revisions == heads() or (len(revisions) == 1 and revisions[0].isdigit() and revisions > heads())
 

@@ -1,4 +1,4 @@
-"""Uploaded pictures as logos: decoded with bounds on size, pixels and memory, and encoded anew, without metadata.
+"""Uploaded pictures as logos: decoded with bounds on size, pixels and memory, and encoded again, without metadata.
 
 Nothing of an upload is stored as it came, so nothing but pixels gets through.
 """

@@ -232,7 +232,7 @@ def _on_postgresql(ballot: Ballot) -> Outcome | None:
 
 
 def _if_free(ballot: Ballot) -> tuple[Outcome | None, bool]:
-    """Count it if nothing is locked any more; else tell whether the project is, rather than its voter or a table."""
+    """Count it if nothing is locked any more; else return whether the project is, rather than its voter or a table."""
     given = {"projects": [ballot.project_id], "voters": [ballot.voter_id], "wishes": [ballot.wish], "at": now()}
     try:
         rows = _VOTES_IF_FREE.all(given)

@@ -300,12 +300,12 @@ def test_a_column_of_projects_is_added_with_its_notes_and_dropped(app: Flask, da
         context = MigrationContext.configure(connection)
         before = columns_of_projects(connection)
         with Operations.context(context), context.begin_transaction():
-            schema_changes.add_project_column("slogan", "VARCHAR(10)")
+            schema_changes.add_project_column("of_a_test", "VARCHAR(10)")
         added = columns_of_projects(connection)
         with Operations.context(context), context.begin_transaction():
-            schema_changes.drop_project_column("slogan")
+            schema_changes.drop_project_column("of_a_test")
         assert [after - set(was) for after, was in zip(added, before, strict=True)] == [
-            {"slogan"}, {"slogan"} if database.backend == "postgresql" else set()
+            {"of_a_test"}, {"of_a_test"} if database.backend == "postgresql" else set()
         ]  # fmt: skip
         assert columns_of_projects(connection) == before
 

@@ -172,7 +172,7 @@ def change(
 
 
 def choose_username(username: str, *, by: Caller) -> None:
-    """Rename the caller, once, whose username was made of what a provider told. Raises Invalid, Duplicate."""
+    """Rename the caller, once, whose username was made from a provider's data. Raises Invalid, Duplicate."""
     user = locked(by.id)
     if refusals := username_refusals(username, user):
         raise Invalid(refusals)
@@ -286,7 +286,7 @@ def wait_for_requests_of(user_id: int) -> None:
 
 
 def locked(user_id: int) -> User:
-    """An account, read anew under its lock. Raises NotFound."""
+    """An account, read again under its lock. Raises NotFound."""
     query = select(User).where(User.id == user_id).with_for_update(key_share=True)
     user = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if user is None:

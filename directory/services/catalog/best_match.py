@@ -2,7 +2,7 @@
 
 Best match looks at the `search.MOST` matches with the most votes. A page shows few of them, and mostly these are known
 sooner: the projects with the most votes are looked at until there are enough matches of one rank, and the matches of
-better ranks are looked up in the indexes without descriptions. Where that does not tell, the answer is None.
+better ranks are looked up in the indexes without descriptions. Where that does not decide, the answer is None.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from directory.services.catalog import narrowing, search, search_queries
 from directory.services.catalog.paging import Window
 from directory.services.catalog.search_language import TIERS, Tier
 
-# Projects with the most votes, or after a cursor's position: so many are looked at, and more where those do not tell.
+# Projects with the most votes, or after a cursor's position: so many are looked at, and more where those do not decide.
 LOOKED_AT = (64, 500, 2_500)
 BETTER = 64  # better matches than those, for each step of the rank
 
@@ -44,7 +44,7 @@ class Search(NamedTuple):
     dialect: str
 
 
-NARROWED_BY = {"status", "q", "category", "tag"}  # lists of which the standings tell the most voted projects
+NARROWED_BY = {"status", "q", "category", "tag"}  # lists whose most voted projects the standings show
 
 
 def page(asked: Search, window: Window) -> list[Match] | None:

@@ -1,8 +1,8 @@
 """Reading projects: who may see which, one project, and the lists (the hot path).
 
 A page is one statement over columns, the viewer's votes for it included, and its total too wherever the counters in
-`categories` tell it; where they do not, that is a second one. A search begins with another: how many projects match
-decides how the page is found.
+`categories` have it; where they do not, a second statement counts. A search begins with another: how many projects
+match decides how the page is found.
 """
 
 from dataclasses import dataclass, fields
@@ -158,8 +158,9 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     is_best = sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY
     rows = _best(best_match.Search(names, given, dialect), window, viewed) if is_best else None
     if rows is None:
-        shape = (names, filters.status, sort, window.start, window.limit, viewer is not None, dialect, matches)
-        rows = queries.page(*shape).all({**given, **window.parameters(), **viewed})
+        shape = queries.ListShape(names, filters.status, dialect, sort, matches)
+        statement = queries.page(shape, window.start, window.limit, viewer is not None)
+        rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort), window)
     told = rows[0][after(viewer is not None)] if rows else None
     if told is None:
@@ -180,7 +181,8 @@ def total(filters: Filters) -> int:
 
 def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
     """How many projects match; of the matches of a query no more than one beyond `search.MOST` are counted."""
-    return _number(queries.count(tuple(filters.given()), filters.status, db.engine.dialect.name, matches).first(given))
+    shape = queries.ListShape(tuple(filters.given()), filters.status, db.engine.dialect.name, matches=matches)
+    return _number(queries.count(shape).first(given))
 
 
 def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None) -> str:
@@ -225,7 +227,7 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     expressions = search_language.expressions(given.pop("q"), db.engine.dialect.name)
     if expressions is None:
         return None
-    return {**given, **expressions, "most": search.MOST, "beyond": search.MOST + 1 + search_counts.SPARE}
+    return {**given, **expressions, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
 
 
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:

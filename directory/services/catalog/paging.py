@@ -15,7 +15,7 @@ from directory.extensions import db
 if TYPE_CHECKING:
     AnySelect = Select[*tuple[Any, ...]]
 else:
-    AnySelect = Select  # of any columns; SQLAlchemy 2.0 could not be told so
+    AnySelect = Select  # of any columns, which SQLAlchemy 2.0 cannot express at run time
 
 
 NEAR = 500  # rows that a page by number skips at most to be near the top
@@ -91,9 +91,9 @@ def windowed(query: AnySelect, sort: Sort, start: str, limit: int, *, one_plan: 
     """The statement for a window of `query`, whose keys ride along as its last columns.
 
     The limit is part of the text, not a value: a plan for any limit would be a plan for a large one. One row more than
-    wanted tells whether the list goes on. `one_plan` makes a text whose plan PostgreSQL keeps for all pages near the
+    wanted shows whether the list goes on. `one_plan` makes a text whose plan PostgreSQL keeps for all pages near the
     top: it takes an offset that it does not know for a tenth of all rows, finds a plan for that too dear, and would
-    make one for each page; so it is told that there are not many.
+    make one for each page; so the statement limits them.
     """
     query = query.add_columns(*(key.label(f"_key_{n}") for n, key in enumerate(sort.keys)))
     if start in {"after", "before"}:

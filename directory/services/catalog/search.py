@@ -1,7 +1,7 @@
 """Full-text search: which projects match a query, and how well. The values are those of `search_language.expressions`.
 
-The rank of a match has six steps, see TIERS; equal ones go by votes. Unlike bm25 or ts_rank none of it depends on other
-projects, so a cursor stays valid while they change.
+The rank of a match has six steps, see TIERS; equal ones are ordered by votes. Unlike bm25 or ts_rank none of it depends
+on other projects, so a cursor stays valid while they change.
 """
 
 from typing import Any

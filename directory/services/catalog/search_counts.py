@@ -36,7 +36,7 @@ _lock = Lock()
 
 
 class Matches:
-    """How many projects match a search at least; `number` is counted, or None where an earlier count tells enough."""
+    """How many projects match a search at least; `number` is counted, or None where an earlier count is enough."""
 
     def __init__(self, names: tuple[str, ...], status: str | None, given: dict[str, Any], dialect: str) -> None:
         matching = given[search_language.name(search_language.TIERS[-1])]
@@ -77,5 +77,5 @@ class Matches:
 
 
 def add_removals(number: int) -> None:
-    """Count as many removals, for changes that are none of a project: repairs of its copies."""
+    """Count as many removals, for changes that are not those of a project: repairs of its copies."""
     db.session.execute(text("INSERT INTO project_search_removals VALUES (:number)"), {"number": number})

@@ -20,7 +20,7 @@ _UPSERT = (
     "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
     "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
 )
-# The second table tells soon which few match better than by their description, which the first finds among all.
+# The second table finds quickly the few that match better than by their description, which the first finds among all.
 _REPLACE = (
     "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) "
     "VALUES (:id, :title, :brief, :description)"

@@ -202,7 +202,7 @@ def is_beginning(word: str) -> bool:
 def singulars(word: str) -> list[str]:
     """What an English plural may be the plural of; nothing for another word.
 
-    Where the spelling does not tell (`caches` and `searches`), both possible words are given.
+    Where the spelling does not decide (`caches` and `searches`), both possible words are given.
     """
     if word in _IRREGULAR:
         return [_IRREGULAR[word]]

@@ -1,7 +1,8 @@
 """Whether a project is here already: projects of the same URL, and live ones with a similar title.
 
 A title's words are looked up in the search index. Of each no more than COMMON live projects are read, however many
-there are: a word that so many have tells nothing, and only all words together, or the whole title, are looked for then.
+there are: a word that so many have does not distinguish them, and then only all words together, or the whole
+title, are looked for.
 """
 
 from functools import cache

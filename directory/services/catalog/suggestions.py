@@ -1,6 +1,6 @@
 """ "Did you mean": for a search that found nothing, the nearest spellings that are words of live titles, or tags.
 
-The index of words can tell soon whether a word is there, and not which words are like it. So the spellings that are one
+The index of words shows quickly whether a word is there, and not which words are similar. So the spellings that are one
 edit away, and some of those that are two, are made here and asked for by one statement. Its cost depends on the length
 of the words, and not on the number of projects.
 """

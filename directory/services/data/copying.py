@@ -75,7 +75,7 @@ def tables() -> list[Table]:
 
 @contextmanager
 def opened(url: URL) -> Iterator[Connection]:
-    """The database to copy, as one snapshot. Raises Conflict where it is none of this version."""
+    """The database to copy, as one snapshot. Raises Conflict where it is not of this version."""
     postgresql = url.get_backend_name() == "postgresql"
     if not postgresql and not Path(url.database or "").is_file():  # which would otherwise be made
         raise Conflict(f"There is no file {url.database}.")
@@ -126,7 +126,7 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
 
 
 def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
-    """What both sides hold now, besides the sessions. What the source was given since it was read tells as well."""
+    """What both sides hold now, besides the sessions. Rows that the source got since then are differences."""
     tags = Content()
     for row in _rows(source, _selected(ProjectTag.__table__)):
         tags.add(row)

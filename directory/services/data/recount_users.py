@@ -38,7 +38,7 @@ def confirm(*, repair: bool) -> list[Fault]:
 
 
 def _submissions() -> list[Fault]:
-    """A count that is missing is told as -1."""
+    """A missing count is shown as -1."""
     stored = func.coalesce(UserSubmissions.submissions, -1)
     query = _SUBMITTED.add_columns(User.username, stored).outerjoin(UserSubmissions, UserSubmissions.user_id == User.id)
     rows = db.session.execute(query.where(stored != _SIZE).order_by(User.id))

@@ -1,4 +1,4 @@
-"""Putting the demo directory into the database: what its story tells, and what of it is not there yet."""
+"""Putting the demo directory into the database: the rows of its story that are not there yet."""
 
 from dataclasses import dataclass
 

@@ -91,7 +91,7 @@ class _Exchange:
         client = _Client(self._server, self.wire, self._policy)
         try:
             self._code, self._reply = self._hand_in(client)
-            client.putcmd("QUIT")  # its reply tells nothing more
+            client.putcmd("QUIT")  # its reply does not matter
         except _NoReply as error:
             self._error = str(error)
         except smtplib.SMTPResponseException as refused:

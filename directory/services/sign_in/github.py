@@ -1,4 +1,4 @@
-"""GitHub, and GitHub Enterprise: OAuth without OpenID, and an API that tells who signs in."""
+"""GitHub, and GitHub Enterprise: OAuth without OpenID, and an API that returns who signs in."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -42,7 +42,7 @@ def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tupl
 
 
 def _owner(claims: Claims) -> User | None:
-    """The account that has the identity, locked; None where none has. What the provider told of it now is noted."""
+    """The account that has the identity, locked; None where none has. What the provider returned now is stored."""
     user_id = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
     if user_id is None:
         return None
@@ -146,7 +146,7 @@ def end_all(user_id: int) -> None:
 
 
 def require_fresh_session(by: Caller, within: timedelta = FRESH) -> None:
-    """Raise SignInAgain unless the caller's session was opened minutes ago. A token is no session."""
+    """Raise SignInAgain unless the caller's session was opened minutes ago. A token is not a session."""
     fresh = exists().where(Session.id == by.session_id, Session.created_at > now() - within)
     if by.session_id is None or not db.session.scalar(select(fresh)):
         raise SignInAgain

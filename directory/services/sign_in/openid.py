@@ -66,7 +66,7 @@ class OpenIdProvider:
             refuse_error(answer)
             token = self._exchange(transport, code_of(answer), secrets, redirect_uri)
             claims = self._checked(transport, token, secrets.nonce)
-            if "email" not in claims:  # whether it is verified is then told beside it, and not in the id_token
+            if "email" not in claims:  # then this answer says whether it is verified, not the id_token
                 claims = {**claims, "email_verified": None, **self._more(transport, token, claims["sub"])}
         names = (claims.get("preferred_username"), claims.get("nickname"), claims.get("name"))
         return claims_of(self, claims["sub"], claims.get("email"), claims.get("email_verified"), names)
@@ -116,7 +116,7 @@ class OpenIdProvider:
             return jwt.decode(token, self._published.keys(transport, unknown=True), registry=allowed)
 
     def _more(self, transport: Transport, token: dict[str, Any], subject: Any) -> dict[str, Any]:
-        """What the provider tells of the same subject beside the id_token, where it does. Raises SignInRefused."""
+        """What the provider returns about the same subject beside the id_token, if anything. Raises SignInRefused."""
         url, access_token = self._published.userinfo_endpoint(transport), token.get("access_token")
         if url is None or not isinstance(access_token, str) or not access_token.isprintable():
             return {}

@@ -40,7 +40,7 @@ def _derived(key: str, purpose: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Who signs in, as the provider proves it. `email` is None where it told no usable address."""
+    """Who signs in, as the provider proves it. `email` is None where it returned no usable address."""
 
     provider: str
     issuer: str

@@ -20,7 +20,7 @@ ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
 class Published:
-    """The metadata and keys of one issuer. Threads may read the same anew at once, and the last one stays."""
+    """The metadata and keys of one issuer. Threads may read the same again at once, and the last one stays."""
 
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer
@@ -55,7 +55,7 @@ class Published:
         return found
 
     def userinfo_endpoint(self, transport: Transport) -> str | None:
-        """Where the provider tells more than in its tokens; None where it does not."""
+        """Where the provider returns more than in its tokens; None where it does not."""
         url = self.metadata(transport).get("userinfo_endpoint")
         return url if self._is_safe(url) else None
 
