@@ -65,6 +65,9 @@ def test_without_javascript_one_finds_signs_up_votes_and_leaves(chromium, app, w
         page.get_by_label("Account: bob").click()
         person.button("Sign out").click()
         expect(person.link("Sign in")).to_be_visible()
+        person.open("/submit")
+        expect(page.locator("noscript p")).to_contain_text("This page needs JavaScript.", use_inner_text=True)
+        expect(person.link("Sign in")).to_be_visible()
 
 
 @pytest.mark.parametrize("broken", ["vote", "search", "more", "keys", "theme"])

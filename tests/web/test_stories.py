@@ -13,6 +13,7 @@ from directory.extensions import db
 from directory.models import User
 from tests.support.chromium import served
 from tests.support.factories import PASSWORD
+from tests.support.pictures import RED
 from tests.support.visitor import visitor
 
 pytestmark = pytest.mark.usefixtures("pages")
@@ -31,6 +32,8 @@ def test_a_newcomer_submits_a_reviewer_decides_and_a_third_finds_it(chromium, ap
         page = ada.open("/submit").page
         fill(page, website="https://lantern.example", title="Lanternfish", tagline="Charts in the terminal")
         page.get_by_label("Category", exact=True).select_option("Tools")
+        page.get_by_label("Logo").set_input_files({"name": "logo.png", "mimeType": "image/png", "buffer": RED})
+        expect(page.locator(".preview img")).to_have_attribute("src", re.compile("^data:image/png;"))
         page.get_by_role("button", name="Sign in and send").click()
         page.get_by_role("link", name="Create an account").click()
         page.get_by_label("Username").fill("ada")
