@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = Path("directory", "web", "dist")
 COMMIT = Path("directory", "data", "commit.txt")
+FOLDERS = ("deploy", "directory", "migrations", "settings")
 PACKED = (":(glob)*.py", "pyproject.toml", "setup.cfg", "requirements.txt", "README.md", "LICENSE")
 
 
@@ -23,7 +24,7 @@ def build(folder: Path) -> Path:
         raise SystemExit("The wheel is not built: it needs the pages, which `make web` builds.")
     environment = {"SOURCE_DATE_EPOCH": _git("log", "-1", "--format=%ct").strip(), **os.environ}
     with tempfile.TemporaryDirectory() as copy:
-        for name in filter(None, _git("ls-files", "-z", *PACKED, "directory", "settings", "migrations").split("\0")):
+        for name in filter(None, _git("ls-files", "-z", *PACKED, *FOLDERS).split("\0")):
             (Path(copy) / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, Path(copy) / name)
         shutil.copytree(ROOT / PAGES, Path(copy) / PAGES)

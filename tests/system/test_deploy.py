@@ -98,6 +98,35 @@ def test_the_page_names_no_command_and_no_file_that_is_not_there(app: Flask) -> 
     assert {path for path in (CURRENT, ENVIRONMENT) if path not in typed} == set()
 
 
+def test_a_host_gets_what_runs_and_knows_its_commit(tmp_path: Path) -> None:
+    [line] = re.findall(r"^git archive .*", PAGE, re.M)
+    there = "sudo tar -x -C /opt/directory/releases/0.1.0"
+    assert there in line
+    subprocess.run(["bash", "-euc", line.replace(there, f"tar -x -C {tmp_path}")], cwd=ROOT, check=True)
+    copied = {path.name for path in tmp_path.iterdir()}
+    assert {"serve.py", "requirements.lock", "directory", "migrations", "deploy", ".ci"} <= copied
+    assert copied & {".git", "tests", "bench", ".venv", "instance", ".env"} == set()
+    assert re.fullmatch("[0-9a-f]{7,}", (tmp_path / "directory" / "data" / "commit.txt").read_text().strip())
+
+
+def test_the_units_of_a_host_without_a_checkout_run_the_packages_program(tmp_path: Path) -> None:
+    [line] = re.findall(r"^sudo (sed .*) deploy/\*\.service$", PAGE, re.M)
+    for name in UNITS:
+        shutil.copy(DEPLOY / f"{name}.service", tmp_path)
+    subprocess.run(["bash", "-euc", f"{line} *.service"], cwd=tmp_path, check=True)
+    started = [re.findall("^ExecStart=(.*)", (tmp_path / f"{name}.service").read_text(), re.M) for name in UNITS]
+    program = f"{CURRENT}/.venv/bin/project-directory"
+    assert started == [[f"{program} serve"], [f"{program} webhooks work"]]
+
+
+def test_the_first_certificate_is_there_before_nginx_is_configured() -> None:
+    [block] = [each for each in blocks() if "nginx -t" in each]
+    assert block.index("certbot certonly") < block.index("conf.d/directory.conf") < block.index("nginx -t")
+    [root] = re.findall(r"--webroot-path (\S+)", block)
+    renewing = (DEPLOY / "nginx.conf").read_text().partition("acme-challenge/ {")[2].partition("}")[0]
+    assert f"root {root};" in renewing
+
+
 @pytest.fixture
 def filled() -> Iterator[PostgresqlDatabase]:
     with servers.or_skip():

@@ -45,7 +45,9 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
 def test_it_holds_every_module_and_the_pages_in_one_folder(wheel: Path) -> None:
     held = ZipFile(wheel).namelist()
     assert {name.partition("/")[0] for name in held} == {"project_directory", f"project_directory-{VERSION}.dist-info"}
-    tracked = _run(["git", "ls-files", *MODULES, "directory", "migrations", "settings"], ROOT, dict(os.environ))
+    tracked = _run(
+        ["git", "ls-files", *MODULES, "deploy", "directory", "migrations", "settings"], ROOT, dict(os.environ)
+    )
     needed = {name for name in tracked.split() if not name.startswith("directory/web/")}
     needed |= {str(path.relative_to(ROOT)) for path in (ROOT / "directory" / "web" / "dist").rglob("*.*")}
     assert {name.partition("/")[2] for name in held if name.startswith("project_directory/")} == needed
