@@ -1,8 +1,8 @@
 """The review: approve, reject, unpublish, and decisions about many projects at once, deletion among them.
 
-What waits is a pending project, or a live one whose changes wait. A decision locks the project and acts on the state
-that it then has: of two administrators who decide at once one is first, and the audit entry and the outbox rows are
-those of that one alone.
+A pending project waits for review, and so does a live one with a revision. A decision locks the project and acts on the
+state that the project then has. So if two administrators decide at once, one is first, and only that decision is logged
+and sent to webhooks.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -22,7 +22,7 @@ from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
-# What may be reviewed: a project in one of its states, or a live one whose changes wait, or were refused.
+# A live project with a revision has the state of the revision here: its changes wait, or were refused.
 WAITING, REFUSED = "changes_waiting", "changes_refused"
 MOVES: dict[str, dict[str, Status]] = {
     "approve": {Status.PENDING: Status.LIVE},
@@ -58,10 +58,10 @@ def decide(
 ) -> None:
     """Approve or reject what waits, or unpublish a live project, and queue the notification with it.
 
-    The same decision again changes nothing, its reason included; but what is not live cannot be unpublished. An
-    unpublished project goes to the end of the queue and keeps its votes and its first publication. The reason goes into
-    the audit log; the owner and the outside see it unless the project is approved. `versions` are those that the
-    decision is about, None any; a decision that holds already needs none of them.
+    The same decision again changes nothing, not even the reason; but only a live project can be unpublished. It goes to
+    the end of the queue and keeps its votes and the time of its first publication. The reason is logged, and the owner
+    and webhooks get it too, except with an approval. `versions` are those that the decision is about; None means any.
+    They are not compared for a decision that holds already.
     Raises Unauthenticated, NotFound, PreconditionFailed, InvalidTransition (the project is in another state), and
     Duplicate where the owner has another project with the URL that is to be approved.
     """
@@ -128,7 +128,7 @@ def _decide(
     notify: list[Endpoint],
     reason: str | None,
 ) -> None:
-    """Carry a decision out, or leave all as it is where it holds already.
+    """Carry out a decision, unless it holds already.
 
     Raises PreconditionFailed, InvalidTransition, and Duplicate for changes that can no longer apply.
     """

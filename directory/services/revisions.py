@@ -1,7 +1,7 @@
 """Revisions: the changes of a live project that wait for review, stored beside it.
 
-A project has at most one. Whoever writes it has locked the project, and raises the project's `version` with it, so that
-`If-Match` guards both. Applying a revision is an edit of the project (`write`), as any other.
+A project has at most one. Every write to it is made with the project locked and raises the project's `version`, so that
+`If-Match` guards both. An approved revision is applied as every edit of the project is (`write`).
 """
 
 from collections.abc import Collection, Mapping
@@ -29,9 +29,10 @@ TAKEN = "The owner has another project with this URL."
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an edit writes: `changes` apply at once, and `held` are the values that wait afterwards.
+    """What an edit writes.
 
-    `holding` is what of the latter it changes, from the values that are shown. `before` are the values that waited.
+    `changes` apply at once. `before` are the values that waited before the edit, and `held` those that wait after it.
+    `holding` are the fields in which these two differ, each with the live value and the one that the owner now wants.
     """
 
     changes: Changes
@@ -46,8 +47,11 @@ def of(project_id: int) -> Revision | None:
 
 
 def of_each(project_ids: Collection[int]) -> dict[int, Revision]:
-    """The revisions of projects, which the caller has locked, by the ids of the projects."""
-    query = select(Revision).where(Revision.project_id.in_(project_ids))
+    """The revisions of projects, which the caller has locked, by the ids of the projects.
+
+    They are locked too: a category that is renamed meanwhile would change the one in a revision.
+    """
+    query = select(Revision).where(Revision.project_id.in_(project_ids)).order_by(Revision.project_id).with_for_update()
     found = db.session.scalars(query, execution_options={"populate_existing": True})
     return {revision.project_id: revision for revision in found}
 
@@ -63,9 +67,9 @@ def changes_of(revision: Revision | None) -> dict[str, Any]:
 def plan(
     project: Project, revision: Revision | None, given: Mapping[str, Any], review_on_edit: str, *, is_replacing: bool
 ) -> Plan:
-    """What an edit of a project by validated fields writes, which the caller has locked with its revision.
+    """Plan an edit by validated fields. The caller has locked the project and its revision.
 
-    With `is_replacing` a field that is given and applies at once leaves the revision: its owner has set it again.
+    With `is_replacing` a given field that applies at once is removed from the revision: its owner has set it again.
     """
     before = changes_of(revision)
     shown = fields.current(project, {*given, *before})
@@ -86,16 +90,16 @@ def plan(
 
 
 def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
-    """Those of the given fields that need review. A URL that counts as the same needs none."""
+    """The given fields that need review. A URL that counts as the same needs none."""
     names = fields.reviewed(review_on_edit)
     is_same = "url" in given and url_key(given["url"]) == project.url_key
     return {name for name in given if name in names and not (name == "url" and is_same)}
 
 
 def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Caller, at: datetime) -> None:
-    """Write the revision that an edit leaves, and what it changes of it into the log. Raises Invalid.
+    """Store the revision as it is after an edit, and log what the edit changed in it. Raises Invalid.
 
-    A revision keeps its place in the queue. The note that the last one was refused ends with an edit of the owner.
+    A revision keeps its place in the queue. An edit by the owner removes the note that the last revision was refused.
     """
     if not planned.held and revision is not None and (planned.before or not by.is_admin):
         db.session.delete(revision)
@@ -112,13 +116,6 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
         audit.record_project("project.edit_held", project, by=by, at=at, changes=planned.holding, **LIVE)
     elif planned.before and not planned.held and not by.is_admin:
         audit.record_project("project.edit_withdrawn", project, by=by, at=at, **LIVE)
-
-
-def withdraw(project: Project, revision: Revision, *, by: Caller, at: datetime) -> None:
-    """Delete the revision of a project that the caller has locked."""
-    db.session.delete(revision)
-    db.session.flush()
-    audit.record_project("project.edit_withdrawn", project, by=by, at=at, **LIVE)
 
 
 def approve(
@@ -162,7 +159,7 @@ def reject(
 
 
 def write(project: Project, changes: Changes, at: datetime) -> None:
-    """Write the changed values into a project and the search index. Raises Invalid, and what the database refuses."""
+    """Write the changed values into a project and the search index. Raises Invalid, IntegrityError."""
     fields.assign(project, changes)
     project.updated_at = at
     with refusing(fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY)):

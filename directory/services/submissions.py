@@ -56,9 +56,9 @@ def edit(
 ) -> None:
     """Change validated fields of a project.
 
-    A rejected project goes back to review. What needs review of a member's edit of a live project is held as its
-    revision, and the rest applies at once. An administrator's edit applies at once and changes no state. An edit that
-    changes nothing leaves no trace. `versions` are those that If-Match allows, None any.
+    A rejected project goes back to review. When a member edits a live project, the fields that need review wait as its
+    revision, and the others apply at once. An administrator's edit applies at once and does not change the state. An
+    edit without changes is not logged. `versions` are those that If-Match allows; None allows any.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
     """
     require_active(by)
@@ -95,7 +95,9 @@ def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = N
     if revision is None:
         raise NotFound
     project.version += 1
-    revisions.withdraw(project, revision, by=by, at=now())
+    db.session.delete(revision)
+    db.session.flush()
+    audit.record_project("project.edit_withdrawn", project, by=by, **revisions.LIVE)
 
 
 def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
@@ -126,9 +128,9 @@ def delete(
 
 
 def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
-    """The project, locked, if `by` may change it and it is of a version that the caller means.
+    """Lock the project, if `by` may change it and its version is one of those allowed.
 
-    Where there is no row to lock the transaction stops: to delete the votes all the same was measured to deadlock.
+    Without a row to lock the transaction ends: deleting the votes all the same was measured to deadlock.
     """
     query = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
     project = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
@@ -148,7 +150,7 @@ def _write(project: Project, changes: fields.Changes, at: datetime) -> None:
 
 
 def _require_free(project: Project, url: str) -> None:
-    """Raise Duplicate where the owner has another project with a URL that is only held, which no constraint sees."""
+    """Raise Duplicate if another project of the owner has the URL. No constraint sees a URL that only waits."""
     same = select(Project.id).where(Project.owner_id == project.owner_id, Project.url_key == url_key(url))
     if db.session.scalar(same.where(Project.id != project.id)) is not None:
         raise _submitted_already(project.owner_id, url_key(url))

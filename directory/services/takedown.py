@@ -1,8 +1,9 @@
 """Taking down all projects of a user at once.
 
-It is one transaction of a bounded number of statements, whatever the number of projects. The projects are locked first,
-in the order of their ids; the counters that the triggers change, last, as every decision about several projects locks
-them. So no deadlock comes about, and submissions and decisions wait for the last statements alone.
+It is one transaction of a bounded number of statements, whatever the number of projects. That is why it does not use
+`moderation`, whose decisions take several statements for each project. The projects are locked first, in the order of
+their ids, and last the counters that the triggers change, as every decision about several projects locks them. So no
+deadlock comes about, and submissions and decisions wait for the last statements alone.
 """
 
 from datetime import datetime

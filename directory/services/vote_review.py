@@ -1,7 +1,7 @@
-"""Who voted for a project, by what signs a vote is doubtful, and administrators' decisions which votes count.
+"""Who voted for a project, the signs of doubtful votes, and administrators' decisions about which votes count.
 
-A decision locks the project, as a vote does, and then counts its votes again: a voter who toggles the vote, another
-administrator and a suspension are either before it or after it. A discount stays while the vote is withdrawn.
+A decision locks the project, as a vote does, and then counts its votes again. So each toggle of a vote, suspension and
+other decision comes either before it or after it. A discount stays while the vote is withdrawn.
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def page(project_id: int, window: Window, *, counted: bool | None = None) -> Sli
 def summary(project_id: int) -> dict[str, int]:
     """How many votes for a project there are of each kind, in one statement.
 
-    A vote is of one of the kinds `counted`, `discounted` and `suspended`, and may be of any of the others besides.
+    Each vote is of one of the kinds `counted`, `discounted` and `suspended`. The other kinds overlap with these.
     """
     suspended = and_(User.status != AccountStatus.ACTIVE, ~DISCOUNTED)
     kinds = {"counted": COUNTS, "discounted": DISCOUNTED, "suspended": suspended, **_rules()}
@@ -103,8 +103,8 @@ def decide(
 def _discount(project_id: int, user_ids: Sequence[int] | None, match: Sequence[str]) -> list[int]:
     """Discount votes that are not, and return the ids of their voters.
 
-    The users that are discounted already are read once. Looked for by each vote, PostgreSQL read all that the statement
-    had inserted until then where it took the table for empty: 100,000 votes took a minute.
+    The users that are discounted already are read once. With a lookup for each vote PostgreSQL also read the rows that
+    the statement had just inserted, if it took the table for empty: 100,000 votes took a minute.
     """
     discounted = select(VoteDiscount.user_id).where(VoteDiscount.project_id == project_id)
     chosen = _votes_of(project_id, Upvote.user_id, Upvote.project_id).where(Upvote.user_id.not_in(discounted))
@@ -153,7 +153,7 @@ def _rules() -> dict[str, ColumnElement[bool]]:
 
 
 def _day_after(instant: Any) -> ColumnElement[Any]:
-    """24 hours later. SQLite's own sum would have no microseconds: the date goes on, the time of the day stays."""
+    """24 hours later. Date arithmetic of SQLite drops microseconds, so there only the date is advanced."""
     if on_postgresql():
         return cast(instant + text("interval '24 hours'"), UtcDateTime())
     return func.date(instant, "+1 day").concat(func.substr(instant, 11))

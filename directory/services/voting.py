@@ -172,9 +172,9 @@ def counted_of(voter_id: int) -> int:
 
 
 def follow_status(voter_id: int, status: str) -> None:
-    """Add the votes of a user whose status has just changed to the counters, or take them out.
+    """Add the votes of a user who is active again to the counters, or take those of a suspended one out.
 
-    Those discounted are in none. On PostgreSQL a trigger has done so.
+    Discounted votes are in no counter. On PostgreSQL a trigger has done all this already.
     """
     if not on_postgresql():
         _count_each(voter_id, 1 if status == AccountStatus.ACTIVE else -1)

@@ -318,6 +318,16 @@ def test_many_revisions_and_submissions_are_decided_together(
     )
 
 
+def test_no_decision_of_many_is_about_a_version_that_was_not_seen(owner: Api, admin: Api, project: int) -> None:
+    seen = admin.get(path(project)).json["version"]
+    owner.put(path(project), {"title": "A"})
+    for decision in ("approve", "reject", "unpublish", "delete"):
+        body = {"decision": decision, "items": [{"id": project, "version": seen}]}
+        [item] = admin.post("/api/admin/projects/decisions", body).json["items"]
+        assert (item["status"], item["code"]) == (412, "precondition_failed")
+        assert item["project"]["revision"]["changes"] == {"title": "A"}
+
+
 def test_a_url_that_is_only_held_reserves_nothing_and_is_refused_at_its_approval(
     notifying: Flask, world: World, ada: Caller, owner: Api, admin: Api, project: int
 ) -> None:
@@ -343,6 +353,28 @@ def test_a_url_that_is_only_held_reserves_nothing_and_is_refused_at_its_approval
     assert (refused.status_code, refused.json["existing"]["id"]) == (409, other.json["id"])
     owner.delete(other.headers["Location"])
     assert decide(admin, project, "approve").json["url"] == "https://new.example"
+
+
+def test_a_url_that_another_user_publishes_meanwhile_can_still_be_approved(
+    world: World, owner: Api, admin: Api, project: int
+) -> None:
+    owner.put(path(project), {"url": "https://new.example"})
+    other = world.project(world.user("bob"), url="https://new.example")
+    assert decide(admin, project, "approve").json["url"] == "https://new.example"
+    assert admin.get(path(other)).json["status"] == "live"
+
+
+def test_an_owner_who_is_an_administrator_now_edits_at_once_and_a_member_again_does_not(
+    ada: Caller, owner: Api, admin: Api, project: int
+) -> None:
+    owner.put(path(project), {"title": "A", "tagline": "B"})
+    admin.put(f"/api/admin/users/{ada.id}", {"role": "admin"})
+    edited = owner.put(path(project), {"title": "C", "tagline": "B"}).json
+    assert (edited["title"], edited["tagline"], edited["revision"]["changes"]) == ("C", "B", {"title": "A"})
+    assert decide(owner, project, "approve").json["title"] == "A"
+    admin.put(f"/api/admin/users/{ada.id}", {"role": "member"})
+    held = owner.put(path(project), {"title": "D"}).json
+    assert (held["title"], held["revision"]["changes"]) == ("A", {"title": "D"})
 
 
 @pytest.mark.parametrize("away", ["unpublish", "takedown", "delete", "bulk"])
@@ -464,7 +496,7 @@ def test_public_statements_do_not_read_revisions(
     assert not any("revisions" in statement for statement in statements)
 
 
-def test_the_timeline_tells_its_owner_of_the_revision(owner: Api, admin: Api, project: int) -> None:
+def test_the_timeline_tells_its_owner_of_the_revision(notifying: Flask, owner: Api, admin: Api, project: int) -> None:
     owner.put(path(project), {"title": "A"})
     decide(admin, project, "reject", "No.")
     owner.put(path(project), {"title": "B"})
@@ -476,6 +508,7 @@ def test_the_timeline_tells_its_owner_of_the_revision(owner: Api, admin: Api, pr
         ("edit_held", None), ("edit_rejected", "No."), ("edit_held", None), ("edit_withdrawn", None),
         ("edit_held", None), ("edit_approved", None),
     ]  # fmt: skip
+    assert set(entries(notifying, "from_state", "to_state")) == {("live", "live")}
 
 
 def test_the_dashboard_counts_revisions_in_the_queue_and_their_decisions_in_times_and_rates(

@@ -120,7 +120,7 @@ def test_changes_of_a_live_project_wait_in_sight_of_its_owner_alone(app, world, 
         owner.put(f"/api/projects/{project_id}", {"tagline": "Brighter", "url": "https://b.example"}).status_code == 200
     )
     shown = text_of(owner.get(path))
-    assert "The changes to tagline, the website are waiting for review. They are number 1 in the queue." in shown
+    assert "The changes to tagline, website are waiting for review. They are number 1 in the queue." in shown
     assert "Withdraw the changes" in shown
     assert "Brighter" not in owner.get(path).text
     assert "Withdraw" not in text_of(admin.get(path))

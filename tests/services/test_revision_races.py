@@ -8,17 +8,19 @@ from typing import Any, NamedTuple
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from directory.api import leaving
 from directory.extensions import db
 from directory.http import endpoint
 from directory.models import AuditEntry, Delivery, Project, Revision, Upvote
-from directory.services import voting
+from directory.services import moderation, voting
 from directory.services.accounts.identity import Caller
 from directory.services.data import recount, recount_users
+from tests.services.test_vote_races import WAITING
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.reviewing import NOTIFYING
+from tests.support.waiting import until
 
 _names = count(1)
 # Who calls, how, and whether the version that was seen is sent along.
@@ -132,3 +134,26 @@ def test_of_two_requests_at_once_each_is_answered_as_if_one_came_first(
     with ThreadPoolExecutor(2) as pool:
         at_once = tuple(pool.map(case.call, (one, other)))
     assert (at_once, end(notifying, case)) in orders
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_category_that_is_renamed_during_an_approval_is_the_one_that_is_approved(
+    make_app: Any, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, ada, games = make_app(), world.user(), world.category("games")
+    project = world.project(ada)
+    world.revise(project, ada, category=games)
+    root, locked, renaming = world.caller(world.admin()), moderation._locked, []
+
+    def then_rename(project_ids: Any) -> Any:
+        cases = locked(project_ids)
+        if not renaming:
+            renaming.append(pool.submit(root.put, "/api/admin/categories/games", {"slug": "play"}))
+            until(lambda: renaming[0].done() or watching.scalar(text(WAITING)) == 1)
+        return cases
+
+    monkeypatch.setattr(moderation, "_locked", then_rename)
+    with ThreadPoolExecutor(1) as pool, app.app_context(), db.engine.connect() as watching:
+        assert root.put(f"/api/admin/projects/{project}/approve").status_code == 200
+        assert renaming[0].result(20).status_code == 200
+    assert world.stored(project)["category"]["slug"] == "play"

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.chromium import served
+from tests.support.pictures import RED
 from tests.support.visitor import visitor
 
 pytestmark = pytest.mark.usefixtures("pages")
@@ -61,6 +62,45 @@ def test_changes_wait_until_a_reviewer_approves_them_and_visitors_see_them_then(
         guest.page.reload()
         expect(guest.page.locator(".project .lead")).to_have_text("A blue lamp")
     assert world.stored(lamp)["tagline"] == "A blue lamp"
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_the_button_says_what_it_will_do(chromium, app, world, ada, lamp):
+    """What waits already is not sent again, and an address that counts as the same needs no review; a logo does."""
+    world.revise(lamp, ada, title="Better lamp")
+    with served(app) as site, visitor(chromium, site) as owner:
+        page = owner.enter("ada").open(f"/submit?project={lamp}").page
+        save, send = owner.button("Save now"), owner.button("Send for review")
+        website = page.get_by_label("Website")
+        address = website.input_value()
+        expect(save).to_be_visible()
+        for typed, button in (
+            (address.replace("https://", "http://www.") + "/#top", save), (f"{address}/other", send), (address, save),
+        ):  # fmt: skip
+            website.fill(typed)
+            expect(button).to_be_visible()
+        page.get_by_label("Logo").set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": RED})
+        expect(send).to_be_visible()
+        page.get_by_label("Logo").set_input_files([])
+        expect(save).to_be_visible()
+        page.get_by_label("Tags").fill("green")
+        save.click()
+        expect(page.get_by_text("Your changes are saved.")).to_be_visible()
+    assert (world.stored(lamp)["tags"], world.stored(lamp)["title"]) == (["green"], "Lamp")
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_an_administrator_who_edits_does_not_approve_what_waits(chromium, app, world, grace, ada, lamp):
+    world.revise(lamp, ada, title="Casino")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("grace").open(f"/submit?project={lamp}").page
+        expect(page.get_by_text("The changes that wait are in the review queue.")).to_be_visible()
+        expect(page.get_by_label("Title")).to_have_value("Lamp")
+        page.get_by_label("Tags").fill("green")
+        person.button("Save now").click()
+        expect(page.get_by_text("Your changes are saved.")).to_be_visible()
+    after = world.caller(grace).get(f"/api/projects/{lamp}").json
+    assert (after["title"], after["tags"], after["revision"]["changes"]) == ("Lamp", ["green"], {"title": "Casino"})
 
 
 def test_the_owner_reads_why_changes_were_refused_and_withdraws_others(chromium, app, world, grace, ada, lamp):

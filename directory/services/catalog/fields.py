@@ -84,18 +84,18 @@ FIELDS = (
         limits=(0, 10_000), description="Plain text or Markdown, stored as given.", **MAIN,
     ),
     Field(
-        "url", Kind.LINK, "https://flask.example", is_required=True, label="the website",
+        "url", Kind.LINK, "https://flask.example", is_required=True, label="website",
         description="http or https, without credentials.", **MAIN,
     ),
     Field(
-        "repository_url", Kind.LINK, "https://code.example/flask", is_nullable=True, label="the source code", **REVIEWED
+        "repository_url", Kind.LINK, "https://code.example/flask", is_nullable=True, label="source code", **REVIEWED
     ),
     Field(
-        "logo_url", Kind.LINK, "https://flask.example/logo.svg", is_nullable=True, label="the address of the logo",
+        "logo_url", Kind.LINK, "https://flask.example/logo.svg", is_nullable=True, label="address of the logo",
         **REVIEWED,
     ),
     Field(
-        "logo", Kind.LOGO, PICTURES, writer=Writer.UPLOAD, is_nullable=True, is_material=True, label="the logo"
+        "logo", Kind.LOGO, PICTURES, writer=Writer.UPLOAD, is_nullable=True, is_material=True
     ),
     Field("tags", Kind.TAGS, ["python", "web"], limits=(0, 5), is_searched=True, **OWN),
     Field(

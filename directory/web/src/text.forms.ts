@@ -78,6 +78,7 @@ export const f = {
   liveEdit: "Your changes are shown after a reviewer has approved them; until then the project stays as it is.",
   liveEditNow: "Your changes are shown at once.",
   heldEdit: "You see your changes that wait for review. The live project has the values from before.",
+  heldEditAdmin: "You edit the live project, and what you save is shown at once. The changes that wait are in the review queue.",
   changesWait: (place: number | null) => `Changes wait for review${place ? `, number ${n.format(place)} in the queue` : ""}`,
   changesRefused: "Your last changes were not accepted",
   sameTitle: "It is here already",

@@ -11,7 +11,7 @@ import { f } from "../text.forms.ts";
 /** The logo that the project has, or will have once its changes are approved, unless another was chosen. */
 export function savedLogo(): Logo {
   const project = edited.data.value?.project;
-  const held = project?.revision?.changes.logo;
+  const held = user.value?.is_admin ? undefined : project?.revision?.changes.logo;
   return logo.value || !project ? null : held === undefined ? project.logo : held;
 }
 

@@ -1,4 +1,4 @@
-// What the service refused of a project's form: shown above it, scrolled to, focused and read out.
+// What the service refused of a project's form: shown above it, scrolled to, focused and read out; and what reviewers refused.
 import { type Draft, EMPTY } from "../state/draft.ts";
 import { FORM } from "../state/form.ts";
 import { draft, existing, problem, theirs, write } from "../state/submission.ts";
@@ -18,6 +18,11 @@ export function Refusal() {
       {own && <a class="button small" href={`/submit?project=${own.id}`}>{own.title}</a>}
     </div>
   );
+}
+
+/** What reviewers refused, and why. */
+export function Refused({ title, reason }: { title: string; reason: string | null }) {
+  return <div class="banner rejected"><div class="grow"><p><strong>{title}</strong></p>{reason && <p dir="auto">{reason}</p>}</div></div>;
 }
 
 /** The button that was pressed is at the other end of a long form. */

@@ -19,7 +19,7 @@ import {
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Preview, savedLogo } from "./submit-preview.tsx";
-import { Both, Refusal } from "./submit-refusal.tsx";
+import { Both, Refusal, Refused } from "./submit-refusal.tsx";
 
 const previewing = signal(false);
 const preview = new Resource<string>();
@@ -46,13 +46,13 @@ function SubmitPage() {
       <h1>{project ? f.editTitle : f.submitTitle}</h1>
       <p class="lead">{project ? (project.status === "live" ? liveLead() : project.title) : f.submitLead}</p>
       {project?.revision?.submitted_at && (
-        <div class="banner pending"><p><strong>{f.changesWait(project.queue_position ?? null)}.</strong> {f.heldEdit}</p></div>
+        <div class="banner pending"><p><strong>{f.changesWait(project.queue_position ?? null)}.</strong> {user.value?.is_admin ? f.heldEditAdmin : f.heldEdit}</p></div>
       )}
       {project?.revision && !project.revision.submitted_at && (
-        <div class="banner rejected"><p><strong>{f.changesRefused}.</strong></p>{project.revision.reason && <p dir="auto">{project.revision.reason}</p>}</div>
+        <Refused title={`${f.changesRefused}.`} reason={project.revision.reason} />
       )}
       {project?.rejection_reason && (
-        <div class="banner rejected"><p><strong>{f.rejectedFor}</strong></p><p dir="auto">{project.rejection_reason}</p></div>
+        <Refused title={f.rejectedFor} reason={project.rejection_reason} />
       )}
       <div class="columns turned">
         <Form />

@@ -4,12 +4,12 @@ import { api, ask, askWhole, type Got, Problem, type Schemas } from "../api/clie
 import { f } from "../text.forms.ts";
 import { type Draft, drop, EMPTY, type Name, store, stored, storedBase } from "./draft.ts";
 import { check, FORM, toBody, toDraft } from "./form.ts";
-import { chooseLogo, problemOfLogo, sendLogo } from "./logo.ts";
+import { chooseLogo, logo, problemOfLogo, sendLogo } from "./logo.ts";
 import { sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
-import { learn, onNewCaller, session, signedIn, user } from "./session.ts";
-import { isAddress, withScheme } from "./tags.ts";
+import { learn, onceKnown, onNewCaller, session, signedIn, user } from "./session.ts";
+import { isAddress, isSame, withScheme } from "./tags.ts";
 import { note } from "./votes.ts";
 
 type Found = Got<"/api/projects/check">;
@@ -55,8 +55,8 @@ export function enterForm(id: number | null): void {
   if (id === null) look();
   else {
     const loading = loadEdited(id);
-    takeUp(); // where it is remembered, it shows at once
-    void loading.then(takeUp);
+    onceKnown(takeUp); // where it is remembered, it shows at once
+    void loading.then(() => onceKnown(takeUp));
   }
 }
 
@@ -154,14 +154,14 @@ async function create(wrong: () => void): Promise<void> {
 async function change(wrong: () => void): Promise<void> {
   const before = edited.data.peek();
   if (!before) return;
+  const isSent = isReviewed.peek();
   await attempt(wrong, async () => {
     if (await sendLogo(before.project.id, before.etag)) await loadEdited(before.project.id);
     base = edited.data.peek()?.etag ?? before.etag;
     const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": base } };
     const after = await ask(api.PUT("/api/projects/{project_id}", { ...options, body: toBody(draft.peek()) }));
     drop(after.id);
-    const isSent = (after.status === "pending" && before.project.status !== "pending") || after.revision?.submitted_at;
-    sayThere(isSent ? f.savedReview : f.saved);
+    sayThere(isSent && (after.status === "pending" || after.revision) ? f.savedReview : f.saved);
     navigate(`/p/${after.id}/${after.slug}`);
   });
 }
@@ -190,18 +190,19 @@ async function attempt(wrong: () => void, act: () => Promise<void>): Promise<voi
 async function compare(id: number): Promise<void> {
   await loadEdited(id);
   const loaded = edited.data.peek();
-  if (!loaded) return;
-  theirs.value = toDraft(loaded.project);
+  if (loaded) theirs.value = toDraft(loaded.project);
 }
 
-/** Whether what is written will wait for review: for a live project, if a field that is reviewed differs from it. */
+/** Whether something that is written goes to a reviewer: of a live project, a new value of a field that is reviewed. */
 export const isReviewed = computed(() => {
   const project = edited.data.value?.project;
   if (!project || project.status !== "live") return Boolean(project && project.status === "rejected");
   const reviewed: readonly string[] = session.value?.reviewed_fields ?? [];
-  const shown: Detail = { ...project, revision: null };
-  const [live, wanted] = [toBody(toDraft(shown)), toBody(draft.value)];
-  return Object.entries(wanted).some(([name, value]) => reviewed.includes(name) && JSON.stringify(value) !== JSON.stringify(live[name as Name]));
+  if (reviewed.includes("logo") && (logo.value === "remove" ? project.logo : logo.value)) return true;
+  const [live, saved] = [toBody(toDraft({ ...project, revision: null })), toBody(toDraft(project))];
+  return Object.entries(toBody(draft.value)).some(([name, value]) => reviewed.includes(name)
+    && [live, saved].every((each) => JSON.stringify(value) !== JSON.stringify(each[name as Name]))
+    && !(name === "url" && isSame(value as string, live.url)));
 });
 
 /** The project of one's own that stands in the way of this one, as a refusal names it. */

@@ -23,3 +23,14 @@ export function isAddress(text: string): boolean {
   const full = withScheme(text);
   return /^https?:\/\/[^\s/]+/i.test(full) && URL.canParse(full);
 }
+
+/** Whether two addresses name the same site by the rules that a project's owner meets: the service knows some more. */
+export function isSame(one: string, other: string): boolean {
+  return siteOf(one) === siteOf(other);
+}
+
+function siteOf(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const { host, pathname, search } = new URL(address);
+  return host.replace(/^www\./, "") + pathname.replace(/\/$/, "") + search;
+}
