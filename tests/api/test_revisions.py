@@ -559,6 +559,33 @@ def test_a_category_that_waits_follows_its_name_and_is_not_deleted(
     assert admin.delete("/api/admin/categories/tools").status_code == 204
 
 
+@pytest.mark.parametrize("cache", ["true", "false"])
+def test_an_owner_gets_another_answer_once_the_queue_moves_or_a_category_that_waits_is_renamed(
+    make_app: Any, world: World, ada: Caller, project: int, cache: str
+) -> None:
+    app = make_app(REVIEW_ON_EDIT="always", RESPONSE_CACHE=cache)
+    owner, admin = Api(app, world.caller(ada).token), Api(app, world.caller(world.admin()).token)
+    first = world.project(status="pending")
+    owner.put(path(project), {"category": "games"})
+    addresses = (path(project), "/api/projects?owner=me")
+
+    def tags() -> list[str]:
+        return [owner.get(address).headers["ETag"] for address in addresses]
+
+    def shown(before: list[str]) -> list[Any]:
+        answers = [owner.get(each, headers={"If-None-Match": tag}) for each, tag in zip(addresses, before, strict=True)]
+        found = [one.json.get("items", [one.json])[0] if one.status_code == 200 else None for one in answers]
+        return [each and (each["queue_position"], each["revision"]["changes"]["category"]) for each in found]
+
+    before = tags()
+    assert shown(before) == [None, None]
+    decide(admin, first, "approve")
+    assert shown(before) == [(1, "games")] * 2
+    before = tags()
+    admin.put("/api/admin/categories/games", {"slug": "play"})
+    assert shown(before) == [(1, "play")] * 2
+
+
 def test_edits_of_what_is_not_live_hold_nothing(owner: Api, world: World, ada: Caller) -> None:
     for status, after in (("pending", "pending"), ("rejected", "pending")):
         each = world.project(ada, status)

@@ -3,7 +3,7 @@ import { type Logo, Monogram } from "../parts/monogram.tsx";
 import { categories } from "../state/categories.ts";
 import type { Draft } from "../state/draft.ts";
 import { logo, logoPicture } from "../state/logo.ts";
-import { user } from "../state/session.ts";
+import { isAdministrator, user } from "../state/session.ts";
 import { edited } from "../state/submission.ts";
 import { tagsOf } from "../state/tags.ts";
 import { f } from "../text.forms.ts";
@@ -11,7 +11,7 @@ import { f } from "../text.forms.ts";
 /** The logo that the project has, or will have once its changes are approved, unless another was chosen. */
 export function savedLogo(): Logo {
   const project = edited.data.value?.project;
-  const held = user.value?.is_admin ? undefined : project?.revision?.changes.logo;
+  const held = isAdministrator.value ? undefined : project?.revision?.changes.logo;
   return logo.value || !project ? null : held === undefined ? project.logo : held;
 }
 

@@ -46,7 +46,7 @@ function SubmitPage() {
       <h1>{project ? f.editTitle : f.submitTitle}</h1>
       <p class="lead">{project ? (project.status === "live" ? liveLead() : project.title) : f.submitLead}</p>
       {project?.revision?.submitted_at && (
-        <div class="banner pending"><p><strong>{f.changesWait(project.queue_position ?? null)}.</strong> {user.value?.is_admin ? f.heldEditAdmin : f.heldEdit}</p></div>
+        <div class="banner pending"><p><strong>{f.changesWait(project.queue_position ?? null)}.</strong> {isAdministrator.value ? f.heldEditAdmin : f.heldEdit}</p></div>
       )}
       {project?.revision && !project.revision.submitted_at && (
         <Refused title={`${f.changesRefused}.`} reason={project.revision.reason} />

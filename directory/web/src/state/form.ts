@@ -2,7 +2,7 @@
 import type { Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
 import { type Draft, EMPTY, type Name } from "./draft.ts";
-import { user } from "./session.ts";
+import { isAdministrator } from "./session.ts";
 import { isAddress, tagsOf, withScheme } from "./tags.ts";
 
 /** What a field is called, how many characters it holds, whether it is needed, and whether it is an address. */
@@ -44,7 +44,7 @@ export function check(given: Draft): Partial<Record<Name, string>> {
 
 /** A project as its owner wants it: with the changes that wait for review. Administrators edit what is shown: to save must not approve those. */
 export function toDraft(project: Schemas["ProjectDetail"]): Draft {
-  const wanted = { ...project, category: project.category.slug, ...(user.value?.is_admin ? {} : project.revision?.changes) };
+  const wanted = { ...project, category: project.category.slug, ...(isAdministrator.value ? {} : project.revision?.changes) };
   return Object.fromEntries(NAMES.map((name) => [name, name === "tags" ? wanted.tags.join(", ") : wanted[name] ?? ""])) as Draft;
 }
 
