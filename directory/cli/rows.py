@@ -41,7 +41,8 @@ NOTHING = (None, "", 0, "0")  # values of columns that are left out
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 DELIMITERS = ",;\t|"
 LOGO_MAX = 4 * -(-pictures.UPLOAD_MAX // 3)  # characters of base64
-_SEPARATOR = re.compile('"?sep=(.)"?\r?\n?')
+_BLANK = f'{DELIMITERS}" \r\n'
+_SEPARATOR = re.compile(r'\s*"?sep=(.)"?[\s,;|]*', re.IGNORECASE)
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
@@ -177,7 +178,8 @@ def _jsonl(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
 
 def _csv(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
     # Bytes that are not UTF-8 stay in as half surrogates, so that one bad cell costs one row.
-    texts = (line.decode("utf-8", "surrogateescape") for line in lines)
+    decoded = (line.decode("utf-8", "surrogateescape") for line in lines)
+    texts = itertools.dropwhile(lambda text: not text.strip(_BLANK), decoded)  # blank rows above the header
     first = next(texts, "")
     csv.field_size_limit(LOGO_MAX)
     if declared := _SEPARATOR.fullmatch(first):  # a line of spreadsheets, above the header
@@ -251,7 +253,9 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
         raise ValueError(f"The row has {len(cells)} cells, but there are {len(names)} columns.")
     if any(map(_UNDECODED.search, cells)):
         raise ValueError("The row is not UTF-8.")
-    project: dict[str, Any] = dict(zip(names, cells, strict=True))
+    project: dict[str, Any] = {
+        name: cell if name == "description" else cell.strip(" ") for name, cell in zip(names, cells, strict=True)
+    }
     for name in BLANKABLE:
         if name in project:
             project[name] = project[name] or None

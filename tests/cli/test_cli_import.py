@@ -304,6 +304,14 @@ def test_a_table_of_a_spreadsheet_is_read_however_it_was_saved(
     assert [one.title for one in stored(app)] == ["Grüße", "C"]
 
 
+@pytest.mark.parametrize("above", ["\n\n", ";;;\r\n \n", "SEP=;\n", "sep=; \r\n", '\n"sep=;";;;\n', '"";""\nsep=;;;;\n'])
+def test_blank_rows_above_a_table_a_padded_separator_and_spaces_around_cells_are_left_out(run: Any, above: str) -> None:
+    table = above + TABLE.replace(",", "; ").replace("tools\n", " tools \n")
+    assert run(table.encode(), "--format", "csv").stdout == "imported 2, unchanged 0, refused 0\n"
+    bad = above + "title;tagline;url;category\nE;F;no address;tools\n"
+    assert f"line {above.count(chr(10)) + 2}: url: " in run(bad.encode(), "--format", "csv").stderr
+
+
 @pytest.mark.parametrize(
     ("encoding", "ending"),
     [("utf-8", "\r"), ("utf-8", "\r\n"), ("utf-8-sig", "\r"), ("utf-16-le", "\n"), ("utf-16-be", "\r\n")],
