@@ -70,6 +70,16 @@ def test_letters_of_any_alphabet_arrive_as_they_are_in_seven_bits() -> None:
     assert taken.raw.isascii()
 
 
+@pytest.mark.parametrize("title", ["=?utf-8?q?Your_account_is_locked?=", "é =?utf-8?b?SGk=?= " + "long " * 30])
+def test_a_title_that_looks_like_an_encoded_word_arrives_as_it_is(title: str) -> None:
+    with Mailbox() as mailbox:
+        send(mailbox.server(), letter=letters.letter(SITE, f"Approved: {title.strip()}", "A text."))
+
+    [taken] = mailbox.taken
+    assert str(taken.message["Subject"]) == f"Approved: {title.strip()}"
+    assert all(len(line) < 80 for line in taken.raw.split(b"\r\n"))
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r", "\u2028", "\x85", "\x0b", "\0", "\u202e"])
 def test_no_text_of_others_adds_a_header(end: str) -> None:
     title = f"A title{end}Bcc: all@example.com{end}{end}A body"

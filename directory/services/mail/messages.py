@@ -6,6 +6,7 @@ account gets none, and a changed address is the one that is used.
 
 import json
 from dataclasses import dataclass
+from email.header import Header
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import EmailPolicy
@@ -23,19 +24,29 @@ from directory.services.mail.server import MailServer
 from directory.services.webhooks.claims import Claim
 from directory.services.webhooks.endpoints import TEST
 
-UNSUBSCRIBE = "List-Unsubscribe"
+SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 
 
 class _Policy(EmailPolicy):
-    """The policy of SMTP, but for a header with an address, which stays one plain line.
+    """The policy of SMTP, but for two headers.
 
-    Python takes it for text, and writes a long one in encoded words. RFC 2047 section 5 forbids these there, and mail
-    programs do not read them.
+    One with an address stays one plain line. Python takes it for text, and writes a long one in encoded words. RFC 2047
+    section 5 forbids these there, and mail programs do not read them. A subject with a title that looks like an encoded
+    word is encoded. Python sends it as it is, and mail programs would show another text.
     """
 
     def fold_binary(self, name: str, value: str) -> bytes:
         """Return the lines of a header."""
-        return f"{name}: {value}\r\n".encode("ascii") if name == UNSUBSCRIBE else super().fold_binary(name, value)
+        if name == UNSUBSCRIBE:
+            return f"{name}: {value}\r\n".encode("ascii")
+        if name == SUBJECT and "=?" in value:
+            return f"{name}: {_encoded(value, fold=True)}\r\n".encode("ascii")
+        return super().fold_binary(name, value)
+
+
+def _encoded(subject: str, *, fold: bool) -> str:
+    """A subject in encoded words, which Python decodes when the header is set."""
+    return Header(subject, "utf-8", 76 if fold else 0, SUBJECT).encode(linesep="\r\n")
 
 
 # Its headers raise ValueError for a line break. A server may not take 8 bits.
@@ -131,7 +142,7 @@ def message(letter: Letter, *, to: str, server: MailServer, message_id: str) -> 
     content = EmailMessage(policy=POLICY)
     content["From"] = Address(name, addr_spec=address)
     content["To"] = Address(addr_spec=to)
-    content["Subject"] = letter.subject
+    content[SUBJECT] = _encoded(letter.subject, fold=False) if "=?" in letter.subject else letter.subject
     content["Date"] = format_datetime(now())
     content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
     content["Auto-Submitted"] = "auto-generated"
