@@ -30,6 +30,7 @@ _NAMED = {
     "SCHWA": "e",
 }  # Latin letters that have a name, and how ASCII spells them
 _BASE = re.compile(r"((?:LATIN|GREEK|CYRILLIC) SMALL (?:LETTER|LIGATURE) )((?:(?!WITH ).)+?)(?: WITH .*)?")
+_FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # of the modifier letters, those that are no small letters
 _FIRST_PICTOGRAPH = "\u2190"  # symbols before it are signs of the text, such as those of trade marks
 _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
@@ -37,9 +38,10 @@ _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
 
 # Letters that look like one of Latin (UTS #39), in lower case and capitals.
 _LIKE_LATIN = {
-    "CYRILLIC": frozenset("аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮү"),
+    "CYRILLIC": frozenset("аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ"),
     "GREEK": frozenset("ονυραικγτΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"),
     "ARMENIAN": frozenset("օոսցհՕՍԼ"),
+    "LISU": frozenset("ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
     "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥ"),
 }
 
@@ -167,14 +169,15 @@ def _letter(char: str) -> str:
     if char.isascii():
         return char
     name = unicodedata.name(char, "")
-    if _is_apostrophe(name) or name == "MODIFIER LETTER TURNED COMMA":
+    # Signs of transliterations, such as the half rings of Arabic and the primes of Cyrillic, join as apostrophes do.
+    if _is_apostrophe(name) or _FIRST_SIGN <= char <= _LAST_SIGN or name == "LATIN SMALL LETTER SALTILLO":
         return "'"
     if name == "ARABIC TATWEEL":
         return ""
     base = _BASE.fullmatch(name)
     if base is None:
         return _SAME_ARABIC.get(char, char)
-    bare = re.sub("^(?:DOTLESS|OPEN) ", "", base[2])
+    bare = re.sub("^(?:DOTLESS|OPEN) | BAR$", "", base[2])
     if base[1].startswith("LATIN") and (bare in _NAMED or re.fullmatch("[A-Z]{1,2}", bare)):
         return _NAMED.get(bare, bare.lower())
     try:

@@ -56,6 +56,7 @@ SCRIPTS = {
     "zero-width space in the query": (["Google", "Goo"], "goo\u200bgle", ["Google"]),
     "apostrophe": (["Don't Panic", "Donut"], "dont panic", ["Don't Panic"]),
     "typographic apostrophe": (["O’Reilly Books", "Really"], "oreilly", ["O’Reilly Books"]),
+    "transliteration": (["Qurʾān Reader", "Quiet"], "quran", ["Qurʾān Reader"]),
     "apostrophe in the query": (["OReilly", "Really"], "o'reilly", ["OReilly"]),
     "split in the query": (["SquidGuard", "Squid"], "squid guard", ["SquidGuard"]),
     "split, typed so far": (["LibreOffice", "Libre"], "libre offi", ["LibreOffice"]),
