@@ -304,8 +304,10 @@ def test_a_table_of_a_spreadsheet_is_read_however_it_was_saved(
     assert [one.title for one in stored(app)] == ["Grüße", "C"]
 
 
-@pytest.mark.parametrize("above", ["\n\n", ";;;\r\n \n", "SEP=;\n", "sep=; \r\n", '\n"sep=;";;;\n', '"";""\nsep=;;;;\n'])
-def test_blank_rows_above_a_table_a_padded_separator_and_spaces_around_cells_are_left_out(run: Any, above: str) -> None:
+@pytest.mark.parametrize(
+    "above", ["\n\n", ";;;\r\n \n", "SEP=;\n", "sep=; \r\n", '\n"sep=;";;;\n', '"";""\nsep=;;;;\n']
+)
+def test_blank_rows_above_a_table_a_padded_separator_and_spaces_are_left_out(run: Any, above: str) -> None:
     table = above + TABLE.replace(",", "; ").replace("tools\n", " tools \n")
     assert run(table.encode(), "--format", "csv").stdout == "imported 2, unchanged 0, refused 0\n"
     bad = above + "title;tagline;url;category\nE;F;no address;tools\n"

@@ -9,7 +9,8 @@ from directory.services.characters import fold, has_lookalikes, script, without_
 FOLDED = {
     "Latin": [("Łódź", "lodz"), ("Smørrebrød", "smorrebrod"), ("ISPARTA ısparta İsparta", "isparta isparta isparta"),
               ("ﬁle ŒUVRE æsir Ĳssel", "file oeuvre aesir ijssel"), ("Þórður", "thordur"), ("Đặng ħal Ŧ", "dang hal t"),
-              ("Straße", "strasse"), ("Azərbaycan", "azerbaycan"), ("Ɔkɛ", "oke"), ("ＡＢＣ１２", "abc12"), ("Ʉnit", "unit"),
+              ("Straße", "strasse"), ("Azərbaycan", "azerbaycan"), ("Ɔkɛ", "oke"), ("ＡＢＣ１２", "abc12"),
+              ("Ʉnit", "unit"),
               ("Qurʾān ʿAlī Gogolʹ Ḫaʽlab", "qur'an 'ali gogol' ha'lab"), ("Kꞌicheꞌ", "k'iche'")],
     "Greek": [("Ελλάδα", "ελλαδα"), ("Οδυσσεύς ΟΔΥΣΣΕΎΣ", "οδυσσευσ οδυσσευσ"), ("ᾳ", "α")],
     "Cyrillic": [("Ёлка", "елка"), ("Қазақ", "казак"), ("Київ", "киів"), ("Ѝ", "и")],
@@ -82,7 +83,8 @@ def test_invisible_characters_are_removed_unless_they_change_what_is_seen(text: 
     [
         ("Google", False), ("Gооgle", True), ("Ροlars", True), ("аррӏе", True), ("Mozilla Firеfox", True),
         ("Хор", True), ("Хор и лес", False), ("Яндекс Maps", False), ("μTorrent", False), ("ガラスLab 東京", False),
-        ("Ελληνικά Linux", False), ("Գիրք", False), ("Café", False), ("1, 2!", False), ("ᎪᎳ", True), ("ꓖꓳꓳꓖꓡꓰ", True), ("Vuеѵ", True),
+        ("Ελληνικά Linux", False), ("Գիրք", False), ("Café", False), ("1, 2!", False), ("ᎪᎳ", True),
+        ("ꓖꓳꓳꓖꓡꓰ", True), ("Vuеѵ", True),
     ],
 )  # fmt: skip
 def test_letters_that_look_like_latin_ones_are_marked(title: str, marked: bool) -> None:
