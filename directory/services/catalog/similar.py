@@ -8,7 +8,7 @@ title, are looked for.
 from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, literal, select, text, union_all
+from sqlalchemy import bindparam, exists, literal, select, text, union_all
 
 from directory.db.statements import Prepared
 from directory.extensions import db
@@ -23,11 +23,12 @@ MOST_SAME, MOST_SIMILAR = 20, 5
 LITTLE_WORDS = frozenset(
     ["a", "an", "and", "by", "for", "from", "in", "my", "of", "on", "or", "our", "the", "to", "with", "your"]
 )
-NAMES = ("id", "slug", "title", "tagline", "status", "upvotes")
+NAMES = ("id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
 
 projects = Project.__table__
 P = projects.c
-_COLUMNS = (*(P[name] for name in NAMES), P.owner_id)
+_VOTED = exists().where(Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id).label("has_upvoted")
+_COLUMNS = (*(P[name] for name in NAMES[:-1]), _VOTED, P.owner_id)
 
 
 def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[dict[str, Any]]]:
@@ -37,19 +38,11 @@ def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[d
     """
     same = [] if url is None else _same(url_key(url), by)
     similar = [] if title is None else _similar(title, by, {row[0] for row in same})
-    voted = _voted([row[0] for row in (*same, *similar)], by)
-    return {"same": [_item(row, voted) for row in same], "similar": [_item(row, voted) for row in similar]}
-
-
-def _voted(ids: list[int], by: Caller) -> set[int]:
-    """Those of the projects that the caller has voted for."""
-    if not ids:
-        return set()
-    return {*db.session.scalars(select(Upvote.project_id).where(Upvote.user_id == by.id, Upvote.project_id.in_(ids)))}
+    return {"same": [_item(row) for row in same], "similar": [_item(row) for row in similar]}
 
 
 def _same(key: str, by: Caller) -> list[Any]:
-    rows = _same_url().all({"key": key, "owner_id": by.id})
+    rows = _same_url().all({"key": key, "user_id": by.id})
     return sorted(rows, key=lambda row: (row[-1] != by.id, -row[5], row[0]))
 
 
@@ -58,7 +51,7 @@ def _similar(title: str, by: Caller, others: set[int]) -> list[Any]:
     if not terms:
         return []
     dialect = db.engine.dialect.name
-    given = {f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)}
+    given = {f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)} | {"user_id": by.id}
     found = {row[0]: row for row in _having(len(terms), dialect).all(given) if row[0] not in others}
     asked = _telling(title)
     ranks = {row[0]: _likeness(asked, _telling(row[2])) for row in found.values()}
@@ -67,8 +60,9 @@ def _similar(title: str, by: Caller, others: set[int]) -> list[Any]:
     return alike[:MOST_SIMILAR]
 
 
-def _item(row: Any, voted: set[int]) -> dict[str, Any]:
-    return {**dict(zip(NAMES, row, strict=False)), "has_upvoted": row[0] in voted}
+def _item(row: Any) -> dict[str, Any]:
+    item = dict(zip(NAMES, row, strict=False))
+    return {**item, "has_upvoted": bool(item["has_upvoted"])}  # SQLite has no truth values
 
 
 def _telling(title: str) -> set[str]:
@@ -98,9 +92,9 @@ def _written(term: list[str], dialect: str) -> str:
 
 @cache
 def _same_url() -> Prepared:
-    own = select(*_COLUMNS).where(P.owner_id == bindparam("owner_id"), P.url_key == bindparam("key"))
+    own = select(*_COLUMNS).where(P.owner_id == bindparam("user_id"), P.url_key == bindparam("key"))
     live = select(*_COLUMNS).where(P.url_key == bindparam("key"), P.status == literal("live"))
-    others = live.where(P.owner_id != bindparam("owner_id")).order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
+    others = live.where(P.owner_id != bindparam("user_id")).order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
     return Prepared(select(union_all(own, select(others.subquery("others"))).subquery("same")))
 
 
@@ -124,7 +118,8 @@ def _having(terms: int, dialect: str) -> Prepared:
         f"SELECT {n} AS n, id FROM ({_SOUGHT[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"  # noqa: S608 (ours)
         for n in range(terms)
     )
-    columns = ", ".join(f"projects.{column.name}" for column in _COLUMNS)
+    voted = "EXISTS (SELECT 1 FROM upvotes WHERE user_id = :user_id AND project_id = projects.id)"
+    columns = ", ".join(voted if column is _VOTED else f"projects.{column.name}" for column in _COLUMNS)
     return Prepared(
         text(
             f"SELECT {columns} FROM (SELECT DISTINCT id FROM (SELECT n, id, count(*) OVER (PARTITION BY n) AS number "  # noqa: S608
