@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -54,6 +55,16 @@ def test_every_file_that_a_page_names_is_there_and_none_is_elsewhere():
             assert address.removeprefix("/assets/") in build.assets
     for asset in build.assets.values():
         assert b"sourceMappingURL" not in asset.content
+
+
+def test_each_colour_has_a_plain_one_for_browsers_without_light_dark():
+    style = (ROOT / "directory/web/src/styles/base.css").read_text()
+    usual, plain = style.split("@supports not (color: light-dark(#000, #fff))")
+    plain = plain.partition("\n}\n")[0]
+    names = re.findall(r"(--[a-z-]+):[^;]*light-dark", usual)
+    assert len(names) > 10
+    assert set(names) <= set(re.findall(r"(--[a-z-]+): [^;]*;", plain))
+    assert "light-dark" not in plain
 
 
 def test_the_lock_files_name_no_registry_and_the_build_few_packages():

@@ -77,6 +77,9 @@ Deno.test("text that is typed without a pause is looked for once, and beside a f
   assertEquals(list.typed.value.q, "lamps");
   await pause();
   assertEquals(asked.length, 3);
+  list.type("q", "\u3089\u3093p", true); // an input method is composing
+  await pause();
+  assertEquals([asked.length, address.value.search], [3, "?q=lamps&status=live"]);
 });
 
 Deno.test("text that was typed on a page that was left is not looked for on another", async () => {
