@@ -1,18 +1,16 @@
 """flask import and flask export: projects as JSON Lines or CSV."""
 
-import errno
 import os
-import stat
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 from flask.cli import with_appcontext
 
 from directory.cli.console import Progress, count, names_database, refusals, sayings
+from directory.cli.output import opened as opened_output
 from directory.cli.rows import DATES, DECIDED, FORMATS, Lines, Row, read, writer
 from directory.cli.users import named
 from directory.db.transactions import transaction
@@ -129,7 +127,7 @@ def export_projects(form: str | None, output: str, status: str | None) -> None:
     """
     mixed = output == "-" and sys.stdout.isatty()  # a bar would stand between the rows
     size = 0 if mixed else catalog.total(catalog.Filters(status=status))
-    with Progress(size, "Exporting") as progress, _opened(output) as file:
+    with Progress(size, "Exporting") as progress, opened_output(output) as file:
         write = writer(file, form or _format(output))
         for project in import_export.given(status):
             write(project)
@@ -176,40 +174,3 @@ def _format(name: str) -> str:
 def _size(name: str) -> int:
     """How many bytes there are to read; 0 where it is unknown."""
     return 0 if name == "-" else os.path.getsize(name)
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[IO[str]]:
-    """The file to write, or standard output, in UTF-8."""
-    try:
-        if not name:
-            raise click.BadParameter("is empty", param_hint="--output")
-        if name == "-":
-            with click.open_file(name, "w", encoding="utf-8") as stream:
-                yield stream
-        elif os.path.exists(name) and not os.path.isfile(name):
-            with open(name, "w", encoding="utf-8") as device:
-                yield device
-        else:
-            with _whole(os.path.realpath(name)) as file:
-                yield file
-    except OSError as error:
-        if error.errno == errno.EPIPE:  # `| head` has seen enough, which is no fault: click ends quietly
-            raise
-        raise click.ClickException(f"{name}: {error.strerror or error}") from None
-
-
-@contextmanager
-def _whole(name: str) -> Iterator[IO[str]]:
-    """A file that takes its name, and the place of what had it, when it is whole. Click's own "atomic" always does."""
-    part = f"{name}.{os.getpid()}.part"
-    try:
-        private = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with open(private, "w", encoding="utf-8", newline="") as file:
-            with suppress(FileNotFoundError):  # with the permissions of the old file
-                os.fchmod(file.fileno(), stat.S_IMODE(os.stat(name).st_mode))
-            yield file
-        os.replace(part, name)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise

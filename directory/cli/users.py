@@ -1,16 +1,22 @@
 """flask users: accounts, as an operator manages them."""
 
+import json
 from typing import Any
 
 import click
 from flask.cli import AppGroup
 
 from directory.api import mail_server
+from directory.api.projects import subscribers
 from directory.api.schemas.accounts import RegisterInput
+from directory.api.schemas.leaving import Export
+from directory.api.schemas.review import ReasonInput
 from directory.cli.console import checked, count, names_database, refusals, table
+from directory.cli.output import opened
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
 from directory.models import AccountStatus, Role, User
+from directory.services import account_deletion, account_export
 from directory.services.accounts import accounts
 from directory.services.accounts import users as people
 from directory.services.accounts.identity import Caller
@@ -120,6 +126,49 @@ def reset_passkeys(username: str) -> None:
         click.echo(f"{user.username} has no passkeys.")
         return
     click.echo(f"{count(removed, 'passkey')} of {user.username} removed; all sessions are ended.")
+
+
+@users.command("delete")
+@click.argument("username")
+@click.option("--reason", help="For the audit log; at most 1,000 characters.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@refusals()
+@names_database
+def delete_user(username: str, reason: str | None, yes: bool) -> None:
+    """Delete an account for good, as its user can do.
+
+    Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, under the name
+    deleted-[id]. The last active administrator stays. Asks for confirmation.
+    """
+    user, fields = named(username), checked(ReasonInput(), {} if reason is None else {"reason": reason})
+    user_id, name, notify = user.id, user.username, subscribers()
+    if not yes:
+        click.confirm(f"Delete the account of {name}? This cannot be undone.", abort=True, err=True)
+
+    def work() -> None:
+        lift_time_limits()  # a user may have very many votes
+        account_deletion.delete_user(user_id, by=None, notify=notify, is_limited=False, **fields)
+
+    accounts.release()
+    transaction(work)
+    click.echo(f"The account of {name} is deleted.")
+
+
+@users.command("export")
+@click.argument("username")
+@click.option(
+    "--output", type=click.Path(dir_okay=False), default="-", help="Write to this file.  [default: standard output]"
+)
+@refusals()
+def export_user(username: str, output: str) -> None:
+    """Write what the service holds of an account as JSON, as its user can do.
+
+    It has all projects and votes, however many there are.
+    """
+    user = named(username)
+    found = account_export.export(Caller(user.id, user.username, user.role), is_limited=False)
+    with opened(output) as file:
+        file.write(json.dumps(Export().dump(found), ensure_ascii=False, indent=2) + "\n")
 
 
 @users.command("list")

@@ -1,18 +1,30 @@
-"""Deleting one's account: what goes with it, and what stays under the name `deleted-[id]`.
+"""Deletes an account: what goes with it, and what stays under the name `deleted-[id]`.
 
-It is one transaction of a bounded number of statements. The account is locked first, as for a suspension: other
-requests of the same user either end before, and what they wrote is deleted too, or are refused. Then follow the
-projects that change, in the order of their ids, and at last the counters that triggers change.
+Members delete their own accounts, administrators and operators those of others. It is one transaction of a bounded
+number of statements. The account is locked first, as for a suspension: other requests of the same user either end
+before, and what they wrote is deleted too, or are refused. Then follow the user's projects and those that change, in
+the order of their ids, and at last the counters that triggers change.
 """
 
 import secrets
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import BigInteger, bindparam, delete, exists, or_, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
-from directory.errors import LastAdmin, TooManyProjects, TooManyVotes, Unauthenticated, Unavailable, WrongPassword
+from directory.errors import (
+    AccountDeleted,
+    AdminRequired,
+    LastAdmin,
+    NotFound,
+    TooManyProjects,
+    TooManyVotes,
+    Unauthenticated,
+    Unavailable,
+    WrongPassword,
+)
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Project, Revision, Role, Status, Upvote, User, now
 from directory.services import audit, revisions, voting
@@ -27,19 +39,23 @@ from directory.services.webhooks.outbox import Endpoint
 # on two busy cores.
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000
 TOO_MANY_PROJECTS = (
-    f"You have more than {PROJECTS_MAX:,} pending and rejected projects and changes under review, which is more than "
-    "one request deletes, and nothing was changed. Delete some of them, and try again."
+    f"The account has more than {PROJECTS_MAX:,} pending and rejected projects and changes under review, which is more "
+    "than one request deletes, and nothing was changed. Delete some of them, and try again."
 )
 TOO_MANY_VOTES = (
-    f"You have voted for more than {VOTES_MAX:,} projects, which is more than one request takes back, and nothing was "
-    "changed. Take some votes back, and try again."
+    f"The account has voted for more than {VOTES_MAX:,} projects, which is more than one request takes back, and "
+    "nothing was changed. Take some votes back, and try again."
 )
+# Nobody can take back the votes of others, so the command has no limits.
+BY_COMMAND = " Or have an operator run `flask users delete`, which has no such limit."
 UNLISTED = (Status.PENDING, Status.REJECTED)
 EVENT = "project.deleted"
 
-_LOCK = text("SELECT id FROM projects WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE").bindparams(
-    bindparam("ids", type_=ARRAY(BigInteger))
-)
+# The live projects of the user as well: others who write their events name the owner, and end before or see the new
+# name.
+_LOCK = text(
+    "SELECT id FROM projects WHERE id = ANY(:ids) OR owner_id = :owner ORDER BY id FOR NO KEY UPDATE"
+).bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
 
 
 def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> None:
@@ -50,27 +66,50 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
     log, which has ids and no names, stays as it is.
     Raises Unauthenticated, WrongPassword, LastAdmin, TooManyProjects, TooManyVotes, Unavailable.
     """
-    _lock(by, known_hash)
-    affected = _affected(by.id)
-    if affected and on_postgresql():
-        db.session.execute(_LOCK, {"ids": sorted(affected)})
-    voting.withdraw_all(by.id)
-    gone = replace(by, username=_rename(by.id))
-    outbox.rename_user(by.id, by.username, gone.username)
-    audit.record("user.deleted", by=gone, user_id=by.id, from_state=AccountStatus.ACTIVE)
-    _delete_unlisted(affected, by=gone, notify=notify)
-    revisions.drop_all(by.id)
-    sessions.end_everything(by.id)
-    mail_links.end_all(by.id)
-    identities.end_all(by.id)
-    passkeys.end_all(by.id)
+    target = _lock_own(by, known_hash)
+    _delete(target, by=by, affected=_affected(by.id), notify=notify, reason=None)
+
+
+def delete_user(
+    user_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None = None, is_limited: bool = True
+) -> None:
+    """Delete another's account as its user would, by an administrator or, where `by` is None, by an operator.
+
+    The log names who did it, and has the reason. An administrator may delete their own account so, too.
+    Raises NotFound, AdminRequired, AccountDeleted, LastAdmin, and with `is_limited` TooManyProjects, TooManyVotes.
+    """
+    target = _lock_other(user_id, by)
+    try:
+        affected = _affected(user_id, is_limited=is_limited)
+    except (TooManyProjects, TooManyVotes) as error:
+        raise type(error)(error.detail + BY_COMMAND) from None
+    _delete(target, by=by, affected=affected, notify=notify, reason=reason)
+
+
+def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[Endpoint], reason: str | None) -> None:
+    """Delete a locked account. `target` has its id and its status."""
+    user_id = target.id
+    if on_postgresql():
+        db.session.execute(_LOCK, {"ids": sorted(affected), "owner": user_id})
+    voting.withdraw_all(user_id, are_counted=target.status == AccountStatus.ACTIVE)
+    name = _rename(user_id)
+    outbox.forget_user(user_id, name)
+    if by is not None and by.id == user_id:
+        by = replace(by, username=name)
+    audit.record("user.deleted", by=by, user_id=user_id, from_state=target.status, reason=reason)
+    _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify)
+    revisions.drop_all(user_id)
+    sessions.end_everything(user_id)
+    mail_links.end_all(user_id)
+    identities.end_all(user_id)
+    passkeys.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "status": AccountStatus.SUSPENDED}
-    db.session.execute(update(User).where(User.id == by.id).values(closed), execution_options=UNSYNCHRONISED)
+    db.session.execute(update(User).where(User.id == user_id).values(closed), execution_options=UNSYNCHRONISED)
 
 
-def _lock(caller: Caller, known_hash: str) -> None:
-    """Lock the caller's account, whose password was just found to match `known_hash`.
+def _lock_own(caller: Caller, known_hash: str) -> Any:
+    """Lock the caller's account, whose password was just found to match `known_hash`, and return it.
 
     Other requests of the caller end before, or are refused. With an administrator's account, those of all active
     administrators are locked, as `accounts.administer` locks them.
@@ -87,21 +126,40 @@ def _lock(caller: Caller, known_hash: str) -> None:
     if admins == {caller.id}:
         raise LastAdmin("You are the last active administrator. Make another member one before you leave.")
     accounts.wait_for_requests_of(caller.id)
+    return user
 
 
-def _affected(user_id: int) -> set[int]:
+def _lock_other(user_id: int, by: Caller | None) -> Any:
+    """Lock an account with those of all active administrators, as `accounts.administer` does, and return it.
+
+    Raises AdminRequired if the caller is none of them any more, NotFound, AccountDeleted, LastAdmin.
+    """
+    admins, target = accounts.lock_admins_and(user_id)
+    if by is not None and by.id not in admins:
+        raise AdminRequired
+    if target is None:
+        raise NotFound
+    if target.deleted_at is not None:
+        raise AccountDeleted
+    if admins == {user_id}:
+        raise LastAdmin("The last active administrator cannot be deleted. Make another member one before.")
+    accounts.wait_for_requests_of(user_id)
+    return target
+
+
+def _affected(user_id: int, *, is_limited: bool = True) -> set[int]:
     """The ids of the projects that change: those to delete, those with a revision, and those with a vote of the user.
 
-    Raises TooManyProjects, TooManyVotes.
+    With `is_limited` it raises TooManyProjects, TooManyVotes.
     """
     revised = select(Revision.project_id).where(Revision.project_id == Project.id).exists()
     unlisted = select(Project.id).where(Project.owner_id == user_id, or_(Project.status.in_(UNLISTED), revised))
     voted = select(Upvote.project_id).where(Upvote.user_id == user_id)
-    own = set(db.session.scalars(unlisted.limit(PROJECTS_MAX + 1)))
-    if len(own) > PROJECTS_MAX:
+    own = set(db.session.scalars(unlisted.limit(PROJECTS_MAX + 1 if is_limited else None)))
+    if is_limited and len(own) > PROJECTS_MAX:
         raise TooManyProjects(TOO_MANY_PROJECTS)
-    others = set(db.session.scalars(voted.limit(VOTES_MAX + 1)))
-    if len(others) > VOTES_MAX:
+    others = set(db.session.scalars(voted.limit(VOTES_MAX + 1 if is_limited else None)))
+    if is_limited and len(others) > VOTES_MAX:
         raise TooManyVotes(TOO_MANY_VOTES)
     return own | others
 
@@ -119,10 +177,10 @@ def _rename(user_id: int) -> str:
     return name
 
 
-def _delete_unlisted(locked: set[int], *, by: Caller, notify: list[Endpoint]) -> None:
+def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, notify: list[Endpoint]) -> None:
     """Delete those of the locked projects that are pending or rejected, each with its audit entry and notifications."""
     columns = select(Project.id, Project.url_key, Project.title, Project.status)
-    found = columns.where(Project.owner_id == by.id, Project.status.in_(UNLISTED)).order_by(Project.id)
+    found = columns.where(Project.owner_id == owner_id, Project.status.in_(UNLISTED)).order_by(Project.id)
     projects = [project for project in db.session.execute(found) if project.id in locked]
     if not projects:
         return

@@ -19,21 +19,21 @@ PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, which is an answer in 
 AT_ONCE = 100
 
 
-def export(by: Caller) -> dict[str, Any]:
+def export(by: Caller, *, is_limited: bool = True) -> dict[str, Any]:
     """The caller's account, projects with their history, votes, sessions, tokens, identities and passkeys.
 
-    Of more than PROJECTS_MAX projects and VOTES_MAX votes it has the newest projects and the votes for the newest
-    projects; then `complete` is false.
+    With `is_limited`, of more than PROJECTS_MAX projects and VOTES_MAX votes it has the newest projects and the votes
+    for the newest projects; then `complete` is false. An operator exports an account as its user, without limits.
     """
     exported_at = now()
-    projects, has_all_projects = _projects(by)
-    votes = _votes(by)
+    projects, has_all_projects = _projects(by, PROJECTS_MAX if is_limited else None)
+    votes, has_all_votes = _votes(by, VOTES_MAX if is_limited else None)
     return {
         "exported_at": exported_at,
-        "complete": has_all_projects and len(votes) <= VOTES_MAX,
+        "complete": has_all_projects and has_all_votes,
         "account": accounts.get(by.id),
         "projects": projects,
-        "votes": votes[:VOTES_MAX],
+        "votes": votes,
         "sessions": sessions.listed(by),
         "tokens": sessions.tokens(by),
         "identities": identities.listed(by),
@@ -41,7 +41,7 @@ def export(by: Caller) -> dict[str, Any]:
     }
 
 
-def _projects(by: Caller) -> tuple[list[dict[str, Any]], bool]:
+def _projects(by: Caller, most: int | None) -> tuple[list[dict[str, Any]], bool]:
     """The caller's projects, newest first, as their owner sees them, and whether these are all."""
     projects: list[dict[str, Any]] = []
     window = Window(AT_ONCE)
@@ -49,13 +49,13 @@ def _projects(by: Caller) -> tuple[list[dict[str, Any]], bool]:
         found = catalog.page(Filters(owner_id=by.id), "newest", window, viewer=by)
         histories = audit.timelines([item["id"] for item in found.items])
         projects += [{**item, "history": histories[item["id"]]} for item in found.items]
-        if found.next is None or len(projects) >= PROJECTS_MAX:
+        if found.next is None or (most is not None and len(projects) >= most):
             return projects, found.next is None
         window = Window(AT_ONCE, page=None, position=found.next)
 
 
-def _votes(by: Caller) -> list[Any]:
-    """The caller's votes, newest project first, each with whether it counts.
+def _votes(by: Caller, most: int | None) -> tuple[list[Any], bool]:
+    """The caller's votes, newest project first, each with whether it counts, and whether these are all.
 
     A project that the caller may not see has no title.
     """
@@ -63,4 +63,5 @@ def _votes(by: Caller) -> list[Any]:
     title = case((is_seen, Project.title)).label("title")
     columns = (Upvote.project_id, title, Upvote.created_at, COUNTS.label("counted"))
     query = select(*columns).join(Project, Project.id == Upvote.project_id).where(Upvote.user_id == by.id)
-    return list(db.session.execute(query.order_by(Upvote.project_id.desc()).limit(VOTES_MAX + 1)))
+    found = list(db.session.execute(query.order_by(Upvote.project_id.desc()).limit(most and most + 1)))
+    return found[:most], most is None or len(found) <= most

@@ -137,16 +137,16 @@ def _count(ballots: list[Ballot]) -> list[Outcome | Exception | None]:
         return [CountAlone() if is_undone(error) or ballot.wish != "toggle" else error for ballot in ballots]
 
 
-def withdraw_all(voter_id: int) -> None:
-    """Take back all votes of an active user, and forget which were discounted.
+def withdraw_all(voter_id: int, *, are_counted: bool) -> None:
+    """Take back all votes of a user, and forget which were discounted. `are_counted` is false of a suspended user's.
 
     It is part of the current transaction, which has locked the account and then the projects. The counters follow by
     one statement on PostgreSQL; on SQLite one for each project costs no round trip.
     """
     voter = {"voter": voter_id}
-    if on_postgresql():
+    if are_counted and on_postgresql():
         db.session.execute(_COUNT_DOWN, voter)
-    else:
+    elif are_counted:
         _count_each(voter_id, -1)
     db.session.execute(delete(upvotes).where(_OF_VOTER), voter)
     db.session.execute(delete(discounts).where(D.user_id == voter_id))

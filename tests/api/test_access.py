@@ -114,6 +114,7 @@ TABLE = {
     "GET /api/admin/users": ADMIN,
     "GET /api/admin/users/<id:user_id>": ADMIN,
     "PUT /api/admin/users/<id:user_id>": ADMIN,
+    "DELETE /api/admin/users/<id:user_id>": states("401 403 403 403 401 204"),
     "DELETE /api/admin/users/<id:user_id>/sessions": states("401 403 403 403 401 204"),
     "GET /api/admin/analytics": ADMIN,
     "POST /api/admin/categories": states("401 403 403 403 401 201"),

@@ -11,7 +11,8 @@ import click
 import pytest
 from flask import Flask
 
-from directory.cli import transfer as command
+from directory.cli import output as command
+from directory.cli import transfer
 from directory.cli.rows import FIELDS
 from directory.services.data import import_export
 from tests.cli.test_cli_console import Terminal
@@ -108,7 +109,7 @@ def test_a_file_takes_its_name_when_it_is_whole(tmp_path: Path) -> None:
     file.write_text("before")
 
     def write(error: Exception | None) -> None:
-        with command._opened(str(file)) as opened:
+        with command.opened(str(file)) as opened:
             opened.write("after")
             if error:
                 raise error
@@ -134,9 +135,9 @@ def test_a_file_that_cannot_be_written_is_named(run: Any, tmp_path: Path) -> Non
 
 
 def test_a_reader_who_has_seen_enough_is_no_fault() -> None:
-    with pytest.raises(BrokenPipeError), command._opened("-"):
+    with pytest.raises(BrokenPipeError), command.opened("-"):
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-    with pytest.raises(click.ClickException, match="-: No space left"), command._opened("-"):
+    with pytest.raises(click.ClickException, match="-: No space left"), command.opened("-"):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -150,7 +151,7 @@ def test_a_bar_is_kept_out_of_rows_on_a_terminal(
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)
     with app.app_context():
-        command.export_projects.main(["--output", output], standalone_mode=False)
+        transfer.export_projects.main(["--output", output], standalone_mode=False)
     assert ("Exporting" in err.getvalue()) is shown
     assert "Exporting" not in out.getvalue()
 

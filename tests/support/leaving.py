@@ -16,6 +16,9 @@ from tests.support.factories import PASSWORD
 
 PATH = "/api/auth/me"
 BODY = {"current_password": PASSWORD}
+HOOK = [{
+    "url": "https://hook.example/", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "events": ["project.deleted"]
+}]  # fmt: skip
 
 
 def leave(app: Flask, user: Caller, **options: Any) -> None:

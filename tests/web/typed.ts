@@ -166,6 +166,7 @@ async function accounts(): Promise<void> {
   const shown = await good(admin.GET("/api/admin/users/{user_id}", { params: { path: { user_id: eve.id } } }));
   expect("user", [shown.audit, []], [shown.stats.projects.total, 0]);
   await good(admin.DELETE("/api/admin/users/{user_id}/sessions", { params: { path: { user_id: eve.id } } }));
+  await good(admin.DELETE("/api/admin/users/{user_id}", { params: { path: { user_id: eve.id } }, body: { reason: "Asked for" } }));
   await good(bob.POST("/api/auth/logout"));
 }
 

@@ -4,13 +4,14 @@ from typing import Any
 
 from directory.api.admin.blueprint import bp
 from directory.api.projects import subscribers
+from directory.api.schemas.review import ReasonInput
 from directory.api.schemas.users import UserChanged, UserChanges, UserPage, UserProfile, UsersQuery
-from directory.errors import AccountDeleted, LastAdmin, TooManyProjects
+from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
-from directory.services import audit, takedown
+from directory.services import account_deletion, audit, takedown
 from directory.services.accounts import accounts
 from directory.services.accounts import users as people
 
@@ -56,6 +57,19 @@ def change_user(user_id: int, body: dict[str, Any]) -> Any:
         return people.one(user_id)
     taken_down = takedown.take_down(user_id, by=caller(), notify=subscribers(), reason=reason)
     return {**people.one(user_id), "taken_down": {**taken_down, "votes": votes}}
+
+
+@bp.delete("/users/<id:user_id>")
+@admin_required
+@operation(body=ReasonInput(), status=204, raises=(AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes))
+def delete_user(user_id: int, body: dict[str, Any]) -> None:
+    """Delete a user's account, as its user can do.
+
+    Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
+    called `deleted-[id]`. Others can take the username and the e-mail address. All of this happens or nothing, and it
+    cannot be undone. The log has the administrator and the reason.
+    """
+    account_deletion.delete_user(user_id, by=caller(), notify=subscribers(), reason=body.get("reason"))
 
 
 @bp.delete("/users/<id:user_id>/sessions")

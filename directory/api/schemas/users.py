@@ -13,7 +13,7 @@ from directory.models import AccountStatus, Role
 from directory.services.accounts.users import SORTS
 
 WITH_SUSPENSION = ("unpublish", "reason")
-DELETED = "When the user deleted the account. It is suspended, and has neither an address nor a password."
+DELETED = "When the account was deleted. It is suspended, and has neither an address nor a password."
 LAST_SEEN = "The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in."
 
 

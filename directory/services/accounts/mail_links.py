@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, literal, select
+from sqlalchemy import ColumnElement, bindparam, delete, insert, literal, select
 
 from directory.errors import Invalid
 from directory.extensions import UNSYNCHRONISED, db
@@ -39,6 +39,8 @@ EVENTS = {
     LinkPurpose.PASSKEY_ADDED: "account.passkey_added",
     LinkPurpose.PASSKEY_REMOVED: "account.passkey_removed",
 }
+_ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
+_ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 REFUSAL = "This link has been used, or it has expired. Ask for another one."
 
 
@@ -60,8 +62,11 @@ def token_of_link(link: Any, keys: Iterable[bytes]) -> str:
 def send(purpose: LinkPurpose, user: User | None, email: str, server: MailServer) -> None:
     """Mail a link, or a notice, to an address of a user.
 
-    Without a user the same statements run, and nothing is mailed.
+    Without a user the same statements run, and nothing is mailed. The account is held active until the transaction
+    ends: if it was suspended or deleted since it was read, nothing is mailed either, and no address is stored.
     """
+    if db.session.scalar(_ACTIVE, {"id": user.id if user else 0}) is None:
+        user = None
     nonce = secrets.token_hex(32)
     link = MailLink(
         user_id=user.id if user else None,

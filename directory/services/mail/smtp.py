@@ -131,7 +131,9 @@ class _Exchange:
     def _excerpt(self) -> str:
         user, password = self._server.user, self._server.password
         signed_in = (password, *(b64encode(text.encode()).decode() for text in (password, f"\0{user}\0{password}")))
-        return redaction.without(self._message.secrets.union(signed_in if password else ()), self._reply)
+        # The address as well: what is stored of a message holds ids, and outlives the account.
+        hidden = {self._message.to, *self._message.secrets, *(signed_in if password else ())}
+        return redaction.without(hidden, self._reply)
 
 
 def _require(code: int, reply: bytes) -> tuple[int, bytes]:

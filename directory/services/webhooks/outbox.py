@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,7 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from sqlalchemy import func, select, text, update
+from sqlalchemy import BigInteger, bindparam, func, select, text, update
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
@@ -26,6 +28,10 @@ MAIL = "mail"  # the format of the mail server, and its name; no webhook has it 
 # Decisions mailed to an address that is not confirmed.
 UNCONFIRMED_MAILS, UNCONFIRMED_PERIOD = 3, timedelta(hours=1)
 _ALONE = text("SELECT pg_try_advisory_xact_lock(hashtextextended('decision mail ' || :user_id, 0))")
+_FORGET_ANSWERS = text("UPDATE delivery_attempts SET response = '' WHERE delivery_id = ANY(:ids) AND response <> ''")
+_FORGET_ANSWERS = _FORGET_ANSWERS.bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
+_RENAME_ONE = text("UPDATE deliveries SET payload = :renamed WHERE id = :delivery")
+_FORGET_ANSWERS_OF_ONE = text("UPDATE delivery_attempts SET response = '' WHERE delivery_id = :delivery")
 # The member that names the user behind the event.
 ACTORS = {
     "project.approved": "approved_by",
@@ -157,19 +163,26 @@ def _told(endpoints: list[Endpoint], project: dict[str, Any], mailed: dict[int, 
     return [one for one in endpoints if one.format != MAIL or left > 0]
 
 
-def rename_user(user_id: int, name: str, new_name: str) -> None:
-    """Replace a user's name in all stored payloads.
+def forget_user(user_id: int, new_name: str) -> None:
+    """Replace a user's names, earlier ones too, in all stored payloads, and delete what receivers answered to them.
 
-    Each names a user by id and name, as `event_json` writes it. A text that looks the same has its quotes escaped.
+    Each payload names a user by id and name, as `event_json` writes it. A text that looks the same has its quotes
+    escaped.
     """
-    before, after = (_named(user_id, each) for each in (name, new_name))
-    found = update(Delivery).where(Delivery.payload.contains(before, autoescape=True))
-    found = found.values(payload=func.replace(Delivery.payload, before, after))
-    db.session.execute(found, execution_options=UNSYNCHRONISED)
-
-
-def _named(user_id: int, name: str) -> str:
-    return _compact({"id": user_id, "username": name})
+    begin, end = _compact({"id": user_id, "username": "|"}).split("|")
+    pattern, after = f"{re.escape(begin)}[a-z0-9_-]*{re.escape(end)}", f"{begin}{new_name}{end}"
+    named = Delivery.payload.contains(begin, autoescape=True)
+    if on_postgresql():
+        renamed = func.regexp_replace(Delivery.payload, pattern, after, "g")
+        renaming = update(Delivery).where(named).values(payload=renamed).returning(Delivery.id)
+        ids = list(db.session.scalars(renaming, execution_options=UNSYNCHRONISED))
+        db.session.execute(_FORGET_ANSWERS, {"ids": ids})
+    else:  # it has no regular expressions, and a statement costs no round trip
+        found = db.session.execute(select(Delivery.id, Delivery.payload).where(named)).all()
+        rows = [{"delivery": row.id, "renamed": re.sub(pattern, after, row.payload)} for row in found]
+        if rows:
+            for statement in (_RENAME_ONE, _FORGET_ANSWERS_OF_ONE):
+                db.session.connection().execute(statement, rows)
 
 
 def rows_of(

@@ -337,7 +337,15 @@ export interface paths {
          */
         put: operations["adminChangeUser"];
         post?: never;
-        delete?: never;
+        /**
+         * Delete a user's account, as its user can do
+         * @description Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
+         *     called `deleted-[id]`. Others can take the username and the e-mail address. All of this happens or nothing, and it
+         *     cannot be undone. The log has the administrator and the reason.
+         *
+         *     Needs an administrator.
+         */
+        delete: operations["adminDeleteUser"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2125,7 +2133,7 @@ export interface components {
             last_seen_at: string | null;
             /**
              * Format: date-time
-             * @description When the user deleted the account. It is suspended, and has neither an address nor a password.
+             * @description When the account was deleted. It is suspended, and has neither an address nor a password.
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
@@ -2160,7 +2168,7 @@ export interface components {
             last_seen_at: string | null;
             /**
              * Format: date-time
-             * @description When the user deleted the account. It is suspended, and has neither an address nor a password.
+             * @description When the account was deleted. It is suspended, and has neither an address nor a password.
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
@@ -2209,7 +2217,7 @@ export interface components {
             last_seen_at: string | null;
             /**
              * Format: date-time
-             * @description When the user deleted the account. It is suspended, and has neither an address nor a password.
+             * @description When the account was deleted. It is suspended, and has neither an address nor a password.
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
@@ -3244,6 +3252,30 @@ export interface components {
                     status?: 409;
                     /** @enum {unknown} */
                     code?: "last_admin" | "too_many_projects" | "account_deleted" | "other_user";
+                };
+            };
+        };
+        /**
+         * @description - `last_admin`: The change would leave the directory without an active administrator.
+         *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
+         *     - `too_many_votes`: The user has more votes than one request takes back; nothing was changed. To delete one's own account, take some votes back first.
+         *     - `account_deleted`: The user has deleted the account. It cannot be changed or opened again.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        LastAdminOrTooManyProjectsOrTooManyVotesOrAccountDeletedOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {unknown} */
+                    code?: "last_admin" | "too_many_projects" | "too_many_votes" | "account_deleted" | "other_user";
                 };
             };
         };
@@ -5064,6 +5096,55 @@ export interface operations {
             403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["LastAdminOrTooManyProjectsOrAccountDeletedOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminDeleteUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 7 */
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReasonInput"];
+            };
+        };
+        responses: {
+            /** @description Delete a user's account, as its user can do. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotesOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];

@@ -36,7 +36,7 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.passkey_added": return [by, { text: " added a passkey to their account." }];
     case "user.passkey_removed": return [by, { text: " removed a passkey from their account." }];
     case "user.passkeys_reset": return [by, { text: " removed all passkeys of " }, user, end];
-    case "user.deleted": return [by, { text: " deleted their account." }];
+    case "user.deleted": return entry.actor?.id === entry.user_id ? [by, { text: " deleted their account." }] : [by, { text: " deleted the account of " }, user, end];
   }
 }
 

@@ -9,6 +9,7 @@ import type { Page } from "../state/router.ts";
 import { heeded, isAdministrator, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
 import { t } from "../text.ts";
 import { ask as question, type Question } from "./asking.ts";
+import { d } from "./deletion-text.ts";
 import { Entries } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
 import { w } from "./text.ts";
@@ -83,6 +84,7 @@ function Actions({ user }: { user: User }) {
     [w.signOut, () => signingOut(user)],
     role === "admin" ? [w.demote, () => changing(user, { role: "member" }, [w.demoteOf(username), w.demoteWhy, w.demoteDo, w.demoted(username)])]
       : [w.promote, () => changing(user, { role: "admin" }, [w.promoteOf(username), w.promoteWhy, w.promoteDo, w.promoted(username)])],
+    [d.name, () => deleting(user)],
   ];
   return (
     <p class="actions">
@@ -136,6 +138,19 @@ function signingOut({ id, username }: User): Question {
     act: async () => {
       await ask(api.DELETE("/api/admin/users/{user_id}/sessions", { params: { path: { user_id: id } } }));
       say(w.signedOut(username));
+      void shown.again();
+    },
+  };
+}
+
+function deleting({ id, username }: User): Question {
+  return {
+    title: d.title(username), text: d.why, action: d.action, danger: true,
+    fields: [{ name: "reason", kind: "text", label: w.reason, hint: d.reasonHint, optional: true }],
+    act: async ({ reason = "" }) => {
+      const body = reason.trim() ? { reason } : {};
+      await ask(api.DELETE("/api/admin/users/{user_id}", { params: { path: { user_id: id } }, body }));
+      say(d.done(username));
       void shown.again();
     },
   };

@@ -1,0 +1,170 @@
+"""After the deletion of an account no text of any table of the database names its user."""
+
+import json
+import warnings
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import JSON, String, column, inspect, select, table, text, update
+from sqlalchemy.exc import SAWarning
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import (
+    Delivery,
+    DeliveryAttempt,
+    DeliveryState,
+    Identity,
+    Passkey,
+    PasskeyChallenge,
+    Project,
+    SignInAttempt,
+    User,
+    now,
+)
+from directory.services.accounts import accounts, recovery, sessions
+from directory.services.accounts.identity import Caller
+from directory.services.webhooks.outbox import ACTORS
+from tests.support.factories import Api, World
+from tests.support.leaving import HOOK, faults, rows
+from tests.support.mailbox import server
+
+# Every text about the user has the first word, every text of the user's projects the second.
+USER, WORK = "zephyr", "quixot"
+BEFORE, NAME = f"{USER}-before", f"{USER}ine"
+PERSONAL = {
+    "users.username", "users.email", "sessions.user_agent", "tokens.name", "identities.subject", "identities.email",
+    "passkeys.name", "mail_links.email", "sign_in_attempts.next_path", "deliveries.payload",
+    "delivery_attempts.response",
+}  # fmt: skip
+# What stays of projects that are deleted, by design: the log, the notifications of what was decided, and tags, with a
+# count of 0. SQLite keeps words of its index until it merges the parts of the index.
+OF_PROJECTS = {"audit_entries.project_title", "audit_entries.changes", "deliveries.payload", "tag_counts.tag"}
+OF_PROJECTS |= {"project_search_data.block", "project_search_brief_data.block"}
+NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "revisions.logo"}  # pictures, without a name
+
+
+@pytest.fixture
+def notifying(make_app: Any) -> Flask:
+    hook = [{**HOOK[0], "events": list(ACTORS)}]
+    mail = {"REVIEW_ON_EDIT": "always", "MAIL_URL": "smtp://127.0.0.1:25", "MAIL_FROM": "d@example.org"}
+    return make_app(WEBHOOK_ENDPOINTS=json.dumps(hook), **mail)  # type: ignore[no-any-return]
+
+
+def columns_with(app: Flask, word: str) -> set[str]:
+    """The columns of all tables that the database has, of whatever type, in which a word occurs."""
+    found = set()
+    with app.app_context():
+        on_postgresql = db.engine.dialect.name == "postgresql"
+        for name in inspect(db.engine).get_table_names():
+            with warnings.catch_warnings(action="ignore", category=SAWarning):  # of types that it does not know
+                names = [each["name"] for each in inspect(db.engine).get_columns(name)]
+            shown = [text(f'CAST("{each}" AS text)') if on_postgresql else column(each) for each in names]
+            for row in db.session.execute(select(*shown).select_from(table(name))):
+                values = (str(value, "latin-1") if isinstance(value, bytes) else str(value) for value in row)
+                found |= {f"{name}.{each}" for each, value in zip(names, values, strict=True) if word in value.lower()}
+    return found
+
+
+def empty_columns(app: Flask) -> set[str]:
+    """The columns with texts, of the tables of the models, without any in any row."""
+    empty = set()
+    with app.app_context():
+        for each in db.metadata.sorted_tables:
+            for one in each.c:
+                if isinstance(one.type, String | JSON) and not any(db.session.scalars(select(one))):
+                    empty.add(f"{each.name}.{one.name}")
+    return empty
+
+
+def submitted(caller: Api, number: int) -> int:
+    fields = {"title": f"{WORK} {number}", "tagline": WORK, "description": f"A {WORK}.", "category": "tools"}
+    fields |= {"url": f"https://{WORK}.example/{number}", "tags": [f"{WORK}-{number}"]}
+    fields |= {"repository_url": f"https://{WORK}.example/code", "logo_url": f"https://{WORK}.example/logo"}
+    return int(caller.post("/api/projects", fields).json["id"])
+
+
+def fill(app: Flask, world: World, root: Api) -> Caller:
+    """A user with everything that the service stores of one: projects in all states, ways to sign in, mail, votes."""
+    for slug in ("tools", "web"):
+        world.category(slug)
+        root.put(f"/api/admin/categories/{slug}", {"description": slug})
+    ada = world.user(BEFORE)
+    caller = world.caller(ada)
+    live, pending, rejected, deleted, held, refused = (submitted(caller, number) for number in range(6))
+    for project in (live, held, refused, deleted):
+        root.put(f"/api/admin/projects/{project}/approve")
+    root.put(f"/api/admin/projects/{rejected}/reject", {"reason": "No."})
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).where(User.id == ada.id).values(may_rename=True)))
+    assert caller.put("/api/auth/me", {"username": NAME}).status_code == 200
+    for project in (held, refused):
+        later = {"title": f"Later {WORK}", "tags": [WORK], "category": "web"}
+        assert caller.put(f"/api/projects/{project}", later).status_code == 200
+    root.put(f"/api/admin/projects/{refused}/reject", {"reason": "No."})
+    caller.put(f"/api/projects/{pending}", {"description": f"Another {WORK}."})
+    caller.delete(f"/api/projects/{deleted}")
+    root.put(f"/api/admin/projects/{live}/unpublish", {"reason": "For now."})
+    root.put(f"/api/admin/projects/{live}/approve")
+    for project in (liked := world.project(votes=1), world.project()):
+        world.vote(project, ada)
+    decision = {"decision": "discount", "user_ids": [ada.id], "reason": "A ring."}
+    assert root.post(f"/api/admin/projects/{liked}/votes/decisions", decision).status_code == 200
+    with app.app_context():
+        transaction(lambda: ways_in(ada))
+        transaction(lambda: attempts())
+    return ada
+
+
+def ways_in(ada: Caller) -> None:
+    user, later = accounts.get(ada.id), now() + timedelta(hours=1)
+    sessions.issue_token(f"{USER}'s script", None, by=ada)
+    sessions.begin(ada.id, user_agent=f"{USER.title()}browser/1.0")
+    user.password_hash = "hash"
+    recovery.forgot(user, server(25))
+    recovery.propose_email(ada, f"{USER}-new@example.org", known_hash="hash", server=server(25))
+    recovery.tell_of_password(user, server(25))
+    [session, *_] = sessions.listed(ada)
+    db.session.add_all([
+        Identity(user_id=ada.id, issuer="https://id.example", subject=f"{USER}-1", email=f"{USER}@id.example"),
+        Passkey(user_id=ada.id, credential_id="c", public_key="p", name=f"{USER}'s key"),
+        PasskeyChallenge(session_id=session["id"], challenge_hash="h", expires_at=later),
+        SignInAttempt(
+            state_hash="s", browser_hash="b", provider="github", next_path=f"/users/{NAME}", user_id=ada.id,
+            expires_at=later,
+        ),
+    ])  # fmt: skip
+
+
+def attempts() -> None:
+    """Each delivery was tried once, and the receiver named the user in its answer. Half are delivered."""
+    for number, delivery in enumerate(db.session.scalars(select(Delivery).order_by(Delivery.id))):
+        answer = f"<{USER}@example.org>: unknown"
+        db.session.add(DeliveryAttempt(delivery_id=delivery.id, error="e", milliseconds=1, response=answer))
+        if number % 2:
+            delivery.state, delivery.settled_at = DeliveryState.DELIVERED, now()
+        else:
+            delivery.lease_token, delivery.leased_until = "t", now()
+
+
+def test_no_text_of_any_table_names_a_deleted_user(notifying: Flask) -> None:
+    world = World(notifying)
+    root = world.caller(world.admin("grace"))
+    ada = fill(notifying, world, root)
+    assert columns_with(notifying, USER) == PERSONAL
+    assert {"projects.title", "revisions.changes", "tag_counts.tag", "project_tags.tag"} <= columns_with(
+        notifying, WORK
+    )
+    assert empty_columns(notifying) - NOT_FILLED == set()
+
+    assert root.delete(f"/api/admin/users/{ada.id}").status_code == 204
+
+    assert columns_with(notifying, USER) == set()
+    stays = rows(notifying, Project.id, Project.status, owner_id=ada.id)
+    assert {status for _, status in stays} == {"live"}
+    for project, _ in stays:
+        assert root.delete(f"/api/projects/{project}").status_code == 204
+    assert columns_with(notifying, WORK) <= OF_PROJECTS
+    assert faults(notifying) == []
