@@ -130,7 +130,9 @@ def projects(reader: Any, writer: Any) -> None:
                 for row in chunk:
                     out.write_row((*row, url_key(row[7]), "[]", 1))
             writer.commit()
-            made = [SimpleNamespace(id=r[0], title=r[3], tagline=r[5], description=r[6], tags=[]) for r in chunk]
+            made = [
+                SimpleNamespace(id=r[0], title=r[3], tagline=r[5], description=r[6], url=r[7], tags=[]) for r in chunk
+            ]
             transaction(lambda made=made: search_index.index(made))
 
 
