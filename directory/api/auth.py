@@ -30,8 +30,8 @@ from directory.http import account_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.client_address import user_agent
-from directory.http.endpoint import operation, respond
-from directory.http.validation import Errors
+from directory.http.endpoint import documented, operation, respond
+from directory.http.validation import Errors, JsonBody
 from directory.services.accounts import accounts, recovery, reserved, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.sign_in.refusals import SignInAgain
@@ -71,9 +71,10 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
 
 @bp.post("/register")
 @public
+@documented(headers=("Set-Cookie",), raises=(RegistrationClosed, Duplicate))
 @operation(
-    body=RegisterInput(), body_required=True, check=_refused_registration, answer=UserOutput(), status=201, tier="auth",
-    transactional=False, headers=("Set-Cookie",), raises=(RegistrationClosed, Duplicate),
+    body=JsonBody(RegisterInput(), check=_refused_registration), answer=UserOutput(), status=201, tier="auth",
+    transactional=False,
 )  # fmt: skip
 @few_at_once
 def register(body: dict[str, Any]) -> Any:
@@ -101,10 +102,8 @@ def register(body: dict[str, Any]) -> Any:
 
 @bp.post("/login")
 @public
-@operation(
-    body=LoginInput(), body_required=True, answer=UserOutput(), tier="auth", transactional=False,
-    headers=("Set-Cookie",), raises=(InvalidCredentials, AccountSuspended),
-)  # fmt: skip
+@documented(headers=("Set-Cookie",), raises=(InvalidCredentials, AccountSuspended))
+@operation(body=JsonBody(LoginInput()), answer=UserOutput(), tier="auth", transactional=False)
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address.
 
@@ -127,7 +126,8 @@ def login(body: dict[str, Any]) -> Any:
 
 @bp.post("/logout")
 @login_required
-@operation(status=204, optional_headers=("Set-Cookie",))
+@documented(optional_headers=("Set-Cookie",))
+@operation(status=204)
 def logout() -> Any:
     """Sign out: the session ends on the server, wherever its cookie was copied."""
     by = caller()
@@ -159,10 +159,8 @@ def show() -> Any:
 
 @bp.put("/me")
 @login_required
-@operation(
-    body=AccountChanges(), body_required=True, check=_bad_changes, answer=UserOutput(), transactional=False,
-    raises=(Duplicate, AccountDeleted, SignInAgain),
-)  # fmt: skip
+@documented(raises=(Duplicate, AccountDeleted, SignInAgain))
+@operation(body=JsonBody(AccountChanges(), check=_bad_changes), answer=UserOutput(), transactional=False)
 def change(body: dict[str, Any]) -> Any:
     """Change the caller's e-mail address, password or mail settings, or choose a username once.
 
@@ -235,7 +233,7 @@ def list_tokens() -> Any:
 
 @bp.post("/tokens")
 @login_required
-@operation(body=TokenInput(), body_required=True, check=sessions.token_refusals, answer=NewToken(), status=201)
+@operation(body=JsonBody(TokenInput(), check=sessions.token_refusals), answer=NewToken(), status=201)
 def issue_token(body: dict[str, Any]) -> Any:
     """Create an API token, whose text is shown only once.
 

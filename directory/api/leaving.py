@@ -12,8 +12,8 @@ from directory.db.transactions import transaction
 from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
 from directory.http.access import login_required
 from directory.http.authentication import caller
-from directory.http.endpoint import operation
-from directory.http.validation import Errors
+from directory.http.endpoint import documented, operation
+from directory.http.validation import Errors, JsonBody
 from directory.services import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain
 
@@ -27,11 +27,10 @@ def _refused(body: dict[str, Any]) -> Errors:
 
 @bp.delete("")
 @login_required
-@operation(
-    body=DeletionInput(), body_required=True, check=_refused, status=204, transactional=False,
-    optional_headers=("Set-Cookie",),
-    raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain, PasskeyRequired),
+@documented(
+    optional_headers=("Set-Cookie",), raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain, PasskeyRequired),
 )  # fmt: skip
+@operation(body=JsonBody(DeletionInput(), check=_refused), status=204, transactional=False)
 def delete(body: dict[str, Any]) -> Any:
     """Delete the caller's account.
 
@@ -49,7 +48,8 @@ def delete(body: dict[str, Any]) -> Any:
 
 @bp.get("/export")
 @login_required
-@operation(answer=Export(), tier="read", headers=("Content-Disposition",))
+@documented(headers=("Content-Disposition",))
+@operation(answer=Export(), tier="read")
 def export() -> Any:
     """Export the caller's data.
 

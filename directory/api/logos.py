@@ -12,7 +12,8 @@ from directory.db.transactions import transaction
 from directory.errors import NotFound, NotOwner, PreconditionFailed
 from directory.http.access import owner_required, public
 from directory.http.authentication import caller
-from directory.http.endpoint import operation, versions_allowed
+from directory.http.endpoint import documented, operation, versions_allowed
+from directory.http.validation import Upload
 from directory.services import logos, pictures, submissions
 from directory.services.catalog import catalog
 
@@ -22,9 +23,9 @@ DIGEST = re.compile("[0-9a-f]{64}")
 
 @projects.put("/<id:project_id>/logo")
 @owner_required
+@documented(raises=(NotOwner, PreconditionFailed))
 @operation(
-    upload=("image/png", "image/jpeg", "image/webp"), answer=ProjectDetail(), etag=True, transactional=False,
-    raises=(NotOwner, PreconditionFailed),
+    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), etag=True, transactional=False,
 )  # fmt: skip
 def upload_logo(project_id: int, content: bytes) -> Any:
     """Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB.
@@ -42,7 +43,8 @@ def upload_logo(project_id: int, content: bytes) -> Any:
 
 @projects.delete("/<id:project_id>/logo")
 @owner_required
-@operation(status=204, raises=(NotOwner, PreconditionFailed))
+@documented(raises=(NotOwner, PreconditionFailed))
+@operation(status=204)
 def remove_logo(project_id: int) -> None:
     """Remove the logo of a project; of a live one after review, as its other changes."""
     _change(project_id, None, versions_allowed())

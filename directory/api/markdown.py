@@ -7,6 +7,7 @@ from flask import Blueprint
 from directory.api.schemas.site import MarkdownInput, MarkdownOutput
 from directory.http.access import public
 from directory.http.endpoint import operation
+from directory.http.validation import JsonBody
 from directory.services import markdown
 
 bp = Blueprint("markdown", __name__, url_prefix="/api/markdown")
@@ -14,7 +15,7 @@ bp = Blueprint("markdown", __name__, url_prefix="/api/markdown")
 
 @bp.post("")
 @public
-@operation(body=MarkdownInput(), body_required=True, answer=MarkdownOutput(), transactional=False)
+@operation(body=JsonBody(MarkdownInput()), answer=MarkdownOutput(), transactional=False)
 def render(body: dict[str, Any]) -> Any:
     """Render a description as HTML.
 

@@ -21,7 +21,8 @@ from directory.http import rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie
 from directory.http.client_address import user_agent
-from directory.http.endpoint import operation, respond
+from directory.http.endpoint import documented, operation, respond
+from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
 from directory.services.sign_in import passkeys
 from directory.services.sign_in.identities import require_fresh_session
@@ -50,7 +51,8 @@ def _party() -> RelyingParty:
 
 @bp.post("/options")
 @login_required
-@operation(answer=CreationOptions(), raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys))
+@documented(raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys))
+@operation(answer=CreationOptions())
 def creation_options() -> Any:
     """Begin to add a passkey to one's account.
 
@@ -62,10 +64,8 @@ def creation_options() -> Any:
 
 @bp.post("")
 @login_required
-@operation(
-    body=PasskeyInput(), body_required=True, answer=PasskeyOutput(), status=201, transactional=False,
-    raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys),
-)  # fmt: skip
+@documented(raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys))
+@operation(body=JsonBody(PasskeyInput()), answer=PasskeyOutput(), status=201, transactional=False)
 def add(body: dict[str, Any]) -> Any:
     """Add a passkey to one's account, by the answer of an authenticator.
 
@@ -81,7 +81,8 @@ def add(body: dict[str, Any]) -> Any:
 
 @bp.get("")
 @login_required
-@operation(answer=PasskeyList(), tier="read", raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(answer=PasskeyList(), tier="read")
 def list_passkeys() -> Any:
     """List one's passkeys."""
     _party()
@@ -90,7 +91,8 @@ def list_passkeys() -> Any:
 
 @bp.put("/<id:passkey_id>")
 @login_required
-@operation(body=PasskeyChanges(), body_required=True, answer=PasskeyOutput(), raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(body=JsonBody(PasskeyChanges()), answer=PasskeyOutput())
 def rename(passkey_id: int, body: dict[str, Any]) -> Any:
     """Give a passkey another name."""
     _party()
@@ -99,7 +101,8 @@ def rename(passkey_id: int, body: dict[str, Any]) -> Any:
 
 @bp.delete("/<id:passkey_id>")
 @login_required
-@operation(status=204, raises=(NotFound, SignInAgain, PasskeyRequired))
+@documented(raises=(NotFound, SignInAgain, PasskeyRequired))
+@operation(status=204)
 def remove(passkey_id: int) -> None:
     """Remove a passkey from one's account.
 
@@ -111,7 +114,8 @@ def remove(passkey_id: int) -> None:
 
 @bp.post("/login/options")
 @public
-@operation(answer=RequestOptions(), tier="write", raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(answer=RequestOptions(), tier="write")
 def request_options() -> Any:
     """Begin to sign in by a passkey, without a username.
 
@@ -124,10 +128,8 @@ def request_options() -> Any:
 
 @bp.post("/login")
 @public
-@operation(
-    body=PasskeySignIn(), body_required=True, answer=UserOutput(), transactional=False, headers=("Set-Cookie",),
-    raises=(NotFound, InvalidCredentials, AccountSuspended),
-)  # fmt: skip
+@documented(headers=("Set-Cookie",), raises=(NotFound, InvalidCredentials, AccountSuspended))
+@operation(body=JsonBody(PasskeySignIn()), answer=UserOutput(), transactional=False)
 def login(body: dict[str, Any]) -> Any:
     """Sign in by the answer of an authenticator."""
     party, credential = _party(), body["credential"]

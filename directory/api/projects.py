@@ -21,7 +21,8 @@ from directory.http import pagination
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
-from directory.http.endpoint import operation, versions_allowed
+from directory.http.endpoint import documented, operation, versions_allowed
+from directory.http.validation import JsonBody
 from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
 from directory.services.catalog import catalog, fields, owned, similar, suggestions
@@ -66,9 +67,9 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 
 @bp.get("")
 @public
+@documented(headers=("Link",), raises=(Unauthenticated,))
 @operation(
-    query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, headers=("Link",), personal=True,
-    raises=(Unauthenticated,),
+    query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, personal=True,
     cache=CachePolicy(tags=page_tags, projects=lambda page: page["items"], project=ProjectDetail()),
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
@@ -134,10 +135,10 @@ def show(project_id: int) -> Any:
 
 @bp.post("")
 @login_required
+@documented(headers=("Location",), raises=(Duplicate, EmailNotVerified))
 @operation(
-    body=ProjectInput(), body_required=True, check=fields.refusals, answer=ProjectDetail(), status=201,
-    tier="submission", etag=True, headers=("Location",),
-    raises=(Duplicate, EmailNotVerified),
+    body=JsonBody(ProjectInput(), check=fields.refusals), answer=ProjectDetail(), status=201, tier="submission",
+    etag=True,
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
     """Submit a project for review."""
@@ -148,10 +149,8 @@ def create(body: dict[str, Any]) -> Any:
 
 @bp.put("/<id:project_id>")
 @owner_required
-@operation(
-    body=ProjectInput(partial=True), body_required=True, check=fields.refusals, answer=ProjectDetail(), etag=True,
-    raises=(NotOwner, Duplicate, PreconditionFailed),
-)  # fmt: skip
+@documented(raises=(NotOwner, Duplicate, PreconditionFailed))
+@operation(body=JsonBody(ProjectInput(partial=True), check=fields.refusals), answer=ProjectDetail(), etag=True)
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 
@@ -175,7 +174,8 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 
 @bp.delete("/<id:project_id>/revision")
 @owner_required
-@operation(status=204, raises=(NotOwner, PreconditionFailed))
+@documented(raises=(NotOwner, PreconditionFailed))
+@operation(status=204)
 def withdraw_revision(project_id: int) -> Any:
     """Withdraw the waiting changes of a live project, or dismiss the note that they were rejected."""
     submissions.withdraw(project_id, by=caller(), versions=versions_allowed())
@@ -183,7 +183,8 @@ def withdraw_revision(project_id: int) -> Any:
 
 @bp.delete("/<id:project_id>")
 @owner_required
-@operation(status=204, raises=(NotOwner, PreconditionFailed))
+@documented(raises=(NotOwner, PreconditionFailed))
+@operation(status=204)
 def delete(project_id: int) -> Any:
     """Delete a project with its votes."""
     submissions.remove(project_id, by=caller(), notify=subscribers(), versions=versions_allowed())
@@ -191,7 +192,8 @@ def delete(project_id: int) -> Any:
 
 @bp.get("/<id:project_id>/timeline")
 @owner_required
-@operation(query=HistoryQuery(), answer=TimelinePage(), tier="read", raises=(NotOwner,))
+@documented(raises=(NotOwner,))
+@operation(query=HistoryQuery(), answer=TimelinePage(), tier="read")
 def timeline(project_id: int, query: dict[str, Any]) -> Any:
     """List what happened to a project: submission, edits and decisions, oldest first."""
     window = pagination.window(query)
@@ -218,10 +220,8 @@ def _count_vote(project_id: int, wish: str) -> dict[str, Any]:
 
 @bp.post("/<id:project_id>/upvote")
 @login_required
-@operation(
-    answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="toggle",
-    raises=(NotVotable, EmailNotVerified),
-)  # fmt: skip
+@documented(raises=(NotVotable, EmailNotVerified))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="toggle")
 def toggle_vote(project_id: int) -> Any:
     """Toggle the caller's vote.
 
@@ -232,10 +232,8 @@ def toggle_vote(project_id: int) -> Any:
 
 @bp.put("/<id:project_id>/upvote")
 @login_required
-@operation(
-    answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="cast",
-    raises=(NotVotable, EmailNotVerified),
-)  # fmt: skip
+@documented(raises=(NotVotable, EmailNotVerified))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="cast")
 def cast_vote(project_id: int) -> Any:
     """Set the caller's vote; safe to retry."""
     return _count_vote(project_id, "cast")
@@ -243,9 +241,8 @@ def cast_vote(project_id: int) -> Any:
 
 @bp.delete("/<id:project_id>/upvote")
 @login_required
-@operation(
-    answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="withdraw", raises=(NotVotable,)
-)
+@documented(raises=(NotVotable,))
+@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="withdraw")
 def withdraw_vote(project_id: int) -> Any:
     """Clear the caller's vote; safe to retry."""
     return _count_vote(project_id, "withdraw")

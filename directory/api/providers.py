@@ -19,9 +19,10 @@ from directory.http import account_limits, rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, viewer
 from directory.http.client_address import user_agent
-from directory.http.endpoint import operation, respond
+from directory.http.endpoint import documented, operation, respond
 from directory.http.secret_keys import secret_keys
 from directory.http.sign_in_cookie import browser_secret, give_browser_secret
+from directory.http.validation import JsonBody
 from directory.services.accounts import accounts, recovery
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims, Provider, mark_of, secrets_of
@@ -111,10 +112,10 @@ def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str
 @bp.get("/providers/<provider>")
 @for_people
 @public
-@operation(
-    query=StartQuery(), status=302, headers=("Location",), optional_headers=("Set-Cookie",),
-    raises=(NotFound, ProviderUnavailable, ProviderFailed),
+@documented(
+    headers=("Location",), optional_headers=("Set-Cookie",), raises=(NotFound, ProviderUnavailable, ProviderFailed),
 )  # fmt: skip
+@operation(query=StartQuery(), status=302)
 def start(provider: str, query: dict[str, Any]) -> Any:
     """Start a sign-in by a provider.
 
@@ -133,13 +134,14 @@ def start(provider: str, query: dict[str, Any]) -> Any:
 @bp.get("/providers/<provider>/callback")
 @for_people
 @public
-@operation(
-    query=CallbackQuery(), status=302, headers=("Location",), optional_headers=("Set-Cookie",),
+@documented(
+    headers=("Location",), optional_headers=("Set-Cookie",),
     raises=(
         NotFound, SignInExpired, SignInCancelled, SignInRefused, SignInAgain, AccountSuspended, RegistrationClosed,
         AddressTaken, IdentityTaken, ProviderUnavailable, ProviderFailed,
     ),
 )  # fmt: skip
+@operation(query=CallbackQuery(), status=302)
 def callback(provider: str, query: dict[str, Any]) -> Any:
     """Complete a sign-in by a provider.
 
@@ -191,7 +193,8 @@ def _signed_in(claims: Claims) -> str:
 
 @bp.get("/identities")
 @login_required
-@operation(answer=IdentityList(), tier="read", raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(answer=IdentityList(), tier="read")
 def list_identities() -> Any:
     """List the providers by which the caller signs in."""
     by_issuer = {one.issuer: one for one in _configured().values()}
@@ -206,10 +209,8 @@ def list_identities() -> Any:
 
 @bp.post("/identities")
 @login_required
-@operation(
-    body=JoinInput(), body_required=True, answer=JoinOutput(), transactional=False, headers=("Set-Cookie",),
-    raises=(NotFound, SignInAgain, ProviderUnavailable, ProviderFailed),
-)  # fmt: skip
+@documented(headers=("Set-Cookie",), raises=(NotFound, SignInAgain, ProviderUnavailable, ProviderFailed))
+@operation(body=JsonBody(JoinInput()), answer=JoinOutput(), transactional=False)
 def join(body: dict[str, Any]) -> Any:
     """Start to join a provider to the caller's account.
 
@@ -228,7 +229,8 @@ def join(body: dict[str, Any]) -> Any:
 
 @bp.delete("/identities/<id:identity_id>")
 @login_required
-@operation(status=204, raises=(NotFound, LastWayIn))
+@documented(raises=(NotFound, LastWayIn))
+@operation(status=204)
 def remove_identity(identity_id: int) -> Any:
     """Remove a provider from the caller's account.
 

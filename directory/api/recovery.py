@@ -12,7 +12,8 @@ from directory.errors import Duplicate, NotFound
 from directory.http import account_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
-from directory.http.endpoint import operation
+from directory.http.endpoint import documented, operation
+from directory.http.validation import UNREAD, JsonBody
 from directory.services.accounts import accounts, recovery, subscriptions
 
 bp = Blueprint("recovery", __name__, url_prefix="/api/auth")
@@ -20,7 +21,8 @@ bp = Blueprint("recovery", __name__, url_prefix="/api/auth")
 
 @bp.post("/password/forgot")
 @public
-@operation(body=ForgotInput(), body_required=True, status=202, tier="recovery", transactional=False, raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(body=JsonBody(ForgotInput()), status=202, tier="recovery", transactional=False)
 def forgot(body: dict[str, Any]) -> Any:
     """Ask for a new password.
 
@@ -35,7 +37,8 @@ def forgot(body: dict[str, Any]) -> Any:
 
 @bp.post("/password/reset")
 @public
-@operation(body=ResetInput(), body_required=True, status=204, tier="recovery", transactional=False, raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(body=JsonBody(ResetInput()), status=204, tier="recovery", transactional=False)
 @few_at_once
 def reset(body: dict[str, Any]) -> Any:
     """Choose a new password.
@@ -54,7 +57,8 @@ def reset(body: dict[str, Any]) -> Any:
 
 @bp.post("/email/verify")
 @public
-@operation(body=VerifyInput(), body_required=True, status=204, tier="recovery", raises=(NotFound, Duplicate))
+@documented(raises=(NotFound, Duplicate))
+@operation(body=JsonBody(VerifyInput()), status=204, tier="recovery")
 def verify(body: dict[str, Any]) -> Any:
     """Confirm an e-mail address.
 
@@ -66,7 +70,8 @@ def verify(body: dict[str, Any]) -> Any:
 
 @bp.post("/email/verification")
 @login_required
-@operation(status=202, raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(status=202)
 def send_verification() -> Any:
     """Mail the link that confirms the caller's e-mail address again.
 
@@ -80,7 +85,8 @@ def send_verification() -> Any:
 
 @bp.post("/notifications/<token>")
 @public
-@operation(status=204, tier="recovery", any_body=True, raises=(NotFound,))
+@documented(raises=(NotFound,))
+@operation(status=204, tier="recovery", body=UNREAD)
 def switch_off(token: str) -> Any:
     """Switch off mail about decisions, by the link in such a mail.
 

@@ -11,7 +11,7 @@ from directory.api.schemas.system import Health, Readiness
 from directory.errors import NotFound, Unavailable
 from directory.http import metrics, readiness
 from directory.http.access import public
-from directory.http.endpoint import operation, tag
+from directory.http.endpoint import documented, operation, tag
 from directory.services import build
 
 bp = Blueprint("system", __name__, cli_group=None)
@@ -48,7 +48,8 @@ def readyz() -> Any:
 
 @bp.get("/metrics")
 @public
-@operation(tier=None, media_types=("text/plain",), raises=(NotFound,))
+@documented(media_types=("text/plain",), raises=(NotFound,))
+@operation(tier=None)
 def scrape() -> Response:
     """Give metrics to Prometheus, in its text format; 404 unless they are enabled."""
     return metrics.page()
@@ -72,7 +73,8 @@ def print_document() -> None:
 
 @bp.get("/api/docs")
 @public
-@operation(tier="read", etag=True, media_types=("text/html",))
+@documented(media_types=("text/html",))
+@operation(tier="read", etag=True)
 def reference() -> Response:
     """Show this document in Swagger UI, which works offline."""
     return docs.reference()
@@ -80,7 +82,8 @@ def reference() -> Response:
 
 @bp.get("/api/docs/<version>/<name>")
 @public
-@operation(tier="read", media_types=docs.MEDIA_TYPES, optional_headers=("Vary",), raises=(NotFound,))
+@documented(media_types=docs.MEDIA_TYPES, optional_headers=("Vary",), raises=(NotFound,))
+@operation(tier="read")
 def asset(version: str, name: str) -> Response:
     """Give a file of the pages, which clients may cache for ever."""
     return docs.asset(version, name)
@@ -88,7 +91,8 @@ def asset(version: str, name: str) -> Response:
 
 @bp.get("/api/problems")
 @public
-@operation(tier="read", etag=True, media_types=("text/html",))
+@documented(media_types=("text/html",))
+@operation(tier="read", etag=True)
 def problems() -> Response:
     """List the kinds of problem, for people."""
     return docs.problems()
@@ -96,7 +100,8 @@ def problems() -> Response:
 
 @bp.get("/api/problems/<code>")
 @public
-@operation(tier="read", etag=True, media_types=("text/html",), raises=(NotFound,))
+@documented(media_types=("text/html",), raises=(NotFound,))
+@operation(tier="read", etag=True)
 def problem(code: str) -> Response:
     """Say what a kind of problem means, for people: the address that every problem's `type` names."""
     return docs.problem(code)
@@ -104,7 +109,8 @@ def problem(code: str) -> Response:
 
 @bp.get("/api/projects.atom")
 @public
-@operation(query=FeedQuery(), tier="read", etag=True, media_types=("application/atom+xml",))
+@documented(media_types=("application/atom+xml",))
+@operation(query=FeedQuery(), tier="read", etag=True)
 def atom(query: dict[str, str]) -> Response:
     """Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag."""
     document = feed.document(current_app.extensions["site"], query.get("category"), query.get("tag"))

@@ -1,6 +1,6 @@
 """The pipeline of every request: rate limit, query, body, the rule in a transaction, the answer.
 
-`operation` wraps a view, and its arguments also make the OpenAPI document. The decorators of `access`, outside of it,
+`operation` wraps a view, and makes the OpenAPI document with `documented`. The decorators of `access`, outside of it,
 have checked the caller before it begins.
 """
 
@@ -20,9 +20,8 @@ from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.authentication import viewer
 from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
-from directory.http.request_body import read_upload
 from directory.http.serialization import compiled
-from directory.http.validation import NOTHING, Check, checked_body, checked_form, checked_query, page_query
+from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, page_query
 from directory.services.accounts.sessions import Proof
 from directory.services.voting import Vote
 
@@ -37,25 +36,19 @@ class Operation:
 
     `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
     transaction: because they hash a password first, or count several callers' votes in one. `personal` says that a
-    public answer depends on the caller, and `cache` what else the response cache has to know. `check` returns what the
-    rules refuse of a body beside its schema. A server may answer several requests together by `many`, a function of
-    votes, each with the `action` of its route: it returns for each what its caller gets, or an error; the view calls it
-    with one. It may answer one for a `constant` route, whose answer never changes, without a thread. With `any_body`
-    the body is of any type and is not looked at; with `upload` it is of one of these media types, of at most UPLOAD_MAX
-    bytes, and the view gets it as `content`.
+    public answer depends on the caller, and `cache` what else the response cache has to know. A server may answer
+    several requests together by `many`, a function of votes, each with the `action` of its route: it returns for each
+    what its caller gets, or an error; the view calls it with one. It may answer one for a `constant` route, whose
+    answer never changes, without a thread.
 
-    For the OpenAPI document alone: `raises`, what the rule may refuse beyond what every route may; `headers`, what the
-    answer carries beyond what every answer does, and `optional_headers`, what it may carry; `media_types`, of an answer
-    that is not JSON. A `page` is for people: it ignores unknown query parameters, is not in the document, its body is
-    that of a form, and its view returns a response or the bytes of HTML. One with `parameters` gets them as `query`.
+    A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
+    response or the bytes of HTML. One with `parameters` gets them as `query`.
     """
 
     answer: Schema | None = None
     status: int = 200
     query: Schema = NOTHING
-    body: Schema = NOTHING
-    body_required: bool = False
-    check: Check | None = None
+    body: Body = NO_BODY
     tier: str | None = "write"
     etag: bool = False
     transactional: bool = True
@@ -63,13 +56,7 @@ class Operation:
     cache: CachePolicy = NO_POLICY
     many: Callable[[list[Vote]], list[dict[str, Any] | Exception]] | None = None
     action: str = ""
-    any_body: bool = False
-    upload: tuple[str, ...] = ()
     constant: bool = False
-    raises: tuple[type[DirectoryError], ...] = ()
-    headers: tuple[str, ...] = ()
-    optional_headers: tuple[str, ...] = ()
-    media_types: tuple[str, ...] = ("application/json",)
     page: bool = False
     parameters: bool = False
 
@@ -95,16 +82,33 @@ class Operation:
 operation = Operation  # as a decorator
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documentation:
+    """What the OpenAPI document says of a view beside its operation; as a decorator it gives it to the view.
+
+    `raises` are the errors that the rule may raise beyond those that every route may; `headers` are those of the answer
+    beyond those of every answer, and `optional_headers` those that it may have; `media_types` are those of an answer
+    that is not JSON.
+    """
+
+    raises: tuple[type[DirectoryError], ...] = ()
+    headers: tuple[str, ...] = ()
+    optional_headers: tuple[str, ...] = ()
+    media_types: tuple[str, ...] = ("application/json",)
+
+    def __call__(self, view: View) -> View:
+        """Give it to a view."""
+        view.documentation = self  # type: ignore[attr-defined]
+        return view
+
+
+documented = Documentation  # as a decorator
+
+
 def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
     """The checked query and body, by the names of the view's arguments."""
     query = _query(spec, request.path, request.query_string)
-    if reads or spec.any_body:
-        return query
-    if spec.upload:
-        return query | {"content": read_upload(spec.upload)}
-    if spec.page:
-        return query | checked_form(spec.body, check=spec.check)
-    return query | checked_body(spec.body, required=spec.body_required, check=spec.check)
+    return query if reads else query | spec.body.arguments()
 
 
 def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Checks a request's query parameters and body, and reports all that is wrong with them in one answer."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from flask import g
@@ -9,7 +10,7 @@ from marshmallow import Schema, ValidationError
 from directory.errors import Invalid
 from directory.http.fields import Flag, Strict
 from directory.http.query import read_loosely, read_query
-from directory.http.request_body import pointer, read_form, read_json
+from directory.http.request_body import pointer, read_form, read_json, read_upload
 
 Errors = list[dict[str, str]]
 Check = Callable[[dict[str, Any]], Errors]
@@ -40,51 +41,89 @@ def page_query(query_string: bytes) -> dict[str, Any]:
     return {"query": read_loosely(query_string)}
 
 
-def checked_body(schema: Schema, *, required: bool, check: Check | None) -> dict[str, Any]:
-    """The body as the view's `body`; a route that takes none accepts an empty object.
+class Body:
+    """The body of a request. This one may be of any type: it is not read, and the view does not get it.
 
     `check` gives what the rules refuse of those members that the schema accepts. The answer reports it beside the
-    refusals of the schema, so that one answer is enough to correct a form. Raises Invalid, MalformedJson, TooLarge,
-    UnsupportedMediaType.
+    refusals of the schema, so that one answer is enough to correct a form.
     """
-    given, refused = read_json(required=required)
-    if given is None:
-        given = {}
-    if not isinstance(given, dict):
-        raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
-    return _loaded(schema, given, refused, check)
+
+    schema: Schema = NOTHING
+    check: Check | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Read and check it: the view's arguments."""
+        return {}
 
 
-def checked_form(schema: Schema, *, check: Check | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class JsonBody(Body):
+    """A JSON object as the view's `body`. Where it is `optional`, no body is an empty object."""
+
+    schema: Schema
+    check: Check | None = None
+    optional: bool = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Raises Invalid, MalformedJson, TooLarge, UnsupportedMediaType."""
+        given, refused = read_json(required=not self.optional)
+        if given is None:
+            given = {}
+        if not isinstance(given, dict):
+            raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
+        return _loaded(self, given, refused)
+
+
+@dataclass(frozen=True)
+class FormBody(Body):
     """The fields of an HTML form as the view's `body`, held to the same schema and rules as a JSON body.
 
-    A form sends every field: a blank one counts as absent, and a ticked box as true. Raises Invalid, TooLarge,
-    UnsupportedMediaType.
+    A form sends every field: a blank one counts as absent, and a ticked box as true.
     """
-    fields = read_form()
-    g.typed = dict(fields)  # a refusal shows the form again with it
-    given: dict[str, Any] = {name: value for name, value in fields if value}
-    for name in given:
-        if isinstance(schema.fields.get(name), Flag):
-            given[name] = True
-    names = [name for name, _ in fields]
-    repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
-    refused = [{"pointer": pointer([name]), "detail": "Must be given once."} for name in repeated]
-    return _loaded(schema, given, refused, check)
+
+    schema: Schema
+    check: Check | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Raises Invalid, TooLarge, UnsupportedMediaType."""
+        fields = read_form()
+        g.typed = dict(fields)  # a refusal shows the form again with it
+        given: dict[str, Any] = {name: value for name, value in fields if value}
+        for name in given:
+            if isinstance(self.schema.fields.get(name), Flag):
+                given[name] = True
+        names = [name for name, _ in fields]
+        repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
+        refused = [{"pointer": pointer([name]), "detail": "Must be given once."} for name in repeated]
+        return _loaded(self, given, refused)
 
 
-def _loaded(schema: Schema, given: dict[str, Any], refused: Errors, check: Check | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Upload(Body):
+    """A file as the view's `content`: of one of the media types, and of at most UPLOAD_MAX bytes."""
+
+    media_types: tuple[str, ...]
+
+    def arguments(self) -> dict[str, Any]:
+        """Raises MalformedJson, TooLarge, UnsupportedMediaType."""
+        return {"content": read_upload(self.media_types)}
+
+
+UNREAD, NO_BODY = Body(), JsonBody(NOTHING, optional=True)
+
+
+def _loaded(body: Body, given: dict[str, Any], refused: Errors) -> dict[str, Any]:
     """What the schema and the rules make of a body. Raises Invalid with all that they refuse."""
     try:
-        loaded: dict[str, Any] = schema.load(given)
+        loaded: dict[str, Any] = body.schema.load(given)
     except ValidationError as error:
         loaded = error.valid_data  # type: ignore[assignment]
         _add(refused, [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)])
-    if check is not None:
-        _add(refused, check(loaded))
+    if body.check is not None:
+        _add(refused, body.check(loaded))
     if refused:
         raise Invalid(refused)
-    return {} if schema is NOTHING else {"body": loaded}
+    return {} if body.schema is NOTHING else {"body": loaded}
 
 
 def _add(refused: Errors, found: Errors) -> None:

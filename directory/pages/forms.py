@@ -14,6 +14,7 @@ from marshmallow import Schema
 
 from directory.errors import DirectoryError
 from directory.http.endpoint import Operation
+from directory.http.validation import FormBody
 from directory.pages.layout import Answer, refusal, with_page
 
 SECRET = ("password", "token")
@@ -39,10 +40,8 @@ EMPTY = Form()
 def same_as(view: Any, body: Schema | None = None) -> Operation:
     """The operation of a form that does what a route of the API does, with its body unless there is another."""
     spec: Operation = view.operation
-    return Operation(
-        body=body or spec.body, check=spec.check, tier=spec.tier, transactional=spec.transactional, page=True,
-        parameters=True,
-    )  # fmt: skip
+    form = FormBody(body or spec.body.schema, spec.body.check)
+    return Operation(body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True)
 
 
 def shows(form: Callable[..., Answer]) -> Callable[[View], View]:

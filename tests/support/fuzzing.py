@@ -239,7 +239,7 @@ def _mend_account(body: dict[str, Any], operation: Route) -> None:
 
 
 def _mend_body(case: Any, operation: Route) -> None:
-    body, schema = case.body, operation.operation.body
+    body, schema = case.body, operation.operation.body.schema
     if not isinstance(body, dict) or not schema.fields:
         return
     errors = schema.validate(body)
@@ -259,7 +259,7 @@ def _mend_body(case: Any, operation: Route) -> None:
 
 def spoil_body(body: Any, operation: Route) -> None:
     """Have what is too long by the schema stay so when it is trimmed and in NFC, which is how it is counted."""
-    _lengthen(body, operation.operation.body)
+    _lengthen(body, operation.operation.body.schema)
 
 
 def _lengthen(values: Any, schema: Any) -> None:

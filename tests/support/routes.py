@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.http.validation import Upload
 from directory.models import Delivery, Session
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
@@ -103,8 +104,8 @@ def sending(app: Flask, route: Route, project_id: int) -> dict[str, Any]:
     """What a request to the route sends: a form where it takes one, else the body as JSON."""
     if route in forms(app):
         return {"data": form(route)}
-    if uploads := operation(app, route).upload:
-        return {"data": RED, "content_type": uploads[0]}
+    if isinstance(taken := operation(app, route).body, Upload):
+        return {"data": RED, "content_type": taken.media_types[0]}
     return {"json": body(route, project_id)}
 
 

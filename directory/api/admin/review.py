@@ -22,8 +22,9 @@ from directory.errors import CategoryInUse, Duplicate, InvalidTransition, Precon
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
-from directory.http.endpoint import operation, versions_allowed
+from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
+from directory.http.validation import JsonBody
 from directory.models import now
 from directory.services import audit, categories, moderation
 from directory.services.catalog import background, catalog
@@ -33,7 +34,8 @@ DECISIONS = DecisionsInput()
 
 @bp.get("/projects")
 @admin_required
-@operation(query=QueueQuery(), answer=QueuePage(), tier="read", headers=("Link",))
+@documented(headers=("Link",))
+@operation(query=QueueQuery(), answer=QueuePage(), tier="read")
 def queue(query: dict[str, Any]) -> Any:
     """List projects of every state; with waiting=true the review queue, oldest first.
 
@@ -54,7 +56,8 @@ def queue(query: dict[str, Any]) -> Any:
 
 @bp.put("/projects/<id:project_id>/approve")
 @admin_required
-@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed, Duplicate))
+@documented(raises=(InvalidTransition, PreconditionFailed, Duplicate))
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
 def approve(project_id: int, body: dict[str, Any]) -> Any:
     """Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log.
 
@@ -69,7 +72,8 @@ def approve(project_id: int, body: dict[str, Any]) -> Any:
 
 @bp.put("/projects/<id:project_id>/reject")
 @admin_required
-@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
+@documented(raises=(InvalidTransition, PreconditionFailed))
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
 def reject(project_id: int, body: dict[str, Any]) -> Any:
     """Reject a pending project, or the waiting changes of a live one, with an optional reason.
 
@@ -80,7 +84,8 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 
 @bp.put("/projects/<id:project_id>/unpublish")
 @admin_required
-@operation(body=ReasonInput(), answer=ProjectDetail(), raises=(InvalidTransition, PreconditionFailed))
+@documented(raises=(InvalidTransition, PreconditionFailed))
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     """Take a live project down, back to the queue.
 
@@ -97,7 +102,7 @@ def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
 
 @bp.post("/projects/decisions")
 @admin_required
-@operation(body=DECISIONS, body_required=True, answer=DecisionList())
+@operation(body=JsonBody(DECISIONS), answer=DecisionList())
 def decide(body: dict[str, Any]) -> Any:
     """Approve, reject, unpublish or delete up to a hundred projects at once.
 
@@ -145,10 +150,8 @@ def log(query: dict[str, Any]) -> Any:
 
 @bp.get("/audit.csv")
 @admin_required
-@operation(
-    query=AuditFileQuery(), tier="read", media_types=("text/csv",), headers=("Content-Disposition",),
-    optional_headers=("Link",),
-)  # fmt: skip
+@documented(media_types=("text/csv",), headers=("Content-Disposition",), optional_headers=("Link",))
+@operation(query=AuditFileQuery(), tier="read")
 def log_file(query: dict[str, Any]) -> Response:
     """Export the audit log as CSV, newest first.
 
@@ -171,10 +174,8 @@ def _log_filters(query: dict[str, Any]) -> dict[str, Any]:
 
 @bp.post("/categories")
 @admin_required
-@operation(
-    body=CategoryInput(), body_required=True, answer=CategoryOutput(), status=201, headers=("Location",),
-    raises=(Duplicate,),
-)  # fmt: skip
+@documented(headers=("Location",), raises=(Duplicate,))
+@operation(body=JsonBody(CategoryInput()), answer=CategoryOutput(), status=201)
 def add_category(body: dict[str, Any]) -> Any:
     """Add a category."""
     return categories.add(body), {"Location": f"/api/admin/categories/{body['slug']}"}
@@ -182,7 +183,8 @@ def add_category(body: dict[str, Any]) -> Any:
 
 @bp.put("/categories/<slug:slug>")
 @admin_required
-@operation(body=CategoryInput(partial=True), body_required=True, answer=CategoryOutput(), raises=(Duplicate,))
+@documented(raises=(Duplicate,))
+@operation(body=JsonBody(CategoryInput(partial=True)), answer=CategoryOutput())
 def change_category(slug: str, body: dict[str, Any]) -> Any:
     """Change a category."""
     return categories.change(slug, body)
@@ -190,7 +192,8 @@ def change_category(slug: str, body: dict[str, Any]) -> Any:
 
 @bp.delete("/categories/<slug:slug>")
 @admin_required
-@operation(status=204, raises=(CategoryInUse,))
+@documented(raises=(CategoryInUse,))
+@operation(status=204)
 def remove_category(slug: str) -> Any:
     """Delete a category that no project uses."""
     categories.remove(slug)

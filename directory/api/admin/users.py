@@ -10,7 +10,8 @@ from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooMany
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
-from directory.http.endpoint import operation
+from directory.http.endpoint import documented, operation
+from directory.http.validation import JsonBody
 from directory.services import account_deletion, audit, takedown
 from directory.services.accounts import accounts
 from directory.services.accounts import users as people
@@ -18,7 +19,8 @@ from directory.services.accounts import users as people
 
 @bp.get("/users")
 @admin_required
-@operation(query=UsersQuery(), answer=UserPage(), tier="read", headers=("Link",))
+@documented(headers=("Link",))
+@operation(query=UsersQuery(), answer=UserPage(), tier="read")
 def users(query: dict[str, Any]) -> Any:
     """List users with their statistics."""
     window = pagination.window(query)
@@ -38,9 +40,8 @@ def user(user_id: int) -> Any:
 
 @bp.put("/users/<id:user_id>")
 @admin_required
-@operation(
-    body=UserChanges(), body_required=True, answer=UserChanged(), raises=(AccountDeleted, LastAdmin, TooManyProjects)
-)
+@documented(raises=(AccountDeleted, LastAdmin, TooManyProjects))
+@operation(body=JsonBody(UserChanges()), answer=UserChanged())
 def change_user(user_id: int, body: dict[str, Any]) -> Any:
     """Change a user's role or status, and with a suspension take down the user's projects.
 

@@ -8,6 +8,7 @@ from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
+from directory.http.validation import JsonBody
 from directory.services import vote_review
 
 
@@ -24,7 +25,7 @@ def votes(project_id: int, query: dict[str, Any]) -> Any:
 
 @bp.post("/projects/<id:project_id>/votes/decisions")
 @admin_required
-@operation(body=VoteDecisionsInput(), body_required=True, answer=VotesDecided())
+@operation(body=JsonBody(VoteDecisionsInput()), answer=VotesDecided())
 def decide_votes(project_id: int, body: dict[str, Any]) -> Any:
     """Discount votes for a project, or count them again.
 

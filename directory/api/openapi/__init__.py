@@ -33,7 +33,7 @@ def printed(app: Flask) -> str:
 def document(app: Flask) -> dict[str, Any]:
     """The document of an application's routes."""
     found = routes(app)
-    taken = {schema for route in found for schema in _with_nested(route.operation.body)}
+    taken = {schema for route in found for schema in _with_nested(route.operation.body.schema)}
     spec = APISpec(
         title="Project Directory API",
         version=VERSION,

@@ -118,21 +118,21 @@ EXTRAS: dict[str, dict[str, Any]] = {
 
 def successes(route: "Route") -> dict[str, Any]:
     """The answers to a request that is granted, by status."""
-    operation = route.operation
-    names = ["X-Request-ID", "Cache-Control", *operation.headers]
+    operation, documented = route.operation, route.documentation
+    names = ["X-Request-ID", "Cache-Control", *documented.headers]
     if operation.etag:
         names.append("ETag")
-    if not operation.constant and "Vary" not in operation.optional_headers:
+    if not operation.constant and "Vary" not in documented.optional_headers:
         names.append("Vary")
     if operation.tier is not None:
         names += ["RateLimit", "RateLimit-Policy"]
     said = inspect.getdoc(type(operation.answer)) if operation.answer else None
     headers: dict[str, Any] = {name: name for name in names}
-    headers |= {name: {**HEADERS[name], "required": False} for name in operation.optional_headers}
+    headers |= {name: {**HEADERS[name], "required": False} for name in documented.optional_headers}
     answer = {"description": said or f"{route.summary}.", "headers": headers}
     if operation.answer or operation.status not in {202, 204, 302}:
-        schema: Any = operation.answer or {"type": "object" if _json(operation.media_types) else "string"}
-        answer["content"] = {media_type: {"schema": schema} for media_type in operation.media_types}
+        schema: Any = operation.answer or {"type": "object" if _json(documented.media_types) else "string"}
+        answer["content"] = {media_type: {"schema": schema} for media_type in documented.media_types}
     found = {str(operation.status): answer}
     if operation.etag and route.method == "get":
         found["304"] = {"description": "Unchanged since the ETag given.", "headers": {name: name for name in names}}

@@ -13,9 +13,9 @@ from directory.api.docs import ASSETS
 from directory.api.openapi import prose
 from directory.errors import OtherUser, PreconditionFailed
 from directory.http import expected_user
-from directory.http.endpoint import READS, Operation
+from directory.http.endpoint import READS, Documentation, Operation
 from directory.http.problem_kinds import KINDS
-from directory.http.validation import NOTHING
+from directory.http.validation import NO_BODY, NOTHING, JsonBody, Upload
 from directory.models.base import HIGHEST_ID
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
@@ -50,6 +50,11 @@ class Route:
         """What the view takes and gives."""
         found: Operation = self.view.operation  # type: ignore[attr-defined]
         return found
+
+    @property
+    def documentation(self) -> Documentation:
+        """What the document says of the view beside that."""
+        return getattr(self.view, "documentation", Documentation())
 
     @property
     def access(self) -> str:
@@ -93,7 +98,7 @@ class Route:
             found.append({"in": "query", "schema": self.operation.query})
         if self.operation.etag and self.method == "get":
             found.append(_header("If-None-Match", prose.IF_NONE_MATCH))
-        if PreconditionFailed in self.operation.raises:
+        if PreconditionFailed in self.documentation.raises:
             found.append(_header("If-Match", prose.IF_MATCH))
         if self.is_write_of_a_caller:
             found.append(_header(expected_user.NAME, prose.EXPECTED_USER))
@@ -110,12 +115,13 @@ class Route:
 
     def body(self) -> dict[str, Any] | None:
         """The body, None where none is foreseen."""
-        if self.operation.upload:
-            return {"required": True, "content": {each: {} for each in self.operation.upload}}
-        if self.operation.body is NOTHING:
+        body = self.operation.body
+        if isinstance(body, Upload):
+            return {"required": True, "content": {each: {} for each in body.media_types}}
+        if not isinstance(body, JsonBody) or body is NO_BODY:
             return None
-        content = {"application/json": {"schema": self.operation.body}}
-        return {"required": self.operation.body_required, "content": content}
+        content = {"application/json": {"schema": body.schema}}
+        return {"required": not body.optional, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:
         """Which credentials the route needs, or may do without."""
@@ -125,7 +131,7 @@ class Route:
 
     def refusals(self) -> set[str]:
         """The codes of the problems that the route may answer."""
-        codes = {*EVERYWHERE, *BY_ACCESS[self.access], *(error.code for error in self.operation.raises)}
+        codes = {*EVERYWHERE, *BY_ACCESS[self.access], *(error.code for error in self.documentation.raises)}
         if self.method.upper() not in READS:
             codes.update(WRITES)
         if self.is_write_of_a_caller:
