@@ -1,21 +1,23 @@
 """Makes the body of a signed-in reader out of a public body that shows projects.
 
-The two differ by `has_upvoted` of each project, and by the members that only its owner and administrators see. Text
-cannot be part of a value, where the quotes around it would be escaped; so the bytes tell where to put these.
+The two differ by `has_upvoted` of each project, and by the members that only its owner and administrators see. Their
+places are found by searching the bytes: a text inside of a value cannot match, because its quotes are escaped.
 """
 
 import re
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
+from marshmallow import Schema
 
 from directory.http import endpoint
 from directory.http.cache_policy import CachePolicy
 from directory.http.serialization import compiled
-from directory.services.catalog.readers import seen_by_owner
+from directory.services.catalog.readers import NOTHING_MORE, seen_by_owner
 
 NULL, FALSE, TRUE = b"null", b"false", b"true"
 VOTE = b'"has_upvoted":'
@@ -68,7 +70,11 @@ class PersonalBody:
         """
         if self.policy.projects is None:
             return body, etag
-        seen = {project_id: self._members(rest) for project_id, rest in seen_by_owner(own)}
+        project, plain = self.policy.project, _plain_members(self.policy.project)
+        seen = {
+            project_id: plain if rest == NOTHING_MORE else _members(project, rest)
+            for project_id, rest in seen_by_owner(own)
+        }
         if voted is not None or seen:
             filled = b"".join(self._parts(body, {*(voted or "").split(",")}, seen))
             return filled, _etag_like(etag, filled)
@@ -85,10 +91,17 @@ class PersonalBody:
             begin = end
         return [*parts, body[begin:]]
 
-    def _members(self, rest: dict[str, Any]) -> bytes:
-        """The members for owner and administrators, as they follow the public ones."""
-        dump: Callable[[Any], Any] = dict if self.policy.project is None else compiled(self.policy.project)
-        return b"," + orjson.dumps(dump(rest))[1:-1]
+
+def _members(project: Schema | None, rest: dict[str, Any]) -> bytes:
+    """The members for owner and administrators, as they follow the public ones."""
+    dump: Callable[[Any], Any] = dict if project is None else compiled(project)
+    return b"," + orjson.dumps(dump(rest))[1:-1]
+
+
+@cache
+def _plain_members(project: Schema | None) -> bytes:
+    """These members of most projects, dumped once: administrators see them of each project on a page."""
+    return _members(project, NOTHING_MORE)
 
 
 def _etag_like(etag: str, body: bytes) -> str:

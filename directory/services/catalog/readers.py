@@ -44,6 +44,7 @@ upvotes, P, R = Upvote.__table__, Project.__table__.c, revisions.c
 reader = User.__table__.alias("reader")
 IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
 CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
+NOTHING_MORE = {"rejection_reason": None, "revision": None}  # what the owner sees more of most projects
 Value = ColumnElement[Any]
 
 
