@@ -9,10 +9,10 @@ MAX_PROJECTS = 2_000  # whose last vote is remembered; at most twice as many vot
 
 
 class ChangeFeed:
-    """Says whether anything that was seen after a snapshot affects a response of that snapshot.
+    """Decides whether a response that was valid at a snapshot is still valid, by what was written since.
 
-    One thread adds, any thread asks. The number of a snapshot is given out when all its changes have been added here,
-    so a thread that has a snapshot sees all of them.
+    One thread adds changes, any thread asks. All changes of a snapshot are added before its number is given out, so a
+    thread that has a snapshot sees all of them.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
-"""Tells which requests the cache can answer: GETs that say nothing about their caller but one credential of ours.
+"""Recognises the requests that the cache can answer: GETs on which nothing depends but the address and one credential.
 
-Whatever is doubtful is not a read for the cache: the application answers it.
+The application answers every other request.
 """
 
 import re
@@ -19,13 +19,13 @@ _CREDENTIALS, _UNCACHEABLE = (
 # The grammar of If-None-Match, RFC 9110 section 13.1.2. Implementations differ in how they read anything else.
 _ETAG = r'(?:W/)?"[!#-~]*"'
 _ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
-# The Accept headers by which an address of a page could ask for JSON. The API has JSON alone, whatever is asked for.
+# The Accept headers that may turn the answer of a page's address into JSON. Answers of the API are always JSON.
 _ACCEPTS_JSON = re.compile(r"json|application/\*", re.IGNORECASE)
 _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
 class Read(NamedTuple):
-    """A read: its address, its id, the ETags that the caller has, if it sent any, and the caller's credential."""
+    """A request that the cache can answer: its address, its id, its If-None-Match, and the caller's credential."""
 
     scheme: str
     path: str

@@ -80,7 +80,7 @@ class Responder:
     def is_quick(self, read: Read) -> bool:
         """Whether the event loop may respond: a response is stored, or one short statement makes it.
 
-        For an anonymous reader it may be a response that is not valid, which the next look at the snapshot tells.
+        For an anonymous reader the response may turn out to be invalid when the snapshot is read.
         """
         if read.credential is not None and not self._may_identify(read.credential):
             return False
@@ -246,7 +246,7 @@ class Responder:
             if each.read.credential is not None and each.projects is not None
         ]
         snapshot, rows = read(values)
-        if snapshot is None and not in_loop:  # a thread waits long enough to tell a fault from a short delay
+        if snapshot is None and not in_loop:  # a thread waits so long that this is a fault and not a short delay
             self._fail()
         for each, row in zip(asked, rows or [None] * len(asked), strict=True):
             each.snapshot, each.row, each.is_settled = snapshot, row, True
@@ -297,7 +297,7 @@ class Responder:
     def _private(self, public: CachedResponse, user_id: int, body: bytes, etag: str) -> Response:
         return Response(public.made_personal(body, etag), user_id)
 
-    # Callers whom the application answers for a while.
+    # Callers whom the application answers for a while, because the cache could not identify them.
 
     def _may_identify(self, proof: Proof) -> bool:
         """Whether the caller may be identified here, or the application answers it for now."""

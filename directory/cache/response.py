@@ -50,7 +50,7 @@ def private_headers(public: SharedHeaders) -> SharedHeaders:
 
 @dataclass(slots=True)
 class CachedResponse:
-    """A response. Without `personal` it is for no single reader; with an empty ETag it is never a 304."""
+    """A response. With `personal` it can be filled in for one signed-in reader; without an ETag it is never a 304."""
 
     media_type: str
     headers: Headers

@@ -17,7 +17,7 @@ def count_nothing(_source: str) -> None:
 
 
 class SnapshotStore(Generic[T]):
-    """Holds values, responses for one, up to `capacity` bytes, and drops the least recently used first.
+    """Holds values, such as responses, up to `capacity` bytes, and drops the least recently used first.
 
     `count` is called with "stored" for each value that is found valid, and with "made" for each that is put.
     """
@@ -43,7 +43,7 @@ class SnapshotStore(Generic[T]):
         return value
 
     def peek(self, key: Hashable, snapshot: Snapshot) -> T | None:
-        """The same, and no use of it."""
+        """The same, but it does not count as a use."""
         entry = self._entries.get(key)
         if entry is None:
             return None

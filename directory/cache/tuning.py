@@ -11,6 +11,6 @@ SLOW_PAUSE = 0.1  # for which it does so where another thread's read of a snapsh
 # Signed-in reads of one iteration: to fill in the votes takes 0.1 ms for each, and 0.5 ms for the longest pages.
 READERS_MAX = 64
 
-# The application answers a caller that it had to answer before, and after a failure all callers, for so long.
+# How long the application answers a caller whom the cache did not identify, and all signed-in callers after a failure.
 REFUSED_SECONDS, FAILED_SECONDS = 1.0, 5.0
 REFUSED_MAX = 1_000  # callers that are remembered

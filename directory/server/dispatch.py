@@ -41,7 +41,7 @@ class Dispatcher:
         self._pool = ThreadPool(threads)
         self._waiting: list[Request] = []
         self._hops, self._cookie = 0, ""
-        self._votes: VoteBatcher | None = None  # None where another middleware would not see what the loop answers
+        self._votes: VoteBatcher | None = None  # None where another application wraps ours: it has to see all requests
         if isinstance(app, Flask):
             self._hops, self._cookie = app.config["TRUSTED_PROXIES"], app.config["COOKIE_NAME"]
             self._files: Files = app.extensions["files"]
@@ -67,7 +67,7 @@ class Dispatcher:
         connection.respond(*problem_details.without_request(refusal.status, refusal.detail).encoded(), keep=False)
 
     def expire(self) -> None:
-        """Give up the clients whose deadlines have passed."""
+        """Close the connections whose deadlines have passed."""
         now = time.monotonic()
         for connection in [each for each in self.connections if each.deadline <= now or not each.is_idle]:
             connection.expire(now)
@@ -87,10 +87,10 @@ class Dispatcher:
             self._votes.start()
 
     def _route(self, request: Request) -> Read | None:
-        """Have a request answered, unless it is a read for the loop, which is returned."""
+        """The read, if the loop is to answer the request together with others; else it is answered or passed on."""
         environ = request.environ
         if self._hops:
-            self._believe(environ)
+            self._apply_forwarded_scheme(environ)
         if not environ["PATH_INFO"].startswith("/") and environ["REQUEST_METHOD"] != "OPTIONS":
             self.refuse(request.connection, Refusal(400, "The address is not a path."))
         elif self._votes is None:
@@ -108,11 +108,11 @@ class Dispatcher:
     def _is_quick(self, read: Read) -> bool:
         return self._responder is not None and read.scheme in SCHEMES and self._responder.is_quick(read)
 
-    def _believe(self, environ: dict[str, Any]) -> None:
-        """Note the scheme that the proxies tell, as the application will."""
-        told = [each.strip() for each in environ.get("HTTP_X_FORWARDED_PROTO", "").split(",")]
-        if len(told) >= self._hops and told[-self._hops]:
-            environ["wsgi.url_scheme"] = told[-self._hops]
+    def _apply_forwarded_scheme(self, environ: dict[str, Any]) -> None:
+        """Set the scheme that the trusted proxies report, as the application does."""
+        reported = [each.strip() for each in environ.get("HTTP_X_FORWARDED_PROTO", "").split(",")]
+        if len(reported) >= self._hops and reported[-self._hops]:
+            environ["wsgi.url_scheme"] = reported[-self._hops]
 
     def _send_stored(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
         status, lines, body = response.encode(read)
@@ -124,7 +124,7 @@ class Dispatcher:
         self._pool.call(self._loop, partial(wsgi.call, self._app, request), partial(self._deliver, request))
 
     def _deliver(self, request: Request, outcome: Response | BaseException) -> None:
-        """Send what came of a request."""
+        """Send the response, or a 500 for what escaped the application."""
         if isinstance(outcome, Response):
             self._send(request, outcome)
             return

@@ -43,7 +43,7 @@ _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
 
 class Refusal(Exception):
-    """A request that cannot be read: the status of the answer, and what to say."""
+    """A request that is not valid: the status and the detail of the answer."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -78,7 +78,7 @@ class Connection(asyncio.Protocol):
         self._parser: Any = HttpRequestParser(self)
         self._queue: deque[Request | Refusal] = deque()  # whole, and not given to the server yet
         self._busy = self._closing = self._ended = self._stalls = self._is_paused = False
-        self._is_over = False  # whether nothing is to be read behind the last request
+        self._is_over = False  # whether bytes that come after the last request are ignored
         self._base: dict[str, Any] = {}
         self._unsent = self._discarded = 0
         self.deadline = 0.0
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         self.deadline = time.monotonic() + FIRST_BYTE_SECONDS
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """Forget it."""
+        """Drop the requests that wait."""
         self._closing = True
         self._queue.clear()
         self._server.connections.discard(self)
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
         self._received += len(data)  # of the chunks behind the one in which the request began
         try:
             self._parser.feed_data(data)
-        except HttpParserUpgrade:  # we speak no other protocol, and answer the request in this one
+        except HttpParserUpgrade:  # HTTP/1.1 is the only protocol here, so the request is answered in it
             self._is_over = True
         except HttpParserError as error:
             self._fail(error)
@@ -152,7 +152,7 @@ class Connection(asyncio.Protocol):
         self.deadline = time.monotonic() + SEND_SECONDS
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """The client has taken all of its response: go on with the next request."""
         self._stalls = False
         if self._closing:
             self.deadline = time.monotonic() + LINGER_SECONDS
@@ -162,7 +162,7 @@ class Connection(asyncio.Protocol):
     # What httptools calls.
 
     def on_message_begin(self) -> None:
-        """Note that a request begins."""
+        """Begin a request."""
         self._reset()
         self._begun = True
         self._began = time.perf_counter()
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
         environ[key] = text
 
     def on_headers_complete(self) -> None:
-        """Look at the head as a whole."""
+        """Check the head, and complete the environment."""
         self._has_head = True
         environ, version = self._environ, self._parser.get_http_version()
         method = self._parser.get_method().decode("ascii")
@@ -230,7 +230,7 @@ class Connection(asyncio.Protocol):
         too_large = self._size > self._server.body_max(self._environ)
         self._put(BytesIO(b"".join(self._body)), keep=keep and not too_large)
 
-    # The rest.
+    # From a message to a request, and from a response to the next request.
 
     def _put(self, body: BytesIO, *, keep: bool) -> None:
         self._environ["wsgi.input"] = body
@@ -269,7 +269,7 @@ class Connection(asyncio.Protocol):
         return None
 
     def _check(self) -> None:
-        """Hold a request that is not whole to the limits, and let a client go on that asks whether it may."""
+        """Apply the limits to a request that is not whole, and answer `Expect: 100-continue`."""
         environ = self._environ
         if not self._has_head:
             self._head_size = max(self._head_size, self._received)
@@ -323,7 +323,7 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def _close(self) -> None:
-        """Close it when the client has read its response and closes too: a reset would take the response from it."""
+        """Close the connection once the client has read its response: to close at once could cut that off."""
         self._closing = True
         self._queue.clear()
         self.deadline = time.monotonic() + (SEND_SECONDS if self._stalls else LINGER_SECONDS)
@@ -340,7 +340,7 @@ class Connection(asyncio.Protocol):
         return not (self._busy or self._begun or self._stalls or self._queue or self._closing)
 
     def expire(self, now: float) -> None:
-        """Give up a client whose deadline has passed; one that takes some of its response has more time."""
+        """Abort or answer 408 after the deadline. A client that takes some of its response gets more time."""
         unsent = self.transport.get_write_buffer_size()
         if unsent:
             if unsent < self._unsent:

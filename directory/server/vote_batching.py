@@ -63,7 +63,7 @@ class BatchingWindow:
 class VoteBatcher:
     """Serves requests for the batched routes, in the event loop; a thread answers a batch.
 
-    `deliver` is given what came of a request, and `alone` a request that the application is to answer.
+    `deliver` gets a request with its outcome, and `alone` a request that the application has to answer.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class VoteBatcher:
         return True
 
     def start(self) -> None:
-        """Have a thread answer the requests whose time has come, and look again when that of the others comes."""
+        """Have a thread answer the next batch if it is time, and set the timer for the one after it."""
         now = time.monotonic()
         if batch := self.window.take(now):
             asked = [self._asked.pop(each) for each in batch]
@@ -99,7 +99,7 @@ class VoteBatcher:
         return [_encoded(each) for each in self._together.answer(asked)]
 
     def _end(self, batch: list[Request], ended: list[Any] | BaseException) -> None:
-        """Deliver what came of the requests of a batch, and start the next one."""
+        """Deliver the outcomes of a batch, and start the next one."""
         outcomes = [ended] * len(batch) if isinstance(ended, BaseException) else ended
         for request, outcome in zip(batch, outcomes, strict=True):
             if outcome is None:

@@ -23,7 +23,7 @@ class Worker(Base):  # type: ignore[misc]
     """A process that serves the sockets which gunicorn gives it."""
 
     alive: bool
-    handles_signals = True  # a thread cannot, in which a test runs it
+    handles_signals = True  # False in tests that run it in a thread, where signals cannot be handled
 
     def run(self) -> None:
         """Serve until the end. Raises RuntimeError for a setting of gunicorn's that this worker does not have."""
