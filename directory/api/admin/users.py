@@ -62,7 +62,8 @@ def change_user(user_id: int, body: dict[str, Any]) -> Any:
 
 @bp.delete("/users/<id:user_id>")
 @admin_required
-@operation(body=ReasonInput(), status=204, raises=(AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes))
+@documented(raises=(AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes))
+@operation(body=JsonBody(ReasonInput(), optional=True), status=204)
 def delete_user(user_id: int, body: dict[str, Any]) -> None:
     """Delete a user's account, as its user can do.
 
