@@ -148,7 +148,7 @@ def test_no_query_string_is_a_500(app, owner, admin, api):
 
 def test_no_body_is_a_500(app, owner, admin):
     writes = [route for route in unsafe(app) if route.method != "DELETE"]
-    names = {route.name: sorted(operation(app, route).body.fields) for route in writes}
+    names = {route.name: sorted(operation(app, route).body.schema.fields) for route in writes}
     paths = {"<id:project_id>": "1", "<id:user_id>": "1", "<slug:slug>": "tools", "<id:delivery_id>": "1"}
 
     @st.composite
