@@ -80,8 +80,8 @@ class Model:
             return 412, "precondition_failed"
         after, held = self._planned(project, changes, is_member=who.person.role != "admin")
         applied = _differences(project.fields, after.fields)
-        waited = {name: value for name, value in project.held.items() if name not in applied}
-        holding = _differences(after.fields | waited, after.fields | held)
+        waiting = _differences(after.fields | project.held, after.fields | held)
+        holding = {name: change for name, change in waiting.items() if name not in applied}
         if not applied and not holding:
             return OK
         taken = {after.key} if after.key != project.key else set()
