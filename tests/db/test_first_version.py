@@ -5,7 +5,6 @@ The rows and the statements are those of that version, in SQL: its code is not h
 
 import hashlib
 import json
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from alembic.script import ScriptDirectory
 from flask import Flask
 from sqlalchemy import text
 
-from directory.db import schema_changes
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services import health
@@ -25,7 +23,7 @@ from tests.conftest import Database
 from tests.support.factories import World
 from tests.support.migrating import Run
 
-pytestmark = pytest.mark.direct("migrates")
+pytestmark = [pytest.mark.direct("migrates"), pytest.mark.usefixtures("at_head_afterwards")]
 
 FIRST = "0008"  # the newest migration of that version
 TIME = "2026-01-02 03:04:05.000000"
@@ -72,15 +70,6 @@ READS = (
     "SELECT live_projects, pending_projects, rejected_projects FROM categories",
     "SELECT id FROM deliveries WHERE state = 'pending' ORDER BY next_attempt_at LIMIT 20",
 )
-
-
-@pytest.fixture(autouse=True)
-def _at_head_afterwards(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(schema_changes, "PAUSE", 0.01)
-    yield
-    with app.app_context():
-        db.session.remove()
-        flask_migrate.upgrade()
 
 
 def row(number: int) -> dict[str, Any]:

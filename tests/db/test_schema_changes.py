@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.support.factories import World
 from tests.support.migrating import Run
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.direct("migrates")
+pytestmark = [pytest.mark.direct("migrates"), pytest.mark.usefixtures("at_head_afterwards")]
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # By SQL, for the rules write to tables and columns of later migrations.
@@ -40,15 +40,6 @@ HARMLESS = (
     "CREATE INDEX CONCURRENTLY", "ANALYZE", "UPDATE alembic_version", "CREATE OR REPLACE FUNCTION",
     "CREATE TABLE",  # a new one: others do not use it yet
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _at_head_afterwards(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(schema_changes, "PAUSE", 0.01)
-    yield
-    with app.app_context():
-        db.session.remove()
-        flask_migrate.upgrade()
 
 
 def furnished(world: World) -> tuple[int, int, int]:

@@ -133,7 +133,7 @@ EXAMPLES: dict[str, Any] = {
     "username": "ada",
     "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
 }  # fmt: skip
-# By the name of the schema, what is otherwise there.
+# By the name of a schema: examples of its members that differ from those above.
 FLASK = {"slug": "flask"}
 KEY, SCRIPT = {"name": "Blue security key"}, {"name": "Release script"}
 BUILD = {"version": "0.1.0", "commit": "9da359c3b1f0"}
