@@ -81,6 +81,22 @@ class Load:
         """The answers to requests sent at or after a value of time.monotonic()."""
         return [answer for answer in self.answers if answer.began >= start]
 
+    def until_good_for(self, seconds: float, within: float = 30.0) -> float:
+        """Wait until no caller has been failed for that long; after how many seconds the last failure came.
+
+        One good answer proves one process of the service, and a request under way can still fail: so `seconds` is
+        what an answer may take, at least. AssertionError where there is no such time.
+        """
+        began = time.monotonic()
+        while (now := time.monotonic()) < began + within:
+            failed = [answer.began + answer.seconds for answer in self.answers if not answer.good]
+            last = max(failed, default=began)
+            if now - max(last, began) > seconds:
+                expect_good(self.since(now - seconds))
+                return max(last - began, 0.0)
+            time.sleep(0.05)
+        raise AssertionError(f"failures for {within:.0f} s: {failures(self.since(now - seconds))}")
+
     def _run(self, step: Step) -> None:
         try:
             while not self._over.is_set():
@@ -95,6 +111,13 @@ def statuses(answers: Iterable[Answer]) -> str:
     """How many of each status, in words."""
     counted = Counter(str(answer.status or "none") for answer in answers)
     return ", ".join(f"{count:,} x {status}" for status, count in sorted(counted.items())) or "no request"
+
+
+def failures(answers: Iterable[Answer]) -> str:
+    """How many of each failure, with the reason that the service gave."""
+    failed = (answer for answer in answers if not answer.good)
+    counted = Counter(f"{answer.status or 'none'} {(answer.json or {}).get('detail', '')}" for answer in failed)
+    return ", ".join(f"{count:,} x {failure}" for failure, count in sorted(counted.items())) or "none"
 
 
 def slowest(answers: Iterable[Answer]) -> float:
