@@ -6,9 +6,11 @@ from pathlib import Path
 
 VERSION = "0.1.0"
 ROOT = Path(__file__).resolve().parents[2]
-# `git archive` replaces its content by the commit (export-subst), and so do the builds of the wheel and the image.
+# `git archive` replaces its content by the whole commit (export-subst), the builds of the wheel and the image by a
+# shortened one. All are shown at one length, because hosts of one release may have come by different ways.
 COMMIT_FILE = ROOT / "directory" / "data" / "commit.txt"
 UNREPLACED = "$Format"
+DIGITS = 12
 
 
 @cache
@@ -19,10 +21,10 @@ def commit() -> str | None:
     """
     written = COMMIT_FILE.read_text(encoding="ascii").strip()
     if not written.startswith(UNREPLACED):
-        return written or None
+        return written[:DIGITS] or None
     if not (ROOT / ".git").exists():
         return None
-    command = ["git", "-c", f"safe.directory={ROOT}", "rev-parse", "--short=12", "HEAD"]
+    command = ["git", "-c", f"safe.directory={ROOT}", "rev-parse", f"--short={DIGITS}", "HEAD"]
     try:
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=5)  # noqa: S603 (our own)
     except (OSError, subprocess.SubprocessError):

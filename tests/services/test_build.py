@@ -17,7 +17,12 @@ def _asked_again() -> Iterator[None]:
     build.commit.cache_clear()
 
 
-@pytest.mark.parametrize(("written", "commit"), [("9da359c3b1f0\n", "9da359c3b1f0"), ("", None)])
+COMMIT = "9da359c3b1f0"
+
+
+@pytest.mark.parametrize(
+    ("written", "commit"), [(f"{COMMIT}\n", COMMIT), (f"{COMMIT}5a697887960f1e2d3c4b5a697887\n", COMMIT), ("", None)]
+)
 def test_a_build_has_its_commit_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: str, commit: str | None
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from flask import Flask
 
 import config
+from directory.services import build
 from tests.api.test_system import over
 from tests.conftest import PostgresqlDatabase, migrate
 from tests.support import servers
@@ -98,7 +99,7 @@ def test_the_page_names_no_command_and_no_file_that_is_not_there(app: Flask) -> 
     assert {path for path in (CURRENT, ENVIRONMENT) if path not in typed} == set()
 
 
-def test_a_host_gets_what_runs_and_knows_its_commit(tmp_path: Path) -> None:
+def test_a_host_gets_what_runs_and_knows_its_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [line] = re.findall(r"^git archive .*", PAGE, re.M)
     there = "sudo tar -x -C /opt/directory/releases/0.1.0"
     assert there in line
@@ -106,7 +107,11 @@ def test_a_host_gets_what_runs_and_knows_its_commit(tmp_path: Path) -> None:
     copied = {path.name for path in tmp_path.iterdir()}
     assert {"serve.py", "requirements.lock", "directory", "migrations", "deploy", ".ci"} <= copied
     assert copied & {".git", "tests", "bench", ".venv", "instance", ".env"} == set()
-    assert re.fullmatch("[0-9a-f]{7,}", (tmp_path / "directory" / "data" / "commit.txt").read_text().strip())
+    monkeypatch.setattr(build, "COMMIT_FILE", tmp_path / "directory" / "data" / "commit.txt")
+    build.commit.cache_clear()
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert build.commit() == head[:12]  # as long as the wheel's
+    build.commit.cache_clear()
 
 
 def test_the_units_of_a_host_without_a_checkout_run_the_packages_program(tmp_path: Path) -> None:
