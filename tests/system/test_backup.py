@@ -40,7 +40,7 @@ def section(page: str, title: str) -> str:
 
 def blocks(part: str) -> list[str]:
     """What is to be typed."""
-    return re.findall(r"^```sh\n(.*?)^```", part, re.M | re.S)
+    return re.findall(r"^ *```sh\n(.*?)^ *```", part, re.M | re.S)
 
 
 def replaced(script: str, *there_and_here: tuple[str, str]) -> str:
@@ -128,18 +128,37 @@ def in_use(url: str) -> None:
         assert world.project(title="After") > 2
 
 
-def recount(script: str) -> str:
-    """The command with the flask of here."""
-    return replaced(script, ("directory recount", f"{shlex.quote(sys.executable)} -m flask recount"))
+# The pages' own commands run as they stand, by the user of the tests; so does `directory`, the function of the page.
+HERE = f"""
+sudo() {{ [ "$1" != -u ] || shift 2; "$@"; }}
+directory() {{ {FLASK} "$@"; }}
+"""
+BACKUPS, CURRENT, SETTINGS = "/var/backups/directory", "/opt/directory/current", "ENV_FILE=/etc/directory/environment"
 
 
-def test_sqlite_is_backed_up_while_it_is_written_to_and_restored_as_the_page_says(tmp_path: Path) -> None:
-    part = section(OPERATIONS, "Back-ups")
-    [script] = blocks(part)
-    assert "put the copy in the file's place and remove its `-wal` and `-shm`" in " ".join(part.split())
-    assert "After a restore run `flask recount`." in part
-    live, copy = tmp_path / "instance" / "directory.db", tmp_path / "backup.db"
+def scheduled(user: str) -> str:
+    """The line of the schedule for the database of that user, as cron passes it to sh."""
+    [line] = re.findall(rf"^17 \* \* \* \*  {user}  (.*)$", section(OPERATIONS, "Schedule"), re.M)
+    return str(line).replace(r"\%", "%")
+
+
+def old_file(folder: Path, suffix: str) -> Path:
+    """A back-up that is kept no longer."""
+    file = folder / f"2026-01-01T0017{suffix}"
+    file.touch()
+    os.utime(file, (0, 0))
+    return file
+
+
+def test_sqlite_is_backed_up_by_the_schedule_drilled_and_restored_as_the_page_says(tmp_path: Path) -> None:
+    part = " ".join(section(OPERATIONS, "Back-ups").split())
+    assert "put the copy in the file's place and remove its `-wal` and `-shm`" in part
+    assert "After a restore run `flask db upgrade`, " in part
+    assert ", and `flask recount`." in part
+    live, kept = tmp_path / "instance" / "directory.db", tmp_path / "kept"
     live.parent.mkdir()
+    kept.mkdir()
+    old = old_file(kept, ".db")
     url = f"sqlite:///{live}"
     migrate(url)
     fill(url)
@@ -149,15 +168,24 @@ def test_sqlite_is_backed_up_while_it_is_written_to_and_restored_as_the_page_say
             world.project(status="pending")
         before = everything(url)
         assert live.with_name("directory.db-wal").stat().st_size > 0
-        run(replaced(script, (".venv/bin/flask", FLASK)), tmp_path, DATABASE_URL=url)
+        line = replaced(scheduled("directory"), (f"{SETTINGS} .venv/bin/flask", FLASK), (BACKUPS, str(kept)))
+        run(replaced(line, (CURRENT, str(ROOT))), tmp_path, DATABASE_URL=url)
         lose(url)
+    [copy] = kept.iterdir()
+    assert (old.exists(), copy.stat().st_mode & 0o777) == (False, 0o600)
     assert everything(url) != before
+
+    [script] = blocks(section(OPERATIONS, "Restore drill"))[:1]
+    here = ((f"{CURRENT} {SETTINGS}", str(ROOT)), (BACKUPS, str(kept)), ("-o directory -g directory ", ""))
+    script = replaced(script, *here, ("/var/lib/directory", str(tmp_path)), (".venv/bin/flask", FLASK))
+    said = run(HERE + script, tmp_path, DATABASE_URL=url)
+    assert re.findall(r"Counted (\d) projects and .*: all is right", said) == ["3", "4"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["instance", "kept"]
 
     copy.replace(live)
     for suffix in ("-wal", "-shm"):
         live.with_name(f"directory.db{suffix}").unlink(missing_ok=True)
-    said = run(recount("directory recount"), ROOT, DATABASE_URL=url)
-    assert "all is right" in said
+    assert "all is right" in run(f"{HERE}directory recount", ROOT, DATABASE_URL=url)
     assert everything(url) == before
     in_use(url)
 
@@ -172,10 +200,7 @@ def server() -> Iterator[Named]:
 
 
 @pytest.mark.postgresql
-def test_postgresql_is_backed_up_and_restored_as_the_page_says(server: Named, tmp_path: Path) -> None:
-    assert "pg_dump -Fc directory > directory.dump)`, and `pg_restore` into an empty database" in section(
-        OPERATIONS, "Back-ups"
-    )
+def test_postgresql_is_backed_up_drilled_and_restored_as_the_page_says(server: Named, tmp_path: Path) -> None:
     dump, restore = blocks(section(DEPLOY, "Back-up and restore"))
     [make, *_] = blocks(section(DEPLOY, "1. PostgreSQL and Redis"))
     admin = make_url(server.url)
@@ -188,17 +213,35 @@ def test_postgresql_is_backed_up_and_restored_as_the_page_says(server: Named, tm
         "PGUSER": str(admin.username),
         "DATABASE_URL": url,
     }
-    here = ("sudo -u postgres ", "")
-    run(replaced(make, here, ("--pwprompt ", "")), tmp_path, **environment)
+    run(HERE + replaced(make, ("--pwprompt ", "")), tmp_path, **environment)
     migrate(url)
     fill(url)
     before = everything(url)
-    run(replaced(dump, here), tmp_path, **environment)
+    run(HERE + dump, tmp_path, **environment)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    old = old_file(kept, ".dump")
+    line = replaced(scheduled("postgres"), (BACKUPS, str(kept)))
+    with pytest.raises(AssertionError, match="pg_dump: error"):
+        run(line, tmp_path, **{**environment, "PGUSER": "nobody"})
+    assert [path.name for path in kept.glob("*.dump")] == [old.name]
+    run(line, tmp_path, **environment)
+    [copy] = kept.iterdir()
+    assert (old.exists(), copy.stat().st_mode & 0o777) == (False, 0o600)
     lose(url)
     assert everything(url) != before
 
-    script = replaced(restore, here, ("directory.dump", shlex.quote(str(tmp_path / "directory.dump"))))
-    assert "all is right" in run(recount(script), ROOT, **environment)
+    made, compared = blocks(section(OPERATIONS, "Restore drill"))[1:]
+    run(HERE + replaced(made, (BACKUPS, str(kept))), tmp_path, **environment)
+    drill = admin.set(username="directory", database="directory_drill").render_as_string()
+    settings = (f"{CURRENT} ENV_FILE=/etc/directory/drill .venv", f"{ROOT} DATABASE_URL={shlex.quote(drill)} .venv")
+    done = ("sudo rm /etc/directory/drill", "true")
+    said = run(HERE + replaced(compared, settings, done, (".venv/bin/flask", FLASK)), tmp_path, **environment)
+    assert re.findall(r"Counted (\d) projects and .*: all is right", said) == ["2", "3"]
+    run("dropdb directory_drill", tmp_path, **environment)
+
+    script = replaced(restore, ("directory.dump", shlex.quote(str(tmp_path / "directory.dump"))))
+    assert "all is right" in run(HERE + script, ROOT, **environment)
     assert everything(url) == before
     in_use(url)
 

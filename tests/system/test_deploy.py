@@ -67,11 +67,17 @@ def test_the_units_start_what_is_there(tmp_path: Path) -> None:
     assert commands[1] == f"{CURRENT}/.venv/bin/flask webhooks work"
     assert unit("directory")["Service"]["ExecReload"] == "/bin/kill -HUP $MAINPID"
     assert {unit(name)["Service"]["WorkingDirectory"] for name in UNITS} == {CURRENT}
-    if shutil.which("systemd-analyze"):  # it looks for the programs too
-        for name in UNITS:
-            text = (DEPLOY / f"{name}.service").read_text()
-            (tmp_path / f"{name}.service").write_text(re.sub(rf"{CURRENT}/\.venv/bin/\w+", "/bin/true", text))
-        files = sorted(map(str, tmp_path.iterdir()))
+    for name in UNITS:
+        shutil.copy(DEPLOY / f"{name}.service", tmp_path)
+    verify(tmp_path)
+
+
+def verify(units: Path) -> None:
+    """Have systemd read the units, where it is installed. It also looks for the programs, so others replace them."""
+    if shutil.which("systemd-analyze"):
+        for file in units.glob("*.service"):
+            file.write_text(re.sub(rf"{CURRENT}/\.venv/bin/[\w-]+", "/bin/true", file.read_text()))
+        files = sorted(map(str, units.iterdir()))
         said = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True)
         assert (said.returncode, said.stderr) == (0, "")
 
@@ -114,6 +120,25 @@ def test_a_host_gets_what_runs_and_knows_its_commit(monkeypatch: pytest.MonkeyPa
     build.commit.cache_clear()
 
 
+def test_commands_run_in_the_folder_of_their_release_wherever_they_are_typed(tmp_path: Path) -> None:
+    [function] = re.findall(r"^directory\(\) \{.*?^\}", PAGE, re.M | re.S)
+    [upgrade] = re.findall(r"^sudo .*\\\n.* db upgrade$", PAGE, re.M)
+    script = f'sudo() {{ shift 2; "$@"; }}\n{function}\ndirectory users list\n{upgrade}\n'.replace(
+        "/opt/", f"{tmp_path}/"
+    )
+    folders = [tmp_path / "directory" / name for name in ("current", "releases/0.2.0")]
+    for folder in folders:
+        (folder / ".venv" / "bin").mkdir(parents=True)
+        program = folder / ".venv" / "bin" / "flask"
+        program.write_text('#!/bin/sh\necho "$PWD $ENV_FILE $*"\n')
+        program.chmod(0o755)
+    said = subprocess.run(["bash", "-euc", script], cwd="/", check=True, capture_output=True, text=True).stdout
+    assert said.splitlines() == [
+        f"{folders[0]} {ENVIRONMENT} users list",
+        f"{folders[1]} {ENVIRONMENT} db upgrade",
+    ]
+
+
 def test_the_units_of_a_host_without_a_checkout_run_the_packages_program(tmp_path: Path) -> None:
     [line] = re.findall(r"^sudo (sed .*) deploy/\*\.service$", PAGE, re.M)
     for name in UNITS:
@@ -122,6 +147,7 @@ def test_the_units_of_a_host_without_a_checkout_run_the_packages_program(tmp_pat
     started = [re.findall("^ExecStart=(.*)", (tmp_path / f"{name}.service").read_text(), re.M) for name in UNITS]
     program = f"{CURRENT}/.venv/bin/project-directory"
     assert started == [[f"{program} serve"], [f"{program} webhooks work"]]
+    verify(tmp_path)
 
 
 def test_the_first_certificate_is_there_before_nginx_is_configured() -> None:
