@@ -8,7 +8,7 @@ title, are looked for.
 from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, exists, literal, select, text, union_all
+from sqlalchemy import Integer, bindparam, literal, literal_column, select, text, union_all
 
 from directory.db.statements import Prepared
 from directory.extensions import db
@@ -27,7 +27,9 @@ NAMES = ("id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
 
 projects = Project.__table__
 P = projects.c
-_VOTED = exists().where(Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id).label("has_upvoted")
+# Not EXISTS, for which PostgreSQL makes two plans and may read all votes of the caller.
+_VOTE = select(literal_column("1", Integer)).where(Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id)
+_VOTED = _VOTE.scalar_subquery().is_not(None).label("has_upvoted")
 _COLUMNS = (*(P[name] for name in NAMES[:-1]), _VOTED, P.owner_id)
 
 
@@ -118,7 +120,7 @@ def _having(terms: int, dialect: str) -> Prepared:
         f"SELECT {n} AS n, id FROM ({_SOUGHT[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"  # noqa: S608 (ours)
         for n in range(terms)
     )
-    voted = "EXISTS (SELECT 1 FROM upvotes WHERE user_id = :user_id AND project_id = projects.id)"
+    voted = "(SELECT 1 FROM upvotes WHERE user_id = :user_id AND project_id = projects.id) IS NOT NULL"
     columns = ", ".join(voted if column is _VOTED else f"projects.{column.name}" for column in _COLUMNS)
     return Prepared(
         text(
