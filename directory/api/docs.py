@@ -58,7 +58,7 @@ def asset(version: str, name: str) -> Response:
 
 def page(template: str, policy: str, **facts: object) -> Response:
     """A page of a template, under a policy that names all that it may load."""
-    text = render_template(template, assets=f"/api/docs/{current_version()}", **facts)
+    text = render_template(template, assets=assets(), **facts)
     response = Response(text, content_type="text/html; charset=utf-8")
     response.headers["Content-Security-Policy"] = policy
     tag(response)
@@ -77,6 +77,11 @@ def _file(name: str) -> Path:
 def _content(name: str) -> bytes:
     """A file's bytes, held once: an answer that a slow client does not take refers to them."""
     return _file(name).read_bytes()
+
+
+def assets() -> str:
+    """The address of the files of the pages."""
+    return f"/api/docs/{current_version()}"
 
 
 @cache

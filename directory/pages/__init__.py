@@ -16,6 +16,7 @@ from directory.pages import (
     crawlers,
     errors,
     layout,
+    mailed_links,
     member,
     own,
     project,
@@ -40,6 +41,7 @@ def init_app(app: Flask) -> None:
     app.extensions["web_build"] = build.of_operator(build.load(), app.config["SITE_ACCENT"], pictures)
     layout.init_app(app)
     app.register_blueprint(crawlers.bp)
+    app.register_blueprint(mailed_links.bp)
     app.register_blueprint(layout.bp if with_pages else short.bp)
     if app.config["SITE_DIR"] and with_pages:
         own.use(app, own_site)

@@ -27,6 +27,9 @@ POLICY = (
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
+# Mail leads to these pages, so they are there where the others are not built or not wanted: in a plain frame.
+PLAIN = frozenset({"forgot.html", "mail_off.html", "problem_page.html", "reset.html", "verify.html"})
+PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
 log = logging.getLogger(__name__)
 
 HTML = "text/html; charset=utf-8"
@@ -69,16 +72,16 @@ def _rendered(
     template: str, head: Head, by: Any, *, tags: CacheTags | None = CacheTags(()), entry: str = "reading", **values: Any  # noqa: B008
 ) -> Answer:  # fmt: skip
     build: Build = current_app.extensions["web_build"]
-    files = build.entries.get(entry)
-    if files is None:
+    files = build.entries.get(entry) if current_app.config["WEB_ENABLED"] else None
+    if files is None and template not in PLAIN:
         return unbuilt()
     script = head.script() if head.data else ""
-    allowed = f" {source_of(script)}" if script else ""
+    policy = POLICY.format(f" {source_of(script)}" if script else "") if files else PLAIN_POLICY
     facts = {"head": head, "data": script, "files": files, "viewer": by, "site": here()}
-    facts["own_pages"] = current_app.extensions["own_site"].pages
+    facts |= {"own_pages": current_app.extensions["own_site"].pages, "assets": "" if files else docs.assets()}
     page = Page(render_template(template, **facts, **values).encode())
     page.tags = tags
-    return page, {"Content-Security-Policy": POLICY.format(allowed)}
+    return page, {"Content-Security-Policy": policy}
 
 
 def rendered(head: Head) -> Answer:
@@ -90,7 +93,7 @@ def rendered(head: Head) -> Answer:
 def unbuilt() -> Answer:
     """The short page that stands where the pages are not built or not wanted."""
     facts = {"name": current_app.config["SITE_NAME"], "wanted": current_app.config["WEB_ENABLED"]}
-    html = render_template("home.html", assets=f"/api/docs/{docs.current_version()}", **facts)
+    html = render_template("home.html", assets=docs.assets(), **facts)
     return Page(html.encode()), {"Content-Security-Policy": docs.POLICY}
 
 

@@ -1,4 +1,4 @@
-"""The one page of a service without pages (WEB_ENABLED=false): for people, with links to what there is."""
+"""The first page of a service without pages (WEB_ENABLED=false): for people, with links to what there is."""
 
 from typing import Any
 

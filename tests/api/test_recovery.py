@@ -576,6 +576,39 @@ def test_one_click_switches_mail_off_without_signing_in(app: Flask, world: World
         assert api.post(f"/api/auth/notifications/{other}", **form).status_code == 404
 
 
+def test_without_the_pages_of_the_site_a_person_can_follow_the_links_of_mail(
+    make_app: Any, mailbox: Mailbox, world: World
+) -> None:
+    app = make_app(**mailbox.settings, WEB_ENABLED="false")
+    ada, api, [server] = world.user("ada"), Api(app), app.extensions["webhooks"]
+    world.caller(world.admin()).put(f"/api/admin/projects/{world.project(ada, 'pending')}/approve")
+    world.caller(ada).post("/api/auth/email/verification")
+    api.post(FORGOT, {"login": "ada"})
+    send_all(delivery_thread(app, server, quick()))
+    text = "".join(f"{letter.message['List-Unsubscribe']}\n{letter.text}" for letter in mailbox.taken)
+    for link, typed, says in (
+        (r"/verify\?token=\S+", {}, "Your e-mail address is confirmed."),
+        (r"/api/auth/notifications/[^>\s]+", {}, "Decisions about your projects are no longer mailed to you."),
+        (r"/reset\?token=\S+", {"password": NEW}, "Your password is changed"),
+    ):
+        found = re.search(link, text)
+        assert found is not None
+        page = api.get(found[0], headers={"Accept": "text/html"})
+        assert (page.status_code, page.mimetype, page.headers["Cache-Control"]) == (200, "text/html", "no-store")
+        assert "form-action 'self'" in page.headers["Content-Security-Policy"]
+        assert "<script" not in page.text
+        [(action, token)] = re.findall(r'action="([^"]+)".*?name="token" value="([^"]+)"', page.text, re.DOTALL)
+        assert api.call("POST", action, data={"token": "x" * 43, **typed}).status_code in {404, 422}
+        done = api.call("POST", action, data={"token": token, **typed})
+        assert done.status_code == 303, done.text
+        end = api.get(done.headers["Location"])
+        assert says in end.text
+        paths = re.findall(r'(?:href|src)="([^"]+)"', page.text + end.text)
+        assert {path: api.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
+    changed = user(app)
+    assert (changed.email_verified, changed.notify, login(api, NEW)) == (True, False, 200)
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_no_log_line_holds_the_token_that_switches_mail_off(
     app: Flask, world: World, api: Api, caplog: pytest.LogCaptureFixture, method: str

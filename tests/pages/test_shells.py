@@ -143,6 +143,16 @@ def test_where_the_pages_are_not_built_each_says_how_to_build_them(make_app, bui
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
 
 
+def test_the_pages_that_mail_leads_to_are_there_without_a_build(make_app, built):
+    (built / "pages.json").unlink()
+    mail = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "directory@example.net", "SITE_URL": "https://example.net"}
+    api = Api(make_app(**mail))
+    for path in ("/forgot", "/reset?token=x", "/verify?token=x", "/api/auth/notifications/1-x"):
+        answer = api.get(path)
+        assert (answer.status_code, '<form class="card form" method="post"' in answer.text) == (200, True)
+        assert answer.headers["Content-Security-Policy"] == layout.PLAIN_POLICY
+
+
 def test_a_bad_token_is_refused_on_pages_too(app):
     answer = Api(app, "pds_dead").get("/")
     assert (answer.status_code, answer.content_type) == (401, HTML)

@@ -1,0 +1,150 @@
+"""Forgotten passwords, mailed links, and mail switched off: forms over the API's own routes.
+
+Mail leads to these pages, so they are there without the other pages too (WEB_ENABLED=false, or not built): then in a
+plain frame.
+"""
+
+from typing import Any
+
+from flask import Blueprint, g
+
+from directory.api import mail_server, recovery
+from directory.http.access import public
+from directory.http.endpoint import operation
+from directory.http.fields import Line, Strict
+from directory.pages.forms import EMPTY, NO_STORE, Form, form_page, same_as, see_other, shows
+from directory.pages.head import Head
+from directory.pages.layout import Answer, explain, show
+
+bp = Blueprint("mailed_links", __name__)
+bp.after_request(explain)
+# The address of these has a secret, so no answer of theirs is stored.
+token_page = operation(tier="read", page=True, parameters=True)
+
+
+class TokenForm(Strict):
+    """The token of a mailed link."""
+
+    token = Line(1, 200, required=True)
+
+
+def forgot_form(form: Form = EMPTY, is_sent: bool = False, **_path: Any) -> Answer:
+    """The form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
+    mail_server.mail_server()
+    return show("forgot.html", Head("Forgot your password?", indexed=False), here="/", form=form, is_sent=is_sent)
+
+
+@bp.get("/forgot")
+@public
+@form_page
+def forgot_page(query: dict[str, str]) -> Any:
+    """Show the form that has a link mailed for a new password."""
+    return forgot_form(is_sent="sent" in query)
+
+
+@bp.post("/forgot")
+@public
+@shows(forgot_form)
+@same_as(recovery.forgot)
+def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Have a link mailed. The answer is the same for everybody."""
+    recovery.forgot.view(body=body)  # type: ignore[attr-defined]
+    return see_other("/forgot?sent")
+
+
+def reset_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
+    """The form that takes a new password, by the token of a mailed link."""
+    mail_server.mail_server()
+    given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
+    is_done = "done" in (query or {})
+    page, headers = show(
+        "reset.html", Head("Choose a new password", indexed=False), here="/", form=form, token=given, is_done=is_done
+    )
+    return page, {**headers, **NO_STORE}
+
+
+@bp.get("/reset")
+@public
+@token_page
+def reset_page(query: dict[str, str]) -> Answer:
+    """Show the form for a new password."""
+    return reset_form(query=query)
+
+
+@bp.post("/reset")
+@public
+@shows(reset_form)
+@same_as(recovery.reset)
+def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Choose a new password. It ends all sessions of the account."""
+    recovery.reset.view(body=body)  # type: ignore[attr-defined]
+    return see_other("/reset?done")
+
+
+def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
+    """The button that confirms an e-mail address, by the token of a mailed link."""
+    mail_server.mail_server()
+    given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
+    is_done = "done" in (query or {})
+    page, headers = show(
+        "verify.html",
+        Head("Confirm your e-mail address", indexed=False),
+        here="/",
+        form=form,
+        token=given,
+        is_done=is_done,
+    )
+    return page, {**headers, **NO_STORE}
+
+
+@bp.get("/verify")
+@public
+@token_page
+def verify_page(query: dict[str, str]) -> Answer:
+    """Show the button that confirms an e-mail address. To open a link uses nothing up."""
+    return verify_form(query=query)
+
+
+@bp.post("/verify")
+@public
+@shows(verify_form)
+@same_as(recovery.verify)
+def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Confirm an e-mail address."""
+    recovery.verify.view(body=body)  # type: ignore[attr-defined]
+    return see_other("/verify?done")
+
+
+def mail_off_form(form: Form = EMPTY, token: str = "", is_done: bool = False) -> Answer:
+    """The button that switches mail about decisions off, by the token of the link in such a mail."""
+    mail_server.mail_server()
+    head = Head("Mail about your projects", indexed=False)
+    given = token or g.get("typed", {}).get("token", "")
+    page, headers = show("mail_off.html", head, here="/", form=form, token=given, is_done=is_done)
+    return page, {**headers, **NO_STORE}
+
+
+@bp.get("/api/auth/notifications/<token>")
+@public
+@operation(tier="read", page=True)
+def mail_off_page(token: str) -> Answer:
+    """Show that button to a person who opens the link. Mail programs send a POST to the same address (RFC 8058)."""
+    return mail_off_form(token=token)
+
+
+@bp.get("/mail-off")
+@public
+@operation(tier="read", page=True)
+def mail_off_done() -> Answer:
+    """Say that it is done."""
+    return mail_off_form(is_done=True)
+
+
+@bp.post("/mail-off")
+@public
+@shows(mail_off_form)
+@same_as(recovery.switch_off, TokenForm())
+def mail_off(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Switch mail about decisions off."""
+    recovery.switch_off.view(token=body["token"])  # type: ignore[attr-defined]
+    return see_other("/mail-off")
