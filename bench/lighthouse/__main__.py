@@ -1,9 +1,11 @@
-"""Audits every page by Lighthouse and axe: python -m bench.lighthouse, or make lighthouse. Needs Chromium.
+"""Audits every page by Lighthouse and axe: python -m bench.lighthouse, or make lighthouse. Needs Chromium and wrk.
 
 Serves a fresh SQLite database with the demo, and with the projects of a file where one is named, and opens each page as
-its users do: on Lighthouse's phone with its usual throttling, and on a desktop without any. Prints the table of pages
-and the table of bars, and writes them to table.md in --out, beside Lighthouse's reports. A page that breaks a bar is
-audited twice more, and the audit with the middle performance counts. Exits with 1 where a bar is broken.
+its users do: on Lighthouse's phone with its usual throttling, and on a desktop without any. Also measures what the list
+weighs and how fast it comes, and counts the lines of the sources; --only '^$' does nothing else. Prints the table of
+pages and the table of bars, and writes them to table.md in --out, beside Lighthouse's reports. A page that breaks a bar
+is audited twice more, and the audit with the middle performance counts. Exits with 1 where a bar is broken; an aim is
+only shown.
 """
 
 import argparse
@@ -16,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, sync_playwright
 
-from bench.lighthouse import bars, sources
-from bench.lighthouse.audits import AuditFailed, Lighthouse, violations
+from bench.lighthouse import answers, bars, sources
+from bench.lighthouse.audits import AuditFailed, Lighthouse, difference, violations
 from bench.lighthouse.bars import Bar, Figures
 from bench.lighthouse.site import Page, Site, site
 from tests.support.chromium import QUIET, chromium_program
@@ -55,10 +57,22 @@ def main() -> int | str:
 
 def run(lighthouse: Lighthouse, browser: Browser, served: Site, found: list[Bar], given: argparse.Namespace) -> int:
     """Audit what was asked for, print and write the tables, and say which bars are broken."""
+    found += answers.measured(served)
     rows, version = [], ""
     for page in (each for each in served.pages if re.search(given.only, each.path)):
         seen = violations(browser, served, page)
         found.append(Bar("axe violations", len(seen), 0, f"{page.path} as {page.caller}", "; ".join(seen)))
+        if page.kind == "public":
+            lines = difference(browser, served, page)
+            found.append(
+                Bar(
+                    "lines that differ without JavaScript",
+                    len(lines),
+                    0,
+                    f"{page.path} as {page.caller}",
+                    "; ".join(lines),
+                )
+            )
         for profile in given.profiles:
             report, figures = audited(lighthouse, served, page, profile, given.out)
             version = report["lighthouseVersion"]
@@ -69,7 +83,7 @@ def run(lighthouse: Lighthouse, browser: Browser, served: Site, found: list[Bar]
     text = bars.pages_table(rows) + note + bars.bars_table(found)
     (given.out / "table.md").write_text(text)
     print(text)
-    wrong = [str(bar) for bar in found if not bar.holds]
+    wrong = [str(bar) for bar in found if bar.is_broken]
     print("\n".join(wrong) or "Every bar holds.")
     return int(bool(wrong))
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import Browser
+from playwright.sync_api import Page as Tab
 
 from bench.lighthouse.site import Page, Site
 from tests.support.axe import inspector
@@ -19,6 +20,11 @@ from tests.support.waiting import until
 HERE = Path(__file__).parent
 SCRIPT = HERE.parent.parent / ".ci" / "web.py"
 WIDTHS = (320, 390, 1280)
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "forced colours": {"forced_colors": "active"},
+}
 
 
 class AuditFailed(Exception):
@@ -72,18 +78,32 @@ def chromium() -> Iterator[int]:
 
 
 def violations(browser: Browser, site: Site, page: Page) -> list[str]:
-    """What axe finds on a page, light and dark, on three widths."""
-    headers = {"Cookie": site.cookies[page.caller]} if site.cookies[page.caller] else {}
+    """What axe finds on a page, light, dark and in forced colours, on three widths."""
     found = []
-    for look in ("light", "dark"):
-        options = {"color_scheme": look, "reduced_motion": "reduce", "extra_http_headers": headers}
-        context = browser.new_context(**options)
-        opened = context.new_page()
-        opened.goto(f"{site.address}{page.path}")
-        opened.wait_for_load_state("networkidle")
-        inspect = inspector(opened)
-        for width in WIDTHS:
-            opened.set_viewport_size({"width": width, "height": 800})
-            found += [f"{look}, {width} px: {' '.join(each)}" for each in inspect()]
-        context.close()
+    for look, options in LOOKS.items():
+        with _opened(browser, site, page, reduced_motion="reduce", **options) as opened:
+            inspect = inspector(opened)
+            for width in WIDTHS:
+                opened.set_viewport_size({"width": width, "height": 800})
+                found += [f"{look}, {width} px: {' '.join(each)}" for each in inspect()]
     return found
+
+
+def difference(browser: Browser, site: Site, page: Page) -> list[str]:
+    """The lines of a page that only its text with JavaScript has, or only that without."""
+    texts = []
+    for enabled in (True, False):
+        with _opened(browser, site, page, java_script_enabled=enabled) as opened:
+            texts.append(opened.locator("body").inner_text().splitlines())
+    return sorted({*texts[0]} ^ {*texts[1]})
+
+
+@contextmanager
+def _opened(browser: Browser, site: Site, page: Page, **options: Any) -> Iterator[Tab]:
+    headers = {"Cookie": site.cookies[page.caller]} if site.cookies[page.caller] else {}
+    context = browser.new_context(extra_http_headers=headers, **options)
+    opened = context.new_page()
+    opened.goto(f"{site.address}{page.path}")
+    opened.wait_for_load_state("networkidle")
+    yield opened
+    context.close()

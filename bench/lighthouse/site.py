@@ -34,9 +34,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A running service: its address, its pages, and the cookie of each caller, "" of a visitor."""
+    """A running service: its address and process, its pages, and the cookie of each caller, "" of a visitor."""
 
     address: str
+    pid: int
     pages: list[Page]
     cookies: dict[str, str]
 
@@ -61,7 +62,7 @@ def site(folder: Path, projects: Path | None) -> Iterator[Site]:
         subprocess.run([sys.executable, "-m", "flask", *command], check=True, capture_output=True)
     pages, cookies = _prepare()
     with serving(environment, folder / "server.log") as server:
-        yield Site(f"http://127.0.0.1:{server.port}", pages, cookies)
+        yield Site(f"http://127.0.0.1:{server.port}", server.process.pid, pages, cookies)
 
 
 def _prepare() -> tuple[list[Page], dict[str, str]]:

@@ -43,18 +43,20 @@ def test_a_page_within_its_bars_breaks_none(built):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"performance": 0.97}, "Lighthouse performance 97 of at least 98"),
-        ({"performance": None}, "Lighthouse performance 0 of at least 98"),
+        ({"performance": 0.97}, "Lighthouse performance, member pages 97 of at least 98"),
+        ({"performance": None}, "Lighthouse performance, member pages 0 of at least 98"),
         ({"seo": 0.8, "failed": ["meta-description"]}, "Lighthouse seo 80 of at least 100 (meta-description)"),
         ({"largest_contentful_paint": 2001}, "LCP in ms, mobile, member pages 2001 of at most 2000"),
         (
             {"largest_contentful_paint": 501, "profile": "desktop"},
             "LCP in ms, desktop, member pages 501 of at most 500",
         ),
-        ({"cumulative_layout_shift": 0.02}, "CLS 0.02 of at most 0.01"),
+        ({"cumulative_layout_shift": 0.02}, "CLS, member pages 0.02 of at most 0.01"),
         ({"total_blocking_time": 101}, "TBT in ms, member pages 101 of at most 100"),
         ({"requests": ["http://x/"] * 11}, "requests, member pages 11 of at most 10"),
         ({"kind": "public", "largest_contentful_paint": 1201}, "LCP in ms, mobile, public pages 1201 of at most 1200"),
+        ({"kind": "public", "performance": 0.99}, "Lighthouse performance, public pages 99 of at least 100"),
+        ({"kind": "public", "cumulative_layout_shift": 0.001}, "CLS, public pages 0.001 of at most 0"),
         ({"kind": "public", "total_blocking_time": 21}, "TBT in ms, public pages 21 of at most 20"),
         ({"kind": "public", "requests": ["http://x/"] * 6}, "requests, public pages 6 of at most 5"),
         ({"errors": ["refused"]}, "console errors and policy violations 1 of at most 0 (refused)"),
@@ -87,11 +89,18 @@ def test_the_scripts_of_each_kind_of_page_have_a_bar_of_their_own(built, monkeyp
 def test_the_table_of_bars_has_the_worst_figure_of_each(built):
     found = [*measured(performance=0.99), *measured(performance=0.5, cumulative_layout_shift=0.005, where="/mine")]
     lines = bars.bars_table([*found, *measured(profile="desktop", where="/submit")]).splitlines()
-    assert "| Lighthouse performance | ≥ 98 | 50 | no | /mine |" in lines
-    assert "| CLS | ≤ 0.01 | 0.005 | yes | /mine |" in lines
+    assert "| Lighthouse performance, member pages | ≥ 98 | 50 | no | /mine |" in lines
+    assert "| CLS, member pages | ≤ 0.01 | 0.005 | yes | /mine |" in lines
     assert "| LCP in ms, desktop, member pages | ≤ 500 | 100 | yes | /submit |" in lines
     assert "| TBT in ms, member pages | ≤ 100 | 0 | yes | all |" in lines
     assert len(lines) == 2 + len({bar.name for bar in found}) + 1
+
+
+def test_an_aim_is_shown_and_breaks_nothing():
+    aim = bars.Bar("lines of TypeScript", 6000, 5000, "src", is_aim=True)
+    assert not aim.is_broken
+    assert "| lines of TypeScript | ≤ 5000 | 6000 | no, an aim | src |" in bars.bars_table([aim])
+    assert bars.Bar("lines of a source file", 300, 250).is_broken
 
 
 def test_the_table_of_pages_has_a_cell_for_every_column(built):
