@@ -6,14 +6,15 @@ from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
 from directory.http.access import owner_required, public
-from directory.http.authentication import viewer
+from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CacheTags
-from directory.http.endpoint import operation
+from directory.http.endpoint import Versions, operation
+from directory.http.fields import Strict, Whole
 from directory.pages import head
 from directory.pages.forms import Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, Answer, bp, here, show
 from directory.pages.signing_in import refused
-from directory.services import audit
+from directory.services import audit, submissions
 from directory.services.catalog import catalog
 from directory.services.catalog.fields import OWNED
 from directory.services.catalog.paging import Window
@@ -92,6 +93,12 @@ def not_done(form: Form, project_id: int) -> Answer:
     return refused(form, f"/p/{project_id}", f"/p/{project_id}")
 
 
+class VersionForm(Strict):
+    """The version of the project that the page with the form shows."""
+
+    version = Whole(1, 2**63 - 1)
+
+
 @bp.post("/delete/<id:project_id>")
 @shows(not_done)
 @owner_required
@@ -105,8 +112,12 @@ def delete(project_id: int, query: dict[str, str]) -> Any:
 @bp.post("/withdraw/<id:project_id>")
 @shows(not_done)
 @owner_required
-@same_as(projects.withdraw_revision)
-def withdraw(project_id: int, query: dict[str, str]) -> Any:
-    """Withdraw the changes that wait for review, or put away their refusal, and go back to the project."""
-    projects.withdraw_revision.view(project_id=project_id)  # type: ignore[attr-defined]
+@same_as(projects.withdraw_revision, VersionForm())
+def withdraw(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Withdraw the changes that wait for review, or dismiss their refusal, and go back to the project.
+
+    Raises PreconditionFailed where the project is no longer the one that the page showed.
+    """
+    shown = Versions({body["version"]}, set()) if "version" in body else None
+    submissions.withdraw(project_id, by=caller(), versions=shown)
     return see_other(f"/p/{project_id}")

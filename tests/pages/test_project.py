@@ -129,7 +129,24 @@ def test_changes_of_a_live_project_wait_in_sight_of_its_owner_alone(app, world, 
         assert "Brighter" not in other.get(path).text
     assert admin.put(f"/api/admin/projects/{project_id}/reject", {"reason": "Too bright."}).status_code == 200
     assert "The last changes were not accepted Reason: Too bright." in text_of(owner.get(path))
-    answer = owner.post(f"/withdraw/{project_id}")
+    version = re.search('name="version" value="([0-9]+)"', owner.get(path).text)[1]
+    answer = owner.post(f"/withdraw/{project_id}", data={"version": version})
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/p/{project_id}")
     assert "not accepted" not in text_of(owner.get(path)).partition("History")[0]
     assert owner.post(f"/withdraw/{project_id}").status_code == 404
+
+
+def test_only_the_changes_that_a_page_shows_are_withdrawn_from_it(app, world, path_of):
+    ada = world.user("ada")
+    path = path_of(owner=ada)
+    project_id = path.split("/")[2]
+    owner = Browser(app).sign_in("ada")
+    owner.put(f"/api/projects/{project_id}", {"tagline": "Brighter"})
+    version = re.search('name="version" value="([0-9]+)"', owner.get(path).text)[1]
+    owner.put(f"/api/projects/{project_id}", {"tagline": "Brightest"})
+    answer = owner.post(f"/withdraw/{project_id}", data={"version": version})
+    assert (answer.status_code, text_of(answer)) == (
+        412,
+        "Changed meanwhile The project has changed meanwhile. Load it again. Back",
+    )
+    assert owner.get(f"/api/projects/{project_id}").json["revision"]["changes"] == {"tagline": "Brightest"}
