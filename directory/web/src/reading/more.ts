@@ -1,5 +1,5 @@
 // "Show more" adds the rows of the next page to this one, and takes over its address.
-import { find, readPage, reason, say } from "./page.ts";
+import { find, readPage, reason, say, tell } from "./page.ts";
 
 let busy = false;
 
@@ -39,6 +39,7 @@ function goOn(link: HTMLAnchorElement, page: Document, first?: Element): void {
   const next = find<HTMLAnchorElement>(".pager [rel=next]", page);
   const place = find(".pager .muted");
   if (place) place.textContent = find(".pager .muted", page)?.textContent ?? "";
+  tell(place);
   if (next) {
     link.href = next.href;
     return;

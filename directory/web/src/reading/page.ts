@@ -37,6 +37,11 @@ export function startNotice(): void {
   if (left) say(left, "");
 }
 
+/** Have a screen reader read out what an element shows. */
+export function tell(shown: Element | null): void {
+  if (shown) say(shown.textContent ?? "", "unseen");
+}
+
 /** Say it in one line, which a screen reader reads out. */
 export function say(text: string, kind = "bad"): void {
   const line = document.createElement("p");

@@ -1,6 +1,6 @@
 // Results while one types: the same page, read ahead, with its results in the place of the present ones.
 import { showChosen } from "./keys.ts";
-import { find, readPage, reason, say } from "./page.ts";
+import { find, readPage, reason, say, tell } from "./page.ts";
 
 const PAUSE = 150; // milliseconds without a key before a search begins
 const PARTS = ["#results", ".categories"];
@@ -59,6 +59,7 @@ async function show(url: string, arrived?: () => void): Promise<void> {
     document.title = page.title;
     arrived?.();
     showChosen();
+    tell(find("#results [role=status]")); // the one on the page was replaced, so it is not read out by itself
   } catch (error) {
     if (signal.aborted) return;
     find("#results")?.removeAttribute("aria-busy");
