@@ -70,12 +70,12 @@ def test_the_button_says_what_it_will_do(chromium, app, world, ada, lamp):
     world.revise(lamp, ada, title="Better lamp")
     with served(app) as site, visitor(chromium, site) as owner:
         page = owner.enter("ada").open(f"/submit?project={lamp}").page
-        save, send = owner.button("Save now"), owner.button("Send for review")
+        save, either, send = (owner.button(name) for name in ("Save now", "Save", "Send for review"))
         website = page.get_by_label("Website")
         address = website.input_value()
         expect(save).to_be_visible()
         for typed, button in (
-            (address.replace("https://", "http://www.") + "/#top", save), (f"{address}/other", send), (address, save),
+            (address.replace("https://", "http://www.") + "/#top", save), (f"{address}/other", either), (address, save),
         ):  # fmt: skip
             website.fill(typed)
             expect(button).to_be_visible()
@@ -84,9 +84,11 @@ def test_the_button_says_what_it_will_do(chromium, app, world, ada, lamp):
         page.get_by_label("Logo").set_input_files([])
         expect(save).to_be_visible()
         page.get_by_label("Tags").fill("green")
-        save.click()
+        website.fill(f"{address}?utm_source=mail")
+        either.click()
         expect(page.get_by_text("Your changes are saved.")).to_be_visible()
     assert (world.stored(lamp)["tags"], world.stored(lamp)["title"]) == (["green"], "Lamp")
+    assert world.stored(lamp)["url"] == f"{address}?utm_source=mail"
 
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)

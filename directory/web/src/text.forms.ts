@@ -68,7 +68,7 @@ export const f = {
   noTagline: "Your tagline",
   send: "Send for review",
   sendSignedOut: "Sign in and send",
-  save: "Save now",
+  saves: { yes: "Send for review", no: "Save now", perhaps: "Save" },
   saveAgain: "Save and send again",
   draftKept: "Your draft is stored in this browser.",
   discard: "Discard the draft",

@@ -14,7 +14,7 @@ import { chooseLogo, logo, logoFault } from "../state/logo.ts";
 import type { Page } from "../state/router.ts";
 import { isAdministrator, readOnly, session, user } from "../state/session.ts";
 import {
-  discard, draft, edited, enterForm, errors, found, isChanged, isReviewed, leave, send, sending, write,
+  discard, draft, edited, enterForm, errors, found, isChanged, leave, review, send, sending, write,
 } from "../state/submission.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
@@ -91,7 +91,7 @@ function NotLoaded() {
 
 function Form() {
   const project = edited.data.value?.project;
-  const label = project ? (project.status === "rejected" ? f.saveAgain : isReviewed.value ? f.send : f.save) : user.value ? f.send : f.sendSignedOut;
+  const label = project ? (project.status === "rejected" ? f.saveAgain : f.saves[review.value]) : user.value ? f.send : f.sendSignedOut;
   return (
     <form class="grow form" noValidate onSubmit={onSubmit}>
       <Refusal />

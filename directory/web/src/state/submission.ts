@@ -154,14 +154,14 @@ async function create(wrong: () => void): Promise<void> {
 async function change(wrong: () => void): Promise<void> {
   const before = edited.data.peek();
   if (!before) return;
-  const isSent = isReviewed.peek();
+  const mayWait = review.peek() !== "no";
   await attempt(wrong, async () => {
     if (await sendLogo(before.project.id, before.etag)) await loadEdited(before.project.id);
     base = edited.data.peek()?.etag ?? before.etag;
     const options = { params: { path: { project_id: before.project.id } }, headers: { "If-Match": base } };
     const after = await ask(api.PUT("/api/projects/{project_id}", { ...options, body: toBody(draft.peek()) }));
     drop(after.id);
-    sayThere(isSent && (after.status === "pending" || after.revision) ? f.savedReview : f.saved);
+    sayThere(mayWait && isSent(before.project, after) ? f.savedReview : f.saved);
     navigate(`/p/${after.id}/${after.slug}`);
   });
 }
@@ -193,17 +193,24 @@ async function compare(id: number): Promise<void> {
   if (loaded) theirs.value = toDraft(loaded.project);
 }
 
-/** Whether something that is written goes to a reviewer: of a live project, a new value of a field that is reviewed. */
-export const isReviewed = computed(() => {
+/** Whether what is written goes to a reviewer. Of an address alone the service decides: it knows more that are the same. */
+export const review = computed<"yes" | "no" | "perhaps">(() => {
   const project = edited.data.value?.project;
-  if (!project || project.status !== "live") return Boolean(project && project.status === "rejected");
+  if (!project || project.status !== "live") return project?.status === "rejected" ? "yes" : "no";
   const reviewed: readonly string[] = session.value?.reviewed_fields ?? [];
-  if (reviewed.includes("logo") && (logo.value === "remove" ? project.logo : logo.value)) return true;
+  if (reviewed.includes("logo") && (logo.value === "remove" ? project.logo : logo.value)) return "yes";
   const [live, saved] = [toBody(toDraft({ ...project, revision: null })), toBody(toDraft(project))];
-  return Object.entries(toBody(draft.value)).some(([name, value]) => reviewed.includes(name)
+  const changed = Object.entries(toBody(draft.value)).filter(([name, value]) => reviewed.includes(name)
     && [live, saved].every((each) => JSON.stringify(value) !== JSON.stringify(each[name as Name]))
     && !(name === "url" && isSame(value as string, live.url)));
+  return changed.some(([name]) => name !== "url") ? "yes" : changed.length ? "perhaps" : "no";
 });
+
+/** Whether an edit has left something that a reviewer has to look at. */
+function isSent(before: Detail, after: Detail): boolean {
+  if (after.status !== "live") return after.status === "pending";
+  return !!after.revision?.submitted_at && JSON.stringify(after.revision.changes) !== JSON.stringify(before.revision?.changes);
+}
 
 /** The project of one's own that stands in the way of this one, as a refusal names it. */
 export function existing(refusal: Problem | null): { id: number; title: string; status: string } | null {
