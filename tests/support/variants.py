@@ -9,6 +9,7 @@ in part.
 """
 
 import os
+from typing import Any
 
 import pytest
 
@@ -34,13 +35,17 @@ OUR_WORKER = {
 
 def reason_to_skip(item: pytest.Item) -> str | None:
     """Why this run leaves a test out; None where it runs. Raises KeyError where a mark gives no known reason."""
-    settings = config.load({**ENVIRONMENT, **OF_THE_RUN})
-    if item.get_closest_marker("response_cache") and not settings["RESPONSE_CACHE"]:
+    if item.get_closest_marker("response_cache") and not _setting("RESPONSE_CACHE"):
         return NO_CACHE
     if marker := item.get_closest_marker("our_worker"):
         reason = OUR_WORKER[marker.args[0]]
-        if settings["SERVER_WORKER"] == "gthread":
+        if _setting("SERVER_WORKER") == "gthread":
             return reason
     if (marker := item.get_closest_marker("direct")) and os.environ.get("TEST_POOLER"):
         return f"not through a connection pooler: {marker.args[0]}"
     return None
+
+
+def _setting(name: str) -> Any:
+    """What a setting of the run is."""
+    return config.load({**ENVIRONMENT, **OF_THE_RUN})[name]
