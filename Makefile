@@ -11,6 +11,8 @@ TESTS ?= not slow
 # These start whole servers and browsers: half the time of the suite. A path in PYTEST_ARGS runs them all the same.
 LEFT_OUT ?= tests/runtime tests/system tests/web
 PYTEST_ARGS ?=
+# On which database a test runs that can run on both. Empty is on each of them: where PYTEST_ARGS asks for some tests.
+DATABASES ?= $(if $(PYTEST_ARGS),,sqlite)
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 LIGHTHOUSE_ARGS ?=
@@ -60,8 +62,8 @@ dev: .venv/.test $(PAGES) ## Serve as run does, and restart on a change of Pytho
 	  trap 'kill $$pages 2>/dev/null || true; rm -f $(PAGES)' EXIT; trap 'exit 130' INT TERM; \
 	  $(WATCH) --ignore-paths directory/web/src,directory/web/node_modules '$(BIN)/python serve.py' $(SERVED)
 
-test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the tests of the parts; make check runs those of whole servers and of the pages too
-	@$(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS)
+test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the tests of the parts, on SQLite; make check adds PostgreSQL, whole servers and the pages
+	@TEST_DATABASES="$(DATABASES)" $(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS)
 
 check: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Style, types, imports, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/ruff check
