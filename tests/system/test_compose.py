@@ -53,8 +53,8 @@ def test_the_page_gives_compose_commands_and_services_that_there_are() -> None:
     with servers.or_skip():
         program = servers.debian_program("docker-compose", "docker-compose")
     typed = re.findall(r"^(?:\(umask 077; )?docker compose (\w+) (.*)$", PAGE, re.M)
-    assert {command for command, _ in typed} == {"up", "run", "exec"}
-    for command in ("up", "run", "exec"):
+    assert {command for command, _ in typed} == {"up", "run", "exec", "stop"}
+    for command in ("up", "run", "exec", "stop"):
         known = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=True).stdout
         used = [words.split() for name, words in typed if name == command]
         assert {word for words in used for word in _options(words)} <= set(re.findall(r"(?<!\w)--?[\w-]+", known))
