@@ -129,6 +129,17 @@ def test_show_more_keeps_the_focus_and_takes_over_the_address(chromium, app, wor
         assert len({*ids}) == 45
 
 
+def test_one_skips_the_header_and_the_categories_by_keyboard(chromium, app, world):
+    world.project(title="Lamp")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.open("/").page
+        page.keyboard.press("Tab")
+        expect(person.link("Skip to content")).to_be_focused()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        expect(page.get_by_label("Search projects")).to_be_focused()
+
+
 def test_the_theme_and_the_size_of_letters_are_the_readers(chromium, app, world):
     world.project()
     with served(app) as site, visitor(chromium, site, color_scheme="light") as person:
