@@ -73,6 +73,8 @@ def test_the_button_says_what_it_will_do(chromium, app, world, ada, lamp):
         save, either, send = (owner.button(name) for name in ("Save now", "Save", "Send for review"))
         website = page.get_by_label("Website")
         address = website.input_value()
+        expect(website).to_have_attribute("aria-required", "true")
+        expect(page.get_by_label("Tags")).not_to_have_attribute("aria-required", "true")
         expect(save).to_be_visible()
         for typed, button in (
             (address.replace("https://", "http://www.") + "/#top", save), (f"{address}/other", either), (address, save),

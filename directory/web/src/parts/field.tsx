@@ -10,7 +10,7 @@ interface FieldProps {
   optional?: boolean;
   /** How many characters are left, where it matters. */
   left?: number;
-  children: (attributes: { id: string; "aria-describedby"?: string; "aria-invalid"?: boolean }) => ComponentChildren;
+  children: (attributes: { id: string; "aria-describedby"?: string; "aria-invalid"?: boolean; "aria-required"?: boolean }) => ComponentChildren;
 }
 
 export function Field({ name, label, hint, error, optional, left, children }: FieldProps) {
@@ -23,7 +23,7 @@ export function Field({ name, label, hint, error, optional, left, children }: Fi
         {optional && <span class="muted small">{f.optional}</span>}
         {left !== undefined && <span class={`left small ${left < 0 ? "over" : "muted"}`}>{left < 0 ? f.over(-left) : f.left(left)}</span>}
       </div>
-      {children({ id, "aria-describedby": notes || undefined, "aria-invalid": error ? true : undefined })}
+      {children({ id, "aria-describedby": notes || undefined, "aria-invalid": error ? true : undefined, "aria-required": optional ? undefined : true })}
       {error && <p class="error" id={`${id}-error`}>{error}</p>}
       {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
     </div>
