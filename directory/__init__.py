@@ -8,10 +8,10 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, logs, pages
 from directory.api import (
+    account_deletion,
     admin,
     auth,
     categories,
-    leaving,
     logos,
     markdown,
     passkeys,
@@ -66,8 +66,8 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, logos, categories, tags, users, session, auth, recovery, providers, passkeys, leaving, markdown,
-        admin, system,
+        projects, logos, categories, tags, users, session, auth, recovery, providers, passkeys,
+        account_deletion, markdown, admin, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)

@@ -122,7 +122,7 @@ def request_options() -> Any:
     The challenge in the answer works once, for five minutes.
     """
     party = _party()
-    rate_limits.spend("sign_in")
+    rate_limits.hit("sign_in")
     return passkeys.sign_in_options(party)
 
 
@@ -133,7 +133,7 @@ def request_options() -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by the answer of an authenticator."""
     party, credential = _party(), body["credential"]
-    rate_limits.spend("sign_in")
+    rate_limits.hit("sign_in")
     accounts.release()
     challenge = transaction(lambda: passkeys.take(credential, None))
 

@@ -204,15 +204,15 @@ def timeline(project_id: int, query: dict[str, Any]) -> Any:
 def count_votes(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     """Count votes, each as if it were alone, and give for each what its caller gets: an answer or an error."""
     asks = current_app.config["REQUIRE_VERIFIED_EMAIL"] == "vote"
-    adding = [vote.by.id for vote in votes if vote.wish != "withdraw"] if asks else []
+    adding = [vote.by.id for vote in votes if vote.action != "withdraw"] if asks else []
     refused = {*adding} - identity.verified(adding) if adding else set()
-    barred = [vote.by.id in refused and vote.wish != "withdraw" for vote in votes]
+    barred = [vote.by.id in refused and vote.action != "withdraw" for vote in votes]
     counted = iter(voting.count([vote for vote, is_barred in zip(votes, barred, strict=True) if not is_barred]))
     return [EmailNotVerified() if is_barred else next(counted) for is_barred in barred]
 
 
-def _count_vote(project_id: int, wish: str) -> dict[str, Any]:
-    (outcome,) = count_votes([Vote(caller(), project_id, wish)])
+def _count_vote(project_id: int, action: str) -> dict[str, Any]:
+    (outcome,) = count_votes([Vote(caller(), project_id, action)])
     if isinstance(outcome, Exception):
         raise outcome
     return outcome

@@ -124,7 +124,7 @@ def start(provider: str, query: dict[str, Any]) -> Any:
     gets the problem.
     """
     chosen = _provider(provider)
-    rate_limits.spend("sign_in")
+    rate_limits.hit("sign_in")
     location, browser = _begin(chosen, query["next"], None)
     response = _to(location)
     give_browser_secret(response, browser)
@@ -150,7 +150,7 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     sides have confirmed the address; otherwise the sign-in is refused (`address_taken`).
     """
     chosen = _provider(provider)
-    rate_limits.spend("sign_in")
+    rate_limits.hit("sign_in")
     state, browser, by = query.get("state", ""), browser_secret(), viewer()
     accounts.release()
     attempt = transaction(lambda: attempts.take(state, chosen.name, browser))
@@ -220,7 +220,7 @@ def join(body: dict[str, Any]) -> Any:
     chosen = _provider(body["provider"])
     if caller().session_id is not None:
         identities.require_fresh_session(caller())
-    rate_limits.spend("sign_in")
+    rate_limits.hit("sign_in")
     location, browser = _begin(chosen, ACCOUNT, caller().id)
     response = respond({"location": location}, join.operation)  # type: ignore[attr-defined]
     give_browser_secret(response, browser)

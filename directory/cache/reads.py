@@ -6,10 +6,10 @@ The application answers every other request.
 import re
 from typing import Any, NamedTuple
 
-from directory.http.authentication import proof
+from directory.http.authentication import credential_in
 from directory.http.cache_policy import CREDENTIALS
 from directory.http.hooks import request_id
-from directory.services.accounts.sessions import Proof
+from directory.services.accounts.sessions import Credential
 
 # Request headers that may change a response, beside the credentials. With any of them the application answers.
 UNCACHEABLE = ("Origin", "If-Match", "Range")
@@ -32,7 +32,7 @@ class Read(NamedTuple):
     query: str
     request_id: str
     if_none_match: str | None
-    credential: Proof | None = None
+    credential: Credential | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -57,7 +57,7 @@ def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     if not path.startswith("/api/") and _ACCEPTS_JSON.search(environ.get("HTTP_ACCEPT", "")):
         return None
     credential = None
-    if any(name in environ for name in _CREDENTIALS) and (credential := proof(environ, cookie_name)) is None:
+    if any(name in environ for name in _CREDENTIALS) and (credential := credential_in(environ, cookie_name)) is None:
         return None
     identity = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     return Read(environ["wsgi.url_scheme"], path, query, identity, if_none_match, credential)

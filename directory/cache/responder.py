@@ -30,7 +30,7 @@ from directory.db.statements import Row
 from directory.errors import DirectoryError
 from directory.http import endpoint, hooks
 from directory.http.cache_policy import CREDENTIALS, CacheTags
-from directory.services.accounts.sessions import Proof
+from directory.services.accounts.sessions import Credential
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
 OVERHEAD = 1_600  # bytes that an entry takes beside its body, the places of what is personal included
@@ -74,7 +74,7 @@ class Responder:
         self._caching = hooks.public_caching(flask)
         self._flights = SingleFlight()
         self._waiting: deque[_Asked] = deque()
-        self._refused: dict[Proof, float] = {}  # until when, by time.monotonic()
+        self._refused: dict[Credential, float] = {}  # until when, by time.monotonic()
         self._failed_until = 0.0
 
     def is_quick(self, read: Read) -> bool:
@@ -299,10 +299,10 @@ class Responder:
 
     # Callers whom the application answers for a while, because the cache could not identify them.
 
-    def _may_identify(self, proof: Proof) -> bool:
+    def _may_identify(self, credential: Credential) -> bool:
         """Whether the caller may be identified here, or the application answers it for now."""
         now = time.monotonic()
-        return now >= self._failed_until and now >= self._refused.get(proof, 0.0)
+        return now >= self._failed_until and now >= self._refused.get(credential, 0.0)
 
     def _fail(self) -> None:
         """Let the application answer all signed-in callers: the database does not answer here in time."""

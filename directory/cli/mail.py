@@ -29,13 +29,13 @@ def _address(_context: Any, _parameter: Any, given: str) -> str:
 @refusals()
 def send_test(address: str) -> None:
     """Send a test mail to ADDRESS at once, and show what the mail server answers."""
-    from directory.services.mail import letters, messages, smtp
+    from directory.services.mail import messages, smtp, templates
 
     servers = [one for one in current_app.extensions["webhooks"] if isinstance(one, MailServer)]
     if not servers:
         raise click.ClickException("no mail server is configured: set MAIL_URL and MAIL_FROM")
     [server] = servers
-    test, message_id = letters.test(server.site), f"msg_test_{secrets.token_hex(8)}"
+    test, message_id = templates.test(server.site), f"msg_test_{secrets.token_hex(8)}"
     outcome = smtp.send(messages.message(test, to=address, server=server, message_id=message_id), server, Policy())
     answer = outcome.response.strip().partition("\n")[0][:60]
     row = (server.host, outcome.status or outcome.error, f"{outcome.milliseconds} ms", answer)

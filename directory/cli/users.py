@@ -8,8 +8,8 @@ from flask.cli import AppGroup
 
 from directory.api import mail_server
 from directory.api.projects import subscribers
+from directory.api.schemas.account_deletion import Export
 from directory.api.schemas.accounts import RegisterInput
-from directory.api.schemas.leaving import Export
 from directory.api.schemas.review import ReasonInput
 from directory.cli.console import checked, count, names_database, refusals, table
 from directory.cli.output import opened

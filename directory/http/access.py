@@ -43,7 +43,7 @@ def owner_required(view: View) -> View:
 
     def check(project_id: int, **_path: Any) -> None:
         by = caller()
-        rate_limits.spend(view.operation.tier)  # type: ignore[attr-defined]
+        rate_limits.hit(view.operation.tier)  # type: ignore[attr-defined]
         catalog.editable(project_id, by=by)
 
     return _restricted(view, "owner", check)

@@ -41,7 +41,7 @@ def guess_at_login(login: str, account_id: int | None) -> Attempt:
     """
     g.login, g.account_id = login.strip().lower(), account_id
     # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
-    rate_limits.spend("account", shown=False)
+    rate_limits.hit("account", shown=False)
     return _slowed(may_pass=_spent("password"))
 
 
@@ -49,7 +49,7 @@ def guess_at_own_password(username: str, account_id: int) -> Attempt:
     """Count a guess at the caller's own password as a login is counted. Raises RateLimited."""
     g.login, g.account_id = username, account_id
     for tier in GUESSES:
-        rate_limits.spend(tier)
+        rate_limits.hit(tier)
     return _slowed(may_pass=True)
 
 
@@ -59,11 +59,11 @@ def _slowed(*, may_pass: bool) -> Attempt:
     The delay refuses no right password, so that guesses lock no owner out. An address from which this
     login has succeeded does not wait. Addresses that go on guessing wait twice as long as those that try once.
     """
-    failures = rate_limits.spent("failures")
-    if failures < FREE_FAILURES or rate_limits.spent("signed_in"):
+    failures = rate_limits.hits("failures")
+    if failures < FREE_FAILURES or rate_limits.hits("signed_in"):
         return Attempt(may_pass)
     delay = FIRST_SECONDS * 2 ** ((failures - FREE_FAILURES) // DOUBLED_EVERY)
-    return Attempt(may_pass, min(delay, MOST_SECONDS) * (1 if rate_limits.spent("account") <= 1 else 2))
+    return Attempt(may_pass, min(delay, MOST_SECONDS) * (1 if rate_limits.hits("account") <= 1 else 2))
 
 
 def count_failure() -> None:
@@ -84,7 +84,7 @@ def give_back() -> None:
 
 def remember_address() -> None:
     """Remember, for 30 days, that this login has succeeded from this address."""
-    if not rate_limits.spent("signed_in"):
+    if not rate_limits.hits("signed_in"):
         _spent("signed_in")
 
 
@@ -95,7 +95,7 @@ def spend_on_mail(login: str, account_id: int | None) -> None:
     """
     g.login, g.account_id = login.strip().lower(), account_id
     for tier in TIERS:
-        rate_limits.spend(tier, shown=False)
+        rate_limits.hit(tier, shown=False)
 
 
 def may_mail(login: str, account_id: int | None) -> bool:
@@ -107,9 +107,9 @@ def may_mail(login: str, account_id: int | None) -> bool:
 def _spent(tier: str) -> bool:
     """Count the request, and tell whether the tier allows it. The answer does not show the tier."""
     try:
-        rate_limits.spend(tier, shown=False)
+        rate_limits.hit(tier, shown=False)
     except RateLimited:
         log.info("silent limit reached", extra={"tier": tier, "account_id": g.get("account_id")})
-        rate_limits.standings_of_request().pop(tier, None)
+        rate_limits.states_of_request().pop(tier, None)
         return False
     return True

@@ -58,14 +58,14 @@ def cookie_of(environ: dict[str, Any]) -> str | None:
     return str(found) if given and (found := parse_cookie(given).get(name)) is not None else None
 
 
-def proof(environ: dict[str, Any], cookie_name: str) -> sessions.Proof | None:
-    """What `load` will look up for a request that Flask has not seen yet; None where it will look for nothing."""
+def credential_in(environ: dict[str, Any], cookie_name: str) -> sessions.Credential | None:
+    """The credential that `load` will query for a request that Flask has not seen yet; None where it has none."""
     token = bearer_of(environ)
     given = environ.get("HTTP_COOKIE") if token is None else None
-    return _proof(token, parse_cookie(given).get(cookie_name) if given else None)
+    return _credential(token, parse_cookie(given).get(cookie_name) if given else None)
 
 
-def _proof(token: str | None, secret: str | None) -> sessions.Proof | None:
+def _credential(token: str | None, secret: str | None) -> sessions.Credential | None:
     """The credential that identifies the caller: the bearer token if there is one, else the session cookie's secret."""
     if token is not None:
         return sessions.of_token(token)
@@ -75,8 +75,8 @@ def _proof(token: str | None, secret: str | None) -> sessions.Proof | None:
 def load(request: Request) -> Caller | None:
     """The caller; None for an anonymous one, or whose session is over. Raises Unauthenticated for a bad token."""
     token = bearer(request)
-    shown = _proof(token, cookie(request) if token is None else None)
-    found = None if shown is None else sessions.who(shown, sessions.NOTHING)
+    credential = _credential(token, cookie(request) if token is None else None)
+    found = None if credential is None else sessions.caller_of(credential, sessions.NONE_PREFETCHED)
     if found is None:
         if token is not None:
             raise Unauthenticated("The bearer token is unknown, expired or revoked.")

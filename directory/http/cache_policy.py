@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from marshmallow import Schema
 
-from directory.services.accounts.sessions import Proof
+from directory.services.accounts.sessions import Credential
 
 CREDENTIALS = ("Cookie", "Authorization")  # the request headers by which answers vary
 
@@ -34,7 +34,7 @@ class LoadMany(Protocol):
     takes too long with `quick`, and None for both where identifying the reader takes more than the statement.
     """
 
-    def __call__(self, asked: list[tuple[Proof | None, int]], *, quick: bool) -> Sequence[Loaded | None]: ...
+    def __call__(self, asked: list[tuple[Credential | None, int]], *, quick: bool) -> Sequence[Loaded | None]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from directory.http.authentication import viewer
 from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, page_query
-from directory.services.accounts.sessions import Proof
+from directory.services.accounts.sessions import Credential
 from directory.services.voting import Vote
 
 View = Callable[..., Any]
@@ -129,7 +129,7 @@ def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], quer
 
 
 def read_many(
-    spec: Operation, asked: list[tuple[Proof | None, int]], *, quick: bool
+    spec: Operation, asked: list[tuple[Credential | None, int]], *, quick: bool
 ) -> list["tuple[int | None, Rendered | None] | None"]:
     """The readers' ids and the answers to several reads of one object each, as `CachePolicy.load_many` returns them."""
     loaded: Any = [None] * len(asked) if spec.cache.load_many is None else spec.cache.load_many(asked, quick=quick)

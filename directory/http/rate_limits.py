@@ -38,8 +38,8 @@ FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
 FIXED |= {"not_guessed": "100 per 5 minutes"}
 
 
-class Standing(NamedTuple):
-    """How one limit of a tier stands after this request; `wait` is in seconds, until one more is free."""
+class LimitState(NamedTuple):
+    """The state of one limit of a tier after this request; `wait` is the seconds until one more hit is free."""
 
     item: RateLimitItem
     remaining: int
@@ -120,7 +120,7 @@ def _halved(limits: str) -> str:
 def counted(tier: str | None) -> Iterator[None]:
     """Count the request against `tier`; within, its query and body are read. Raises RateLimited.
 
-    A body that is refused with 422 spends nothing of `auth`: else ten passwords that are too short bar an address. So
+    A body that is refused with 422 counts no hit of `auth`: else ten passwords that are too short bar an address. So
     `auth` is counted after the body is checked, and before a password is hashed; `give_back` takes it back where the
     password was right. To refuse before the body is read, a first look tells whether the limit is used up. Callers at
     once may all pass this look; the hit alone decides, so that no more passwords are tried than the limit allows.
@@ -129,7 +129,7 @@ def counted(tier: str | None) -> Iterator[None]:
         yield
         return
     if tier != "auth":
-        spend("admin" if tier == "write" and request.blueprint == "admin" else tier)
+        hit("admin" if tier == "write" and request.blueprint == "admin" else tier)
         yield
         return
     require(tier)
@@ -138,48 +138,48 @@ def counted(tier: str | None) -> Iterator[None]:
     except Invalid:
         raise
     except DirectoryError:
-        spend(tier)
+        hit(tier)
         raise
-    spend(tier)
+    hit(tier)
 
 
 def require(tier: str) -> None:
     """Refuse the request if `tier` is used up, and count nothing. Raises RateLimited."""
     if not _is_limited(tier):
         return
-    standings_of_request()[tier] = standings = _standings(tier)
-    if any(not standing.remaining for standing in standings):
+    states_of_request()[tier] = states = _states(tier)
+    if any(not state.remaining for state in states):
         raise RateLimited(retry_after(), tier)
 
 
-def spend(tier: str, *, shown: bool = True) -> None:
+def hit(tier: str, *, shown: bool = True) -> None:
     """Count the request against `tier`, once, however often it is called. Raises RateLimited.
 
-    The headers say how its limits stand; unless `shown`, only where they refuse.
+    The headers show the state of its limits; unless `shown`, only where they refuse.
     """
-    spent: set[str] = g.setdefault("spent", set())
-    if tier in spent or not _is_limited(tier):
+    hit_tiers: set[str] = g.setdefault("hit_tiers", set())
+    if tier in hit_tiers or not _is_limited(tier):
         return
     key = KEYS[tier]()
-    spent.add(tier)
+    hit_tiers.add(tier)
     (count,) = count_all(tier, [key])
     if shown or not count.is_admitted:
-        standings_of_request()[tier] = count.standings
+        states_of_request()[tier] = count.states
     if not count.is_admitted:
         raise RateLimited(retry_after(), tier)
 
 
 class Count(NamedTuple):
-    """What became of a request that was counted: whether it may go on, and how the limits of the tier stand."""
+    """The result of counting a request: whether it is admitted, and the state of each limit of the tier."""
 
     is_admitted: bool
-    standings: list[Standing]
+    states: list[LimitState]
 
 
 def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]:
     """Count a request for each key, in their order, by one round trip for each limit of the tier.
 
-    Unless it `counts`, this only tells how the limits stand. Without Redis the memory of the process counts.
+    Unless it `counts`, this only returns the states of the limits. Without Redis the memory of the process counts.
     """
     if not _is_limited(tier):
         return [Count(True, [])] * len(keys)
@@ -194,7 +194,7 @@ def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]
 def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
     """A request that one limit refuses is not counted against the limits after it."""
     items, storage = _items(_limits(tier)), cast(Any, limiter.limiter.storage)
-    admitted, standings = [True] * len(keys), [dict[RateLimitItem, Standing]() for _ in keys]
+    admitted, states = [True] * len(keys), [dict[RateLimitItem, LimitState]() for _ in keys]
     for item in sorted(items):  # the shortest window first
         names = [item.key_for(PREFIX, key, tier) for key in keys]
         windows = storage.count(item, [*zip(names, (counts and each for each in admitted), strict=True)])
@@ -202,10 +202,9 @@ def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
         for place, window in enumerate(windows):
             admitted[place] &= window.is_admitted
             wait = max(0, math.ceil(window.begins + item.get_expiry() - now))
-            standings[place][item] = Standing(item, max(0, item.amount - window.taken), wait)
+            states[place][item] = LimitState(item, max(0, item.amount - window.taken), wait)
     return [
-        Count(is_admitted, [stand[item] for item in items])
-        for is_admitted, stand in zip(admitted, standings, strict=True)
+        Count(is_admitted, [state[item] for item in items]) for is_admitted, state in zip(admitted, states, strict=True)
     ]
 
 
@@ -214,32 +213,32 @@ def give_back(tier: str) -> None:
 
     The latest hit goes, so that the limit is free again no later than if this one had gone.
     """
-    if tier not in g.get("spent", ()):
+    if tier not in g.get("hit_tiers", ()):
         return
-    g.spent.remove(tier)
+    g.hit_tiers.remove(tier)
     key = KEYS[tier]()
     try:
         for item in _items(_limits(tier)):
             limiter.limiter.storage.take_back(item.key_for(PREFIX, key, tier))  # type: ignore[attr-defined]
     except Exception:
         fall_back()  # what is counted in a Redis that is gone is gone
-    if tier in standings_of_request():
-        standings_of_request()[tier] = _standings(tier)
+    if tier in states_of_request():
+        states_of_request()[tier] = _states(tier)
 
 
-def spent(tier: str) -> int:
+def hits(tier: str) -> int:
     """How many requests count against a tier at present; 0 where it is off."""
-    standings = _standings(tier)
-    return max((standing.item.amount - standing.remaining for standing in standings), default=0)
+    states = _states(tier)
+    return max((state.item.amount - state.remaining for state in states), default=0)
 
 
 def _is_limited(tier: str) -> bool:
     return bool(current_app.config["RATELIMIT_ENABLED"] and _limits(tier))
 
 
-def standings_of_request() -> dict[str, list[Standing]]:
-    """How the limits stand that the headers of the answer tell of, by tier."""
-    found: dict[str, list[Standing]] = g.setdefault("standings", {})
+def states_of_request() -> dict[str, list[LimitState]]:
+    """The states of the limits that the headers of the answer show, by tier."""
+    found: dict[str, list[LimitState]] = g.setdefault("limit_states", {})
     return found
 
 
@@ -249,24 +248,24 @@ def _masked(text: str) -> str:
     return hmac.new(key, b"login:" + text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:32]
 
 
-def _standings(tier: str) -> list[Standing]:
-    """How the tier's limits stand; nothing where it is off."""
-    return count_all(tier, [KEYS[tier]()], counts=False)[0].standings if _is_limited(tier) else []
+def _states(tier: str) -> list[LimitState]:
+    """The states of the tier's limits; empty where it is off."""
+    return count_all(tier, [KEYS[tier]()], counts=False)[0].states if _is_limited(tier) else []
 
 
 def retry_after() -> int:
     """Whole seconds, at least one, after which every limit that is used up lets a request pass."""
-    return wait_of(standings_of_request())
+    return wait_of(states_of_request())
 
 
-def wait_of(standings: dict[str, list[Standing]]) -> int:
-    """The same for a request whose limits stand so."""
-    return max([1, *(standing.wait for tier in standings.values() for standing in tier if not standing.remaining)])
+def wait_of(states: dict[str, list[LimitState]]) -> int:
+    """The same for a request with these limit states."""
+    return max([1, *(state.wait for tier in states.values() for state in tier if not state.remaining)])
 
 
-def header_lines(standings: dict[str, list[Standing]]) -> list[tuple[str, str]]:
+def header_lines(states: dict[str, list[LimitState]]) -> list[tuple[str, str]]:
     """RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers has them; nothing without limits."""
-    named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in standings.items() for s in all_]
+    named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in states.items() for s in all_]
     if not named:
         return []
     policy = (f"{name};q={s.item.amount};w={s.item.get_expiry()}" for name, s in named)
@@ -275,5 +274,5 @@ def header_lines(standings: dict[str, list[Standing]]) -> list[tuple[str, str]]:
 
 
 def _headers(response: Response) -> Response:
-    response.headers.update(header_lines(g.get("standings", {})))
+    response.headers.update(header_lines(g.get("limit_states", {})))
     return response

@@ -31,7 +31,7 @@ JSON = ("Content-Type", "application/json")
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
+class BatchedRequest:
     """A request for a batched route: its environment, the route, the object's id, and when it came.
 
     `began` is of time.perf_counter().
@@ -43,7 +43,7 @@ class Asked:
     id: int
     began: float
     caller: Any = None  # a Caller, once it is known
-    standings: dict[str, list[rate_limits.Standing]] = field(default_factory=dict)
+    limit_states: dict[str, list[rate_limits.LimitState]] = field(default_factory=dict)
 
     @property
     def vote(self) -> Vote:
@@ -63,7 +63,7 @@ class BatchedRoutes:
                 methods = (rule.methods or set()) - {"HEAD", "OPTIONS"}
                 self._routes.append((methods, re.compile(path), rule.rule, view))
 
-    def find(self, environ: dict[str, Any], began: float) -> Asked | None:
+    def find(self, environ: dict[str, Any], began: float) -> BatchedRequest | None:
         """The request in an environment, if it is for one of them, without a query or a body; None for any other."""
         if environ.get("QUERY_STRING") or environ.get("CONTENT_LENGTH", "0") != "0":
             return None
@@ -71,7 +71,7 @@ class BatchedRoutes:
             return None
         for methods, path, rule, view in self._routes:
             if environ["REQUEST_METHOD"] in methods and (found := path.fullmatch(environ["PATH_INFO"])) is not None:
-                return Asked(environ, view, rule, int(found[1]), began)
+                return BatchedRequest(environ, view, rule, int(found[1]), began)
         return None
 
 
@@ -99,50 +99,52 @@ class Together:
         nothing: Any = lambda _environ, _start: ()  # noqa: E731
         self._believe = ProxyFix(nothing, x_for=hops, x_proto=hops, x_host=hops) if hops else nothing
 
-    def answer(self, asked: list[Asked]) -> list[Outcome]:
+    def answer(self, requests: list[BatchedRequest]) -> list[Outcome]:
         """The answers, in the order of the requests. Raises nothing that one request alone is the cause of."""
-        outcomes: dict[Asked, Any] = dict.fromkeys(asked)
-        waited = time.perf_counter() - min(each.began for each in asked)
+        outcomes: dict[BatchedRequest, Any] = dict.fromkeys(requests)
+        waited = time.perf_counter() - min(each.began for each in requests)
         with self._app.app_context(), deadline.for_request(waited):
-            counted = self._count(self._identify([each for each in asked if self._is_simple(each)]), outcomes)
+            counted = self._count(self._identify([each for each in requests if self._is_simple(each)]), outcomes)
             # Requests with the same `many` are done together, whatever their methods.
             for many in dict.fromkeys(each.view.operation.many for each in counted):
                 mine = [each for each in counted if each.view.operation.many is many]
                 outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
         return [self._finish(each, outcome) for each, outcome in outcomes.items()]
 
-    def _is_simple(self, asked: Asked) -> bool:
-        environ = asked.environ
+    def _is_simple(self, request: BatchedRequest) -> bool:
+        environ = request.environ
         self._believe(environ, _start)
         environ["HTTP_X_REQUEST_ID"] = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         if self._app.config["READ_ONLY"] or (self._trusts_origins and "HTTP_ORIGIN" in environ):
             return False
         return not csrf.is_cross_site(environ)
 
-    def _identify(self, asked: list[Asked]) -> list[Asked]:
+    def _identify(self, requests: list[BatchedRequest]) -> list[BatchedRequest]:
         """Those whose callers are found, by one statement for each kind of credential."""
-        proofs = {each: authentication.proof(each.environ, self._cookie) for each in asked}
+        credentials = {each: authentication.credential_in(each.environ, self._cookie) for each in requests}
         try:
             with deadline.within(LOOKUP_SECONDS):
-                known = sessions.look_up([*{proof for proof in proofs.values() if proof is not None}])
+                prefetched = sessions.prefetch(
+                    [*{credential for credential in credentials.values() if credential is not None}]
+                )
         except Exception as error:
             log.info("callers not looked up together", extra={"reason": type(error).__name__})
             return []
-        for each, proof in proofs.items():
-            caller, is_stale = (proof and sessions.who(proof, known)) or (None, True)
+        for each, credential in credentials.items():
+            caller, is_stale = (credential and sessions.caller_of(credential, prefetched)) or (None, True)
             each.caller = None if is_stale or caller is None else authentication.as_allowed(caller)
-        return [each for each in asked if each.caller and not expected_user.is_other(each.environ, each.caller)]
+        return [each for each in requests if each.caller and not expected_user.is_other(each.environ, each.caller)]
 
-    def _count(self, asked: list[Asked], outcomes: dict[Asked, Any]) -> list[Asked]:
+    def _count(self, requests: list[BatchedRequest], outcomes: dict[BatchedRequest, Any]) -> list[BatchedRequest]:
         """Those that the rate limits admit; each is counted against its tier."""
-        for tier in dict.fromkeys(each.view.operation.tier for each in asked):
-            mine = [each for each in asked if each.view.operation.tier == tier]
+        for tier in dict.fromkeys(each.view.operation.tier for each in requests):
+            mine = [each for each in requests if each.view.operation.tier == tier]
             counts = rate_limits.count_all(tier, [rate_limits.key_of(each.caller) for each in mine])
             for each, count in zip(mine, counts, strict=True):
-                each.standings = {tier: count.standings} if count.standings else {}
+                each.limit_states = {tier: count.states} if count.states else {}
                 if not count.is_admitted:
-                    outcomes[each] = RateLimited(rate_limits.wait_of(each.standings), tier)
-        return [each for each in asked if outcomes[each] is None]
+                    outcomes[each] = RateLimited(rate_limits.wait_of(each.limit_states), tier)
+        return [each for each in requests if outcomes[each] is None]
 
     def _done(self, many: Callable[[list[Vote]], list[Any]], votes: list[Vote]) -> list[Any]:
         try:
@@ -151,56 +153,56 @@ class Together:
             log.info("not done together", extra={"reason": type(error).__name__})
             return [CountAlone()] * len(votes)
 
-    def _finish(self, asked: Asked, outcome: Any) -> Outcome:
+    def _finish(self, request: BatchedRequest, outcome: Any) -> Outcome:
         if isinstance(outcome, CountAlone):
-            return partial(self._answer_alone, asked)
+            return partial(self._answer_alone, request)
         if isinstance(outcome, Exception):
-            return self._traced(asked, self._refusal(asked, outcome))
-        return None if outcome is None else self._traced(asked, self._success(asked, outcome))
+            return self._traced(request, self._refusal(request, outcome))
+        return None if outcome is None else self._traced(request, self._success(request, outcome))
 
-    def _answer_alone(self, asked: Asked) -> Answer:
+    def _answer_alone(self, request: BatchedRequest) -> Answer:
         """Do for one request what could not be done for all, in the time that it has left."""
-        with self._app.app_context(), deadline.for_request(time.perf_counter() - asked.began):
+        with self._app.app_context(), deadline.for_request(time.perf_counter() - request.began):
             try:
-                (outcome,) = asked.view.operation.many([asked.vote])
+                (outcome,) = request.view.operation.many([request.vote])
             except Exception as error:
                 outcome = error
-        answer: Any = self._finish(asked, outcome)
+        answer: Any = self._finish(request, outcome)
         return answer  # type: ignore[no-any-return]
 
-    def _success(self, asked: Asked, data: dict[str, Any]) -> Answer:
+    def _success(self, request: BatchedRequest, data: dict[str, Any]) -> Answer:
         """The response that Flask and our hooks would make of the data."""
-        environ = asked.environ
-        body, identity = endpoint.render(data, asked.view.operation).body, environ["HTTP_X_REQUEST_ID"]
+        environ = request.environ
+        body, identity = endpoint.render(data, request.view.operation).body, environ["HTTP_X_REQUEST_ID"]
         headers = [
-            JSON, ("Content-Length", str(len(body))), *rate_limits.header_lines(asked.standings),
+            JSON, ("Content-Length", str(len(body))), *rate_limits.header_lines(request.limit_states),
             ("X-Request-ID", identity), ("Cache-Control", hooks.PRIVATE),
             ("Vary", self._vary),
             *hooks.security_headers(environ["wsgi.url_scheme"]),
         ]  # fmt: skip
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
-        hooks.log_request(method, path, 200, asked.began, request_id=identity, user_id=asked.caller.id)
+        hooks.log_request(method, path, 200, request.began, request_id=identity, user_id=request.caller.id)
         if self._metrics is not None:
-            self._metrics.observe(method, asked.rule, 200, time.perf_counter() - asked.began)
+            self._metrics.observe(method, request.rule, 200, time.perf_counter() - request.began)
             self._metrics.count_vote(data)
         return Answer("200 OK", headers, body)
 
-    def _refusal(self, asked: Asked, error: Exception) -> Answer:
+    def _refusal(self, request: BatchedRequest, error: Exception) -> Answer:
         """The response that the application makes of an error."""
         started: list[Any] = []
 
         def prepare() -> None:
-            g._login_user, g.standings, g.began = asked.caller, asked.standings, asked.began
+            g._login_user, g.limit_states, g.began = request.caller, request.limit_states, request.began
 
         def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             started[:] = status, headers
 
-        body = read_body(hooks.answer_error(self._app, error, asked.environ, start, prepare))
+        body = read_body(hooks.answer_error(self._app, error, request.environ, start, prepare))
         status, headers = started
         return Answer(status, headers, body)
 
-    def _traced(self, asked: Asked, answer: Answer) -> Answer:
+    def _traced(self, request: BatchedRequest, answer: Answer) -> Answer:
         if self._tracing is not None:
-            seconds = time.perf_counter() - asked.began
-            self._tracing.note(asked.environ, asked.rule, seconds, answer.status, answer.headers)
+            seconds = time.perf_counter() - request.began
+            self._tracing.note(request.environ, request.rule, seconds, answer.status, answer.headers)
         return answer

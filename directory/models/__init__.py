@@ -13,10 +13,10 @@ from directory.models.projects import (
     Project,
     ProjectTag,
     Revision,
-    Standing,
     TagCount,
     Upvote,
     VoteDiscount,
+    VoteRanking,
 )
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "Role",
     "Session",
     "SignInAttempt",
-    "Standing",
     "Status",
     "TagCount",
     "Token",
@@ -49,5 +48,6 @@ __all__ = [
     "UserCount",
     "UserSubmissions",
     "VoteDiscount",
+    "VoteRanking",
     "now",
 ]

@@ -166,7 +166,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     reason: Mapped[str | None] = mapped_column(String(1000))
 
 
-class Standing(db.Model):  # type: ignore[name-defined,misc]
+class VoteRanking(db.Model):  # type: ignore[name-defined,misc]
     """The votes and rank of a project, maintained by triggers from `projects`: the indexes behind the orders.
 
     Whatever changes an indexed column rewrites every index of the table on PostgreSQL. Here a vote does so, to

@@ -13,7 +13,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory.http.together import Asked, Together
+from directory.http.together import BatchedRequest, Together
 from directory.http.wsgi import Answer, Response
 from directory.server.protocol import Request
 from directory.server.thread_pool import ThreadPool
@@ -73,14 +73,14 @@ class VoteBatcher:
         self._pool, self._loop, self._together = pool, loop, Together(app)
         self._deliver, self._alone = deliver, alone
         self._timer: asyncio.TimerHandle | None = None
-        self._asked: dict[Request, Asked] = {}
+        self._batched: dict[Request, BatchedRequest] = {}
         self.window = BatchingWindow()
 
     def take(self, request: Request) -> bool:
         """Take a request for the next batch; whether it is for a batched route."""
-        if (asked := self._together.routes.find(request.environ, request.began)) is None:
+        if (batched := self._together.routes.find(request.environ, request.began)) is None:
             return False
-        self._asked[request] = asked
+        self._batched[request] = batched
         self.window.add(request)
         return True
 
@@ -88,15 +88,15 @@ class VoteBatcher:
         """Have a thread answer the next batch if it is time, and set the timer for the one after it."""
         now = time.monotonic()
         if batch := self.window.take(now):
-            asked = [self._asked.pop(each) for each in batch]
-            self._pool.call(self._loop, partial(self._answer, asked), partial(self._end, batch))
+            requests = [self._batched.pop(each) for each in batch]
+            self._pool.call(self._loop, partial(self._answer, requests), partial(self._end, batch))
         if self._timer is not None:
             self._timer.cancel()
         wait = self.window.timeout(now)
         self._timer = None if wait == math.inf else self._loop.call_later(wait, self.start)
 
-    def _answer(self, asked: list[Asked]) -> list[Any]:
-        return [_encoded(each) for each in self._together.answer(asked)]
+    def _answer(self, requests: list[BatchedRequest]) -> list[Any]:
+        return [_encoded(each) for each in self._together.answer(requests)]
 
     def _end(self, batch: list[Request], ended: list[Any] | BaseException) -> None:
         """Deliver the outcomes of a batch, and start the next one."""

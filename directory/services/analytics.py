@@ -27,12 +27,12 @@ from directory.models import (
     Category,
     Project,
     Revision,
-    Standing,
     Status,
     Upvote,
     User,
     UserCount,
     VoteDiscount,
+    VoteRanking,
     now,
 )
 from directory.models.base import UtcDateTime
@@ -80,7 +80,7 @@ def _totals() -> dict[str, Any]:
     counters = (Category.live_projects, Category.pending_projects, Category.rejected_projects)
     sums: AnySelect = select(*(func.coalesce(func.sum(counter), 0) for counter in counters))
     live, pending, rejected = db.session.execute(sums).one()
-    votes = select(func.coalesce(func.sum(Standing.upvotes), 0))  # of narrow rows: nine in ten pages less
+    votes = select(func.coalesce(func.sum(VoteRanking.upvotes), 0))  # of narrow rows: nine in ten pages less
     active = func.sum(UserCount.users).filter(UserCount.status == AccountStatus.ACTIVE)
     active_users, users = (int(n or 0) for n in db.session.execute(select(active, func.sum(UserCount.users))).one())
     projects = {"live": int(live), "pending": int(pending), "rejected": int(rejected)}
@@ -230,8 +230,12 @@ def _date(value: Any) -> date:
 
 def _top_projects() -> list[dict[str, Any]]:
     columns = (Project.id, Project.slug, Project.title, Project.upvotes)
-    query = select(*columns).join(Standing, Standing.project_id == Project.id).where(Standing.status == Status.LIVE)
-    rows = db.session.execute(query.order_by(Standing.upvotes.desc(), Standing.project_id.desc()).limit(TOP))
+    query = (
+        select(*columns)
+        .join(VoteRanking, VoteRanking.project_id == Project.id)
+        .where(VoteRanking.status == Status.LIVE)
+    )
+    rows = db.session.execute(query.order_by(VoteRanking.upvotes.desc(), VoteRanking.project_id.desc()).limit(TOP))
     return [dict(row._mapping) for row in rows]
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, bindparam, literal, select
 
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.models import Project, Standing
+from directory.models import Project, VoteRanking
 from directory.models.base import HIGHEST_ID
 from directory.services import categories
 from directory.services.catalog import tags
@@ -21,7 +21,7 @@ from directory.services.catalog.paging import AnySelect
 SIZE = 10_000
 TAGS = 40_000  # a sitemap has at most 50,000 addresses
 
-P, S = Project.__table__.c, Standing.__table__.c
+P, S = Project.__table__.c, VoteRanking.__table__.c
 
 
 def parts() -> list[int]:

@@ -45,13 +45,13 @@ _AT = bindparam("at", type_=UtcDateTime())
 _ONE: tuple[Any, ...] = (
     bindparam("project", type_=BigInteger()),
     bindparam("voter", type_=BigInteger()),
-    bindparam("wish"),
+    bindparam("action"),
     _AT,
 )
-_VOTE = Prepared(text("SELECT * FROM vote(:project, :voter, :wish, :at)").bindparams(*_ONE))
-_VOTE_SOON = Prepared(text("SELECT * FROM vote_soon(:project, :voter, :wish, :at)").bindparams(*_ONE))
-_VOTES = Prepared(text("SELECT * FROM votes(:projects, :voters, :wishes, :at)").bindparams(_AT))
-_VOTES_IF_FREE = Prepared(text("SELECT * FROM votes_if_free(:projects, :voters, :wishes, :at)").bindparams(_AT))
+_VOTE = Prepared(text("SELECT * FROM vote(:project, :voter, :action, :at)").bindparams(*_ONE))
+_VOTE_SOON = Prepared(text("SELECT * FROM vote_soon(:project, :voter, :action, :at)").bindparams(*_ONE))
+_VOTES = Prepared(text("SELECT * FROM votes(:projects, :voters, :actions, :at)").bindparams(_AT))
+_VOTES_IF_FREE = Prepared(text("SELECT * FROM votes_if_free(:projects, :voters, :actions, :at)").bindparams(_AT))
 _VOTER = select(User.status).where(User.id == bindparam("voter")).scalar_subquery().label("voter_status")
 _DISCOUNT = select(D.user_id).where(D.user_id == bindparam("voter"), D.project_id == bindparam("project"))
 _IS_DISCOUNTED = _DISCOUNT.exists().label("is_discounted")
@@ -74,19 +74,19 @@ _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bin
 
 
 class Vote(NamedTuple):
-    """What a caller wants of a project: to `toggle`, `cast` or `withdraw` the vote."""
+    """A caller's action on the vote for a project: `toggle`, `cast` or `withdraw`."""
 
     by: Caller
     project_id: int
-    wish: str
+    action: str
 
 
-class Ballot(NamedTuple):
-    """A vote as the database counts it; `entered` is by time.monotonic()."""
+class VoteCall(NamedTuple):
+    """The arguments of a call of the database's function `vote`; `entered` is by time.monotonic()."""
 
     project_id: int
     voter_id: int
-    wish: str
+    action: str
     entered: float = 0.0
 
 
@@ -108,15 +108,15 @@ def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     may have counted it already and a second time would change the outcome. One vote is never CountAlone.
     """
     locked, outcomes = _locked(), list[Any]([None]) * len(votes)
-    ballots: dict[int, Ballot] = {}
+    calls: dict[int, VoteCall] = {}
     for place, vote in enumerate(votes):
         try:
             locked.admit(vote.project_id)
         except Unavailable as error:
             outcomes[place] = error
         else:
-            ballots[place] = Ballot(vote.project_id, vote.by.id, vote.wish, time.monotonic())
-    for place, outcome in zip(ballots, _count([*ballots.values()]), strict=True):
+            calls[place] = VoteCall(vote.project_id, vote.by.id, vote.action, time.monotonic())
+    for place, outcome in zip(calls, _count([*calls.values()]), strict=True):
         if isinstance(outcome, Exception):
             outcomes[place] = outcome
             continue
@@ -125,16 +125,16 @@ def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     return outcomes
 
 
-def _count(ballots: list[Ballot]) -> list[Outcome | Exception | None]:
+def _count(calls: list[VoteCall]) -> list[Outcome | Exception | None]:
     try:
-        if len(ballots) > 1:
-            return [CountAlone() if isinstance(each, Unavailable) else each for each in _together(ballots)]
-        return [_alone(ballot) for ballot in ballots]
+        if len(calls) > 1:
+            return [CountAlone() if isinstance(each, Unavailable) else each for each in _together(calls)]
+        return [_alone(call) for call in calls]
     except Exception as error:
-        if len(ballots) == 1:
+        if len(calls) == 1:
             return [error]
         log.info("not counted together", extra={"reason": state_of(error) or type(error).__name__})
-        return [CountAlone() if is_undone(error) or ballot.wish != "toggle" else error for ballot in ballots]
+        return [CountAlone() if is_undone(error) or call.action != "toggle" else error for call in calls]
 
 
 def withdraw_all(voter_id: int, *, are_counted: bool) -> None:
@@ -205,16 +205,16 @@ def _locked() -> LockedRows:
     return _locked_projects.setdefault(db.engine, LockedRows())
 
 
-def _alone(ballot: Ballot) -> Outcome | None:
+def _alone(call: VoteCall) -> Outcome | None:
     if not on_postgresql():
-        return transaction(lambda: _on_sqlite(ballot))
-    _locked().require_free(ballot.project_id, ballot.entered)
-    return transaction(lambda: _on_postgresql(ballot), single=True)
+        return transaction(lambda: _on_sqlite(call))
+    _locked().require_free(call.project_id, call.entered)
+    return transaction(lambda: _on_postgresql(call), single=True)
 
 
-def _on_postgresql(ballot: Ballot) -> Outcome | None:
+def _on_postgresql(call: VoteCall) -> Outcome | None:
     """Count it; a locked project is waited for by one caller at a time. Raises Unavailable for the others."""
-    given = {"project": ballot.project_id, "voter": ballot.voter_id, "wish": ballot.wish, "at": now()}
+    given = {"project": call.project_id, "voter": call.voter_id, "action": call.action, "at": now()}
     try:
         return _VOTE_SOON.first(given)
     except DBAPIError as error:
@@ -222,18 +222,18 @@ def _on_postgresql(ballot: Ballot) -> Outcome | None:
             return _VOTE.first(given)
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
-    outcome, is_locked = _if_free(ballot)
+    outcome, is_locked = _if_free(call)
     if outcome is not None:
         return outcome
     if not is_locked:
         return _VOTE.first(given)
-    with _locked().waiting(ballot.project_id):
+    with _locked().waiting(call.project_id):
         return _VOTE.first(given)
 
 
-def _if_free(ballot: Ballot) -> tuple[Outcome | None, bool]:
+def _if_free(call: VoteCall) -> tuple[Outcome | None, bool]:
     """Count it if nothing is locked any more; else return whether the project is, rather than its voter or a table."""
-    given = {"projects": [ballot.project_id], "voters": [ballot.voter_id], "wishes": [ballot.wish], "at": now()}
+    given = {"projects": [call.project_id], "voters": [call.voter_id], "actions": [call.action], "at": now()}
     try:
         rows = _VOTES_IF_FREE.all(given)
     except DBAPIError as error:
@@ -244,31 +244,31 @@ def _if_free(ballot: Ballot) -> tuple[Outcome | None, bool]:
     return (None, not upvoted) if status is None else ((status, owner_id, upvoted, n), False)
 
 
-def _together(ballots: list[Ballot]) -> list[Outcome | Unavailable | None]:
+def _together(calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
     """Count all, or none and raise; but on PostgreSQL those whose project or voter is locked are left out."""
     if not on_postgresql():
         with writing():
-            return [_on_sqlite(ballot) for ballot in ballots]
+            return [_on_sqlite(call) for call in calls]
     try:
-        return _counted(_VOTES, ballots)
+        return _counted(_VOTES, calls)
     except DBAPIError as error:
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
-        return _counted(_VOTES_IF_FREE, ballots)
+        return _counted(_VOTES_IF_FREE, calls)
 
 
-def _counted(votes: Prepared, ballots: list[Ballot]) -> list[Outcome | Unavailable | None]:
-    wanted, voters, wishes, _ = zip(*ballots, strict=True)
+def _counted(votes: Prepared, calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
+    wanted, voters, actions, _ = zip(*calls, strict=True)
     with writing(single=True):
-        rows = votes.all({"projects": wanted, "voters": voters, "wishes": wishes, "at": now()})
-    outcomes: list[Outcome | Unavailable | None] = [None] * len(ballots)
+        rows = votes.all({"projects": wanted, "voters": voters, "actions": actions, "at": now()})
+    outcomes: list[Outcome | Unavailable | None] = [None] * len(calls)
     for place, *outcome in rows:
         outcomes[place - 1] = Unavailable() if outcome[0] is None else tuple(outcome)
     return outcomes
 
 
-def _on_sqlite(ballot: Ballot) -> Outcome | None:
-    project_id, voter, wish, _ = ballot
+def _on_sqlite(call: VoteCall) -> Outcome | None:
+    project_id, voter, action, _ = call
     key = {"voter": voter, "project": project_id}
     project = db.session.execute(_PROJECT, key).one_or_none()
     if project is None:
@@ -278,7 +278,7 @@ def _on_sqlite(ballot: Ballot) -> Outcome | None:
     if project.status != Status.LIVE:
         return project.status, project.owner_id, False, project.upvotes
     there = db.session.execute(_FIND, key).one_or_none() is not None
-    wanted = wish == "cast" or (wish == "toggle" and not there)
+    wanted = action == "cast" or (action == "toggle" and not there)
     n = project.upvotes if project.is_discounted else project.upvotes + wanted - there
     if wanted and not there:
         db.session.execute(_ADD, {"user_id": voter, "project_id": project_id, "created_at": now()})

@@ -11,8 +11,8 @@ from directory.models import User
 from directory.services.accounts import accounts, passwords, sessions
 from directory.services.accounts.passwords import hash_password
 from tests.support.browsers import Browser
+from tests.support.concurrent_calls import threads
 from tests.support.factories import PASSWORD, Api
-from tests.support.hammer import threads
 
 NEW = {"username": "ada", "email": "ada@example.org", "password": "analytical engine"}
 

@@ -357,7 +357,7 @@ def revised(name=""):
 # Members that a route declares and the answer here lacks, each with the test that expects it.
 ELSEWHERE = {
     "GET /api/session": {"passkey_required"},  # test_passkeys.py
-    "GET /api/auth/me/export": {"projects[].history[].reason"} | revised("projects[]"),  # test_leaving.py
+    "GET /api/auth/me/export": {"projects[].history[].reason"} | revised("projects[]"),  # test_own_account_deletion.py
     # The list of one's own, above; test_search_scripts.py.
     "GET /api/projects": {"items[].queue_position", "items[].description_html", "suggestions"} | revised("items[]"),
     **dict.fromkeys(  # test_revisions.py

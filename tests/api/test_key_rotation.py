@@ -55,9 +55,9 @@ def test_the_link_that_switches_mail_off(
     assert Api(rotated(keys)).post(f"/api/auth/notifications/{token}").status_code == status
 
 
-@pytest.mark.parametrize(("keys", "letters"), [(KEPT, 1), (LOST, 0)])
+@pytest.mark.parametrize(("keys", "mails"), [(KEPT, 1), (LOST, 0)])
 def test_a_link_that_was_made_before_and_is_mailed_after(
-    app: Flask, rotated: Any, world: World, mailbox: Mailbox, keys: dict[str, str], letters: int
+    app: Flask, rotated: Any, world: World, mailbox: Mailbox, keys: dict[str, str], mails: int
 ) -> None:
     ada = world.user("ada")
     with app.app_context():
@@ -67,8 +67,8 @@ def test_a_link_that_was_made_before_and_is_mailed_after(
     after = rotated(keys)
     [server] = after.extensions["webhooks"]
     send_all(delivery_thread(after, server, quick()))
-    tokens = [re.search(r"\?token=(\S+)", letter.text)[1] for letter in mailbox.taken]  # type: ignore[index]
-    assert len(tokens) == letters
+    tokens = [re.search(r"\?token=(\S+)", mail.text)[1] for mail in mailbox.taken]  # type: ignore[index]
+    assert len(tokens) == mails
     for token in tokens:
         assert Api(after).post("/api/auth/email/verify", {"token": token}).status_code == 204
 

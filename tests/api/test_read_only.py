@@ -217,16 +217,16 @@ def test_no_request_begins_a_write_not_even_one_that_was_to_read(
     app: Flask, closed: Flask, world: World, member: Caller
 ) -> None:
     project = world.project()
-    wishes = {
+    actions = {
         "/renames": lambda: transaction(lambda: db.session.execute(update(User).values(username="x"))),
         "/toggles": lambda: votes_of.toggle(project, by=member),
         "/casts": lambda: votes_of.cast(project, by=member),
         "/withdraws": lambda: votes_of.withdraw(project, by=member),
     }
-    for path, wish in wishes.items():
-        closed.add_url_rule(path, path[1:], wish)
+    for path, action in actions.items():
+        closed.add_url_rule(path, path[1:], action)
     before = rows(app)
-    assert [code(Api(closed).get(path)) for path in wishes] == [REFUSED] * len(wishes)
+    assert [code(Api(closed).get(path)) for path in actions] == [REFUSED] * len(actions)
     assert rows(app) == before
 
 

@@ -1,4 +1,4 @@
-"""A forgotten password, verified addresses and switched-off mail, from the request to the letter and back."""
+"""A forgotten password, verified addresses and switched-off mail, from the request to the mail and back."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def app(make_app: Any, mailbox: Mailbox) -> Flask:
 
 @pytest.fixture
 def post(app: Flask, mailbox: Mailbox) -> Any:
-    """Sends what waits in the outbox, and returns the letters that came."""
+    """Sends what waits in the outbox, and returns the mails that came."""
 
     def send() -> list[Taken]:
         before = len(mailbox.taken)
@@ -47,8 +47,8 @@ def post(app: Flask, mailbox: Mailbox) -> Any:
     return send
 
 
-def token_of(letter: Taken) -> str:
-    found = re.search(r"https://directory\.example\.net/(?:reset|verify)\?token=(\S+)\n", letter.text)
+def token_of(mail: Taken) -> str:
+    found = re.search(r"https://directory\.example\.net/(?:reset|verify)\?token=(\S+)\n", mail.text)
     assert found
     return found[1]
 
@@ -77,10 +77,10 @@ def test_a_forgotten_password_is_replaced_by_a_mailed_link(
         transaction(lambda: sessions.begin(ada.id, user_agent=""))
     assert api.post(FORGOT, {"login": name}).status_code == 202
 
-    [letter] = post()
-    assert letter.to == ["ada@example.org"]
-    assert str(letter.message["Subject"]) == "Choose a new password for Project Directory"
-    token = token_of(letter)
+    [mail] = post()
+    assert mail.to == ["ada@example.org"]
+    assert str(mail.message["Subject"]) == "Choose a new password for Project Directory"
+    token = token_of(mail)
     assert len(token) == 43
     answer = api.post(RESET, {"token": token, "password": NEW})
     assert (answer.status_code, answer.data) == (204, b"")
@@ -279,9 +279,9 @@ def test_a_registration_mails_a_link_that_verifies_its_address(app: Flask, api: 
     person = {"username": "ada", "email": "Ada@Example.org", "password": PASSWORD}
     made = api.post("/api/auth/register", person)
     assert (made.status_code, made.json["email_verified"], made.json["notify"]) == (201, False, True)
-    [letter] = post()
-    assert letter.to == ["ada@example.org"]
-    token = token_of(letter)
+    [mail] = post()
+    assert mail.to == ["ada@example.org"]
+    token = token_of(mail)
     assert api.post(VERIFY, {"token": token}).status_code == 204
     assert user(app).email_verified
     assert refused(api.post(VERIFY, {"token": token}))
@@ -291,8 +291,8 @@ def test_a_link_that_verifies_is_mailed_again_until_it_is_used(app: Flask, world
     ada = world.caller(world.user("ada"))
     again = "/api/auth/email/verification"
     assert ada.post(again).status_code == 202
-    [letter] = post()
-    assert ada.post(VERIFY, {"token": token_of(letter)}).status_code == 204
+    [mail] = post()
+    assert ada.post(VERIFY, {"token": token_of(mail)}).status_code == 204
     assert ada.post(again).status_code == 202
     assert post() == []
 
@@ -303,11 +303,11 @@ def test_a_new_address_holds_from_its_verification_on(app: Flask, world: World, 
     [first] = post()
     changed = ada.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
     assert (changed.status_code, changed.json["email"]) == (200, "ada@example.org")
-    [letter] = post()
-    assert letter.to == ["new@example.org"]
+    [mail] = post()
+    assert mail.to == ["new@example.org"]
     assert login(api, PASSWORD, "ada@example.org") == 200
 
-    assert api.post(VERIFY, {"token": token_of(letter)}).status_code == 204
+    assert api.post(VERIFY, {"token": token_of(mail)}).status_code == 204
     shown = ada.get("/api/auth/me").json
     assert (shown["email"], shown["email_verified"]) == ("new@example.org", True)
     assert login(api, PASSWORD, "ada@example.org") == 401
@@ -337,8 +337,8 @@ def test_an_address_that_is_taken_is_refused_when_it_is_asked_for_and_when_it_is
     with app.app_context():
         taken = update(User).where(User.id == bob.id).values(email="free@example.org")
         transaction(lambda: db.session.execute(taken))
-    [letter] = post()
-    assert api.post(VERIFY, {"token": token_of(letter)}).json["code"] == "duplicate"
+    [mail] = post()
+    assert api.post(VERIFY, {"token": token_of(mail)}).json["code"] == "duplicate"
     assert not user(app).email_verified
 
 
@@ -347,14 +347,14 @@ def test_a_password_and_an_address_change_together(app: Flask, world: World, api
     body = {"email": "new@example.org", "password": NEW, "current_password": PASSWORD}
     assert ada.put("/api/auth/me", body).status_code == 200
     assert (login(api, NEW), user(app).email) == (200, "ada@example.org")
-    assert sorted((letter.to, subject(letter)) for letter in post()) == [
+    assert sorted((mail.to, subject(mail)) for mail in post()) == [
         (["ada@example.org"], "Your password for Project Directory was changed"),
         (["new@example.org"], "Confirm your e-mail address for Project Directory"),
     ]
 
 
-def subject(letter: Taken) -> str:
-    return str(letter.message["Subject"])
+def subject(mail: Taken) -> str:
+    return str(mail.message["Subject"])
 
 
 def test_a_new_address_is_told_to_the_one_before_when_it_is_confirmed(
@@ -391,10 +391,10 @@ def test_a_new_password_is_told_to_the_account_by_whichever_way_it_came(world: W
     assert api.post(RESET, {"token": token_of(post()[0]), "password": PASSWORD}).status_code == 204
     [another] = post()
     assert notice.text.splitlines()[0] == another.text.splitlines()[0] == "Hello ada,"
-    for letter in (notice, another):
-        assert (letter.to, subject(letter)) == (["ada@example.org"], "Your password for Project Directory was changed")
-        assert "https://directory.example.net/forgot\n" in letter.text
-        assert "token" not in letter.text.replace("API tokens", "")
+    for mail in (notice, another):
+        assert (mail.to, subject(mail)) == (["ada@example.org"], "Your password for Project Directory was changed")
+        assert "https://directory.example.net/forgot\n" in mail.text
+        assert "token" not in mail.text.replace("API tokens", "")
 
 
 @pytest.mark.parametrize("by_link", [True, False])
@@ -420,9 +420,9 @@ def test_a_new_address_that_comes_with_a_new_password_gets_a_link_that_works(
 ) -> None:
     ada, body = world.caller(world.user("ada")), {"email": "new@example.org", "password": NEW}
     assert ada.put("/api/auth/me", {**body, "current_password": PASSWORD}).status_code == 200
-    _notice, letter = sorted(post(), key=lambda one: one.to)
-    assert letter.to == ["new@example.org"]
-    assert api.post(VERIFY, {"token": token_of(letter)}).status_code == 204
+    _notice, mail = sorted(post(), key=lambda one: one.to)
+    assert mail.to == ["new@example.org"]
+    assert api.post(VERIFY, {"token": token_of(mail)}).status_code == 204
     assert user(app).email == "new@example.org"
 
 
@@ -435,7 +435,7 @@ def test_a_change_that_fails_causes_no_notice(world: World, api: Api, post: Any)
     first, second = map(token_of, post())
     assert api.post(VERIFY, {"token": first}).status_code == 204
     assert api.post(VERIFY, {"token": second}).json["code"] == "duplicate"
-    assert [letter.to for letter in post()] == [["ada@example.org"]]
+    assert [mail.to for mail in post()] == [["ada@example.org"]]
 
 
 def test_a_notice_outlives_later_changes_and_its_address_goes_with_the_account(
@@ -449,7 +449,7 @@ def test_a_notice_outlives_later_changes_and_its_address_goes_with_the_account(
         nonce = db.session.scalar(select(MailLink.nonce).where(MailLink.email == "newer@example.org"))
         [server] = app.extensions["webhooks"]
     assert api.post(VERIFY, {"token": mail_links.token_of(nonce, server.key)}).status_code == 204
-    assert [letter.to for letter in post()] == [["ada@example.org"], ["new@example.org"]]
+    assert [mail.to for mail in post()] == [["ada@example.org"], ["new@example.org"]]
 
     ada.put("/api/auth/me", {"password": NEW, "current_password": PASSWORD})
     assert ada.delete("/api/auth/me", json={"current_password": NEW}).status_code == 204
@@ -475,8 +475,8 @@ def test_an_unconfirmed_address_gets_few_notices_of_passwords_and_a_confirmed_on
             assert caller.put("/api/auth/me", body).status_code == 200
     [server] = app.extensions["webhooks"]
     send_all(delivery_thread(app, server, quick()))
-    assert [letter.to for letter in mailbox.taken].count(["ada@example.org"]) == 3
-    assert [letter.to for letter in mailbox.taken].count(["bob@example.org"]) == 4
+    assert [mail.to for mail in mailbox.taken].count(["ada@example.org"]) == 3
+    assert [mail.to for mail in mailbox.taken].count(["bob@example.org"]) == 4
 
 
 def test_the_mails_of_an_account_are_found_by_their_event(world: World, api: Api, post: Any) -> None:
@@ -517,11 +517,11 @@ def test_the_owner_gets_a_mail_about_a_decision_with_its_reason(
     admin = world.caller(world.admin())
     reason = None if decision == "approve" else {"reason": "The link\nis dead."}
     assert admin.put(f"/api/admin/projects/{project}/{decision}", reason).status_code == 200
-    [letter] = post()
-    assert letter.to == ["ada@example.org"]
-    assert str(letter.message["Subject"]) == f"{says}: “Grüße — a title”"
-    assert ("The reason: The link\nis dead." in letter.text) == (reason is not None)
-    assert (f"https://directory.example.net/p/{project}/grusse-a-title\n" in letter.text) == (decision == "approve")
+    [mail] = post()
+    assert mail.to == ["ada@example.org"]
+    assert str(mail.message["Subject"]) == f"{says}: “Grüße — a title”"
+    assert ("The reason: The link\nis dead." in mail.text) == (reason is not None)
+    assert (f"https://directory.example.net/p/{project}/grusse-a-title\n" in mail.text) == (decision == "approve")
 
 
 @pytest.mark.parametrize(
@@ -545,11 +545,11 @@ def test_the_owner_gets_one_mail_about_a_decision_on_changes_that_waited(
     assert post() == []
     for _ in range(2):  # a repetition mails nothing
         assert admin.put(f"/api/admin/projects/{project}/{decision}", {"reason": "No."}).status_code == 200
-    [letter] = post()
-    assert (letter.to, str(letter.message["Subject"])) == (["ada@example.org"], subject)
-    assert says in letter.text
-    assert f"https://directory.example.net{path.format(project)}\n" in letter.text
-    assert ("No." in letter.text) == (decision == "reject")
+    [mail] = post()
+    assert (mail.to, str(mail.message["Subject"])) == (["ada@example.org"], subject)
+    assert says in mail.text
+    assert f"https://directory.example.net{path.format(project)}\n" in mail.text
+    assert ("No." in mail.text) == (decision == "reject")
 
 
 def test_one_click_switches_mail_off_without_signing_in(app: Flask, world: World, api: Api, post: Any) -> None:
@@ -557,9 +557,9 @@ def test_one_click_switches_mail_off_without_signing_in(app: Flask, world: World
     first, second = (world.project(ada, "pending") for _ in range(2))
     admin = world.caller(world.admin())
     admin.put(f"/api/admin/projects/{first}/approve")
-    [letter] = post()
-    assert str(letter.message["List-Unsubscribe-Post"]) == "List-Unsubscribe=One-Click"
-    path = re.sub(r"^<https://directory\.example\.net|>$", "", str(letter.message["List-Unsubscribe"]))
+    [mail] = post()
+    assert str(mail.message["List-Unsubscribe-Post"]) == "List-Unsubscribe=One-Click"
+    path = re.sub(r"^<https://directory\.example\.net|>$", "", str(mail.message["List-Unsubscribe"]))
     assert '<form class="card form" method="post" action="/mail-off">' in api.get(path).text
     assert user(app).notify
     form = {"data": "List-Unsubscribe=One-Click", "content_type": "application/x-www-form-urlencoded"}
@@ -650,7 +650,7 @@ def test_decisions_about_many_projects_mail_each_owner_who_wants_it(world: World
     items = [{"id": world.project(owner, "pending")} for owner in owners]
     answer = world.caller(world.admin()).post("/api/admin/projects/decisions", {"decision": "approve", "items": items})
     assert answer.status_code == 200
-    assert sorted(letter.to[0] for letter in post()) == ["ada@example.org", "eve@example.org"]
+    assert sorted(mail.to[0] for mail in post()) == ["ada@example.org", "eve@example.org"]
 
 
 def test_a_takedown_with_a_suspension_mails_nothing(app: Flask, world: World, post: Any) -> None:
@@ -721,8 +721,8 @@ def test_the_address_that_switches_mail_off_is_one_plain_header_whatever_its_len
     server = replace(server, site=Site(server.site.name, f"https://directory.example.net{path}"))
     world.caller(world.admin()).put(f"/api/admin/projects/{project}/approve")
     send_all(delivery_thread(app, server, quick()))
-    [letter] = mailbox.taken
-    [line] = [line for line in letter.raw.split(b"\r\n") if line.startswith(b"List-Unsubscribe:")]
+    [mail] = mailbox.taken
+    [line] = [line for line in mail.raw.split(b"\r\n") if line.startswith(b"List-Unsubscribe:")]
     assert re.fullmatch(
         rb"List-Unsubscribe: <https://directory\.example\.net%b/api/auth/notifications/[0-9A-Za-z_-]+>" % path.encode(),
         line,
@@ -741,9 +741,9 @@ def test_an_unconfirmed_address_gets_three_decisions_an_hour_and_a_confirmed_one
         for owner in (ada, bob):
             project = world.project(owner, "pending", title=f"Buy this {number}")
             assert admin.put(f"/api/admin/projects/{project}/reject").status_code == 200
-    letters = post()
-    assert [sum(letter.to == [f"{name}@example.org"] for letter in letters) for name in ("ada", "bob")] == [3, 5]
-    assert not any(str(letter.message["Subject"]).startswith(("“", "Buy")) for letter in letters)
+    mails = post()
+    assert [sum(mail.to == [f"{name}@example.org"] for mail in mails) for name in ("ada", "bob")] == [3, 5]
+    assert not any(str(mail.message["Subject"]).startswith(("“", "Buy")) for mail in mails)
     with app.app_context():
         hour_ago = now() - timedelta(hours=1, seconds=1)
         transaction(lambda: db.session.execute(update(Delivery).values(created_at=hour_ago)))

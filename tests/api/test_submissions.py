@@ -8,8 +8,8 @@ from flask import Flask
 from directory.extensions import db
 from directory.models import AuditEntry
 from tests.conftest import Statements
+from tests.support.concurrent_calls import threads
 from tests.support.factories import Api, World
-from tests.support.hammer import threads
 
 BODY = {"title": "Datasette", "tagline": "Explore data", "url": "https://datasette.io/", "category": "tools"}
 

@@ -13,8 +13,8 @@ from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import Token, now
 from directory.services.accounts import sessions
+from tests.support.concurrent_calls import threads
 from tests.support.factories import PASSWORD, Api
-from tests.support.hammer import threads
 
 SHOWN = {"id", "name", "created_at", "expires_at", "last_used_at"}
 

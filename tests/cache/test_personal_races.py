@@ -14,9 +14,9 @@ from directory.db.transactions import transaction
 from directory.services.accounts import sessions
 from tests.conftest import Database
 from tests.support.browsers import COOKIE
-from tests.support.elsewhere import Elsewhere
 from tests.support.factories import World
 from tests.support.members import Answer, Personal, bearer, by_loop, by_wsgi
+from tests.support.other_process import OtherProcess
 from tests.support.reading import fast_path
 
 pytestmark = pytest.mark.response_cache
@@ -25,10 +25,10 @@ SESSIONS, VOTES = 2, 6  # of each member
 
 
 class Member:
-    """A member who votes elsewhere and reads here, by one session or token after another."""
+    """A member who votes other_process and reads here, by one session or token after another."""
 
-    def __init__(self, app: Flask, world: World, elsewhere: Elsewhere, projects: list[int], seed: int) -> None:
-        self.user, self.elsewhere, self.projects = world.user(), elsewhere, projects
+    def __init__(self, app: Flask, world: World, other_process: OtherProcess, projects: list[int], seed: int) -> None:
+        self.user, self.other_process, self.projects = world.user(), other_process, projects
         self.admin = bearer(world, world.admin())
         self.chance, self.votes, self.wrong = Random(seed), set[int](), list[Any]()
         self.credentials = [self.session(app) for _ in range(SESSIONS)] + [bearer(world, self.user)]
@@ -65,7 +65,7 @@ class Member:
         self.told(self.admin, "PUT", f"/api/admin/users/{self.user.id}", 200, fields)
 
     def told(self, headers: dict[str, str], method: str, path: str, status: int, body: Any = None) -> None:
-        answered = self.elsewhere.call(headers, method, path, body)
+        answered = self.other_process.call(headers, method, path, body)
         assert answered == status, (method, path, answered)
 
     def look(self, read: Read, headers: dict[str, str], wanted: str) -> None:
@@ -95,13 +95,13 @@ def test_each_member_reads_what_is_theirs_right_after_each_answer(app: Flask, wo
     def in_loop(path: str, headers: dict[str, str]) -> Answer:
         return by_loop(fast, path, headers) or by_wsgi(app, path, headers)
 
-    with Elsewhere(database.url) as elsewhere, ThreadPoolExecutor(6) as pool, Personal() as personal:
-        members = [Member(app, world, elsewhere, projects, seed) for seed in range(4)]
+    with OtherProcess(database.url) as other_process, ThreadPoolExecutor(6) as pool, Personal() as personal:
+        members = [Member(app, world, other_process, projects, seed) for seed in range(4)]
 
         def write(headers: dict[str, str]) -> None:
             while not ended.is_set():
                 for project in projects:
-                    elsewhere.call(headers, "POST", f"/api/projects/{project}/upvote")
+                    other_process.call(headers, "POST", f"/api/projects/{project}/upvote")
 
         writing = [pool.submit(write, headers) for headers in strangers]
         ways = [in_loop, by_thread, by_thread, by_thread]

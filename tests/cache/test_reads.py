@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from directory.cache.reads import UNCACHEABLE, Read, read_from
-from directory.services.accounts.sessions import Proof, of_cookie, of_token
+from directory.services.accounts.sessions import Credential, of_cookie, of_token
 from tests.support.browsers import COOKIE
 
 
@@ -43,7 +43,7 @@ def test_a_request_with_such_a_header_is_not_cacheable(header: str) -> None:
     ],
 )
 def test_a_read_has_the_credential_by_which_the_application_would_identify_the_caller(
-    sent: dict[str, str], credential: Proof
+    sent: dict[str, str], credential: Credential
 ) -> None:
     anonymous, known = read(environ()), read(environ(**sent))
     assert anonymous is not None

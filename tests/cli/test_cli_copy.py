@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.services.data import bulk, copying
 from tests.cli.test_cli_console import Terminal
 from tests.conftest import Database
-from tests.support import riches
+from tests.support import generated_rows
 from tests.support.copies import emptied, held, run, target
 from tests.support.factories import PASSWORD, Api, World
 
@@ -33,7 +33,7 @@ def test_each_table_is_copied_or_made_anew_or_left_behind_on_purpose(context: No
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(tables=riches.everything())
+@given(tables=generated_rows.everything())
 def test_whatever_a_table_can_hold_survives(
     app: Flask, target: Flask, database: Database, emptied: Database, run: Any, tables: Any
 ) -> None:
@@ -43,7 +43,7 @@ def test_whatever_a_table_can_hold_survives(
             db.engine.dispose()
         kept.reset()
     with app.app_context():
-        transaction(lambda: riches.write(tables))
+        transaction(lambda: generated_rows.write(tables))
     result = run()
     assert result.exit_code == 0, result.output
     assert held(target) == held(app)

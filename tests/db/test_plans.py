@@ -412,10 +412,10 @@ def test_callers_and_projects_are_looked_up_by_their_keys_indexes_alone_and_toge
         hashes = [f"{n:064}" for n in (7, 8, 9)]
         noted = Plans()
         event.listen(db.engine, "before_cursor_execute", noted.note)
-        for proofs in (sessions._TOKENS, sessions._COOKIES):
-            alone = [proofs.one(each) for each in hashes]
+        for credentials in (sessions._TOKENS, sessions._COOKIES):
+            alone = [credentials.one(each) for each in hashes]
             assert None not in alone
-            assert proofs.all([(each,) for each in hashes]) == alone
+            assert credentials.all([(each,) for each in hashes]) == alone
         event.remove(db.engine, "before_cursor_execute", noted.note)
         live = list(db.session.scalars(select(Project.id).where(Project.status == "live").limit(3)))
         event.listen(db.engine, "before_cursor_execute", noted.note)

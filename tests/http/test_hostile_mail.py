@@ -104,8 +104,8 @@ def test_an_address_is_refused_or_is_the_one_recipient_of_its_mail(
     send_all(delivery_thread(app, server, quick()))
     # The library takes this one for an encoded word, and no message is made: the delivery is given up with that reason.
     taken -= {"=?utf-8?q?x?=@example.org"}
-    assert {tuple(letter.to) for letter in mailbox.taken} == {(address,) for address in taken}
-    assert all(letter.message["Bcc"] is None for letter in mailbox.taken)
+    assert {tuple(mail.to) for mail in mailbox.taken} == {(address,) for address in taken}
+    assert all(mail.message["Bcc"] is None for mail in mailbox.taken)
     with app.app_context():
         failed = db.session.scalars(select(DeliveryAttempt.error).where(DeliveryAttempt.status.is_distinct_from(250)))
         assert set(failed) == {"no message can be made of it: InvalidHeaderDefect"}

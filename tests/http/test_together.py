@@ -20,7 +20,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import together
 from directory.http.metrics import VOTES
-from directory.http.together import Asked, Together
+from directory.http.together import BatchedRequest, Together
 from directory.http.wsgi import Answer, read_body
 from directory.models import Token, Upvote, User, now
 from directory.services import voting
@@ -33,18 +33,20 @@ PATHS = {"toggle": "POST", "cast": "PUT", "withdraw": "DELETE"}
 CHANGING = re.compile(r'"request_id":"[^"]*"')
 
 
-def environ(project: int, wish: str = "toggle", **headers: str) -> dict[str, Any]:
+def environ(project: int, action: str = "toggle", **headers: str) -> dict[str, Any]:
     """The environment of a vote. Underscores in the names of headers stand for hyphens."""
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     path = f"/api/projects/{project}/upvote"
     return EnvironBuilder(
-        path, method=PATHS[wish], headers=given, environ_base={"REMOTE_ADDR": "192.0.2.9"}
+        path, method=PATHS[action], headers=given, environ_base={"REMOTE_ADDR": "192.0.2.9"}
     ).get_environ()
 
 
-def asked(app: Flask, made: dict[str, Any]) -> Asked:
+def asked(app: Flask, made: dict[str, Any]) -> BatchedRequest:
     rule, arguments = app.url_map.bind_to_environ(made).match(return_rule=True)
-    return Asked(made, app.view_functions[rule.endpoint], rule.rule, arguments["project_id"], time.perf_counter())
+    return BatchedRequest(
+        made, app.view_functions[rule.endpoint], rule.rule, arguments["project_id"], time.perf_counter()
+    )
 
 
 def shown(status: str, headers: Any, body: bytes) -> Any:
@@ -260,8 +262,8 @@ def lost() -> DBAPIError:
 @pytest.mark.parametrize("error", [lost(), DBAPIError("x", None, psycopg.errors.DiskFull("x"))])
 def test_after_a_failure_each_is_counted_alone_unless_it_may_be_counted_already(scene: Scene, error: Any) -> None:
     asks = [
-        environ(scene.live[0], wish, Authorization=scene.bearer(by))
-        for wish, by in zip(("toggle", "cast", "withdraw"), scene.voters, strict=False)
+        environ(scene.live[0], action, Authorization=scene.bearer(by))
+        for action, by in zip(("toggle", "cast", "withdraw"), scene.voters, strict=False)
     ]
     with failing(error):
         found = answered(scene.app, asks)
@@ -302,7 +304,7 @@ def test_where_many_itself_fails_each_is_done_alone(scene: Scene) -> None:
 def test_without_a_lookup_the_application_answers(scene: Scene, caplog: Any) -> None:
     asks = [environ(scene.live[0], Authorization=scene.bearer(by)) for by in scene.voters[:2]]
     caplog.set_level("INFO", together.__name__)
-    with patch.object(sessions, "look_up", side_effect=lost()):
+    with patch.object(sessions, "prefetch", side_effect=lost()):
         assert answered(scene.app, asks) == ["application"] * 2
     assert [record.reason for record in caplog.records] == ["DBAPIError"]
 

@@ -96,7 +96,7 @@ def test_the_reason_of_a_rejection_is_shown_to_its_owner(world, path_of):
 
 def test_projects_of_the_same_category_with_the_most_votes_are_beside_it(world, api, path_of):
     world.category("web")
-    world.project(title="Elsewhere", category="web", votes=9)
+    world.project(title="OtherProcess", category="web", votes=9)
     for votes in range(1, 6):
         world.project(title=f"With {votes}", votes=votes)
     assert titles(api.get(path_of(title="Charts"))) == ["With 5", "With 4", "With 3", "With 2"]

@@ -10,7 +10,7 @@ from flask import Flask
 
 from directory.http import together
 from directory.http.metrics import VOTES
-from directory.http.together import Asked, BatchedRoutes, Together
+from directory.http.together import BatchedRequest, BatchedRoutes, Together
 from directory.http.wsgi import Answer
 from tests.support.batches import Batches, vote
 from tests.support.factories import World
@@ -71,7 +71,7 @@ def test_what_is_not_done_together_is_done_in_a_thread_of_its_own(batches: Batch
 
 
 def test_if_the_thread_fails_every_request_gets_the_error(batches: Batches, world: World) -> None:
-    def fail(_self: object, _asked: list[Asked]) -> Any:
+    def fail(_self: object, _asked: list[BatchedRequest]) -> Any:
         raise SystemExit("no thread")
 
     votes = [vote(world, world.project()) for _ in range(3)]

@@ -14,9 +14,9 @@ from directory.models import AuditEntry, Delivery, User
 from directory.services import account_deletion, moderation, submissions
 from directory.services.accounts.identity import Caller
 from tests.conftest import Statements
+from tests.support.account_deletion import BODY, HOOK, PATH, faults, leave, left, rows
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
-from tests.support.leaving import BODY, HOOK, PATH, faults, leave, left, rows
 
 
 @pytest.fixture

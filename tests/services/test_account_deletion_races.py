@@ -16,11 +16,11 @@ from directory.services import account_deletion, moderation, submissions
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.identity import Caller
 from tests.conftest import Database
-from tests.support import hammer
+from tests.support import concurrent_calls
 from tests.support import votes as votes_of
+from tests.support.account_deletion import BODY, PATH, faults, leave, left, rows
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, World
-from tests.support.leaving import BODY, PATH, faults, leave, left, rows
 from tests.support.waiting import until
 
 
@@ -36,12 +36,12 @@ def late(app: Flask, user: Caller, work: Callable[[], Any]) -> None:
         transaction(work)
 
 
-@pytest.mark.parametrize("wish", [votes_of.toggle, votes_of.cast, votes_of.withdraw])
-def test_a_vote_that_comes_late_is_refused(app: Flask, world: World, ada: Caller, wish: Any) -> None:
+@pytest.mark.parametrize("action", [votes_of.toggle, votes_of.cast, votes_of.withdraw])
+def test_a_vote_that_comes_late_is_refused(app: Flask, world: World, ada: Caller, action: Any) -> None:
     project = world.project(votes=1)
     leave(app, ada)
     with app.app_context(), pytest.raises(Unauthenticated):
-        wish(project, by=ada)
+        action(project, by=ada)
     assert world.stored(project)["upvotes"] == 1
     assert faults(app) == []
 
@@ -146,28 +146,35 @@ def test_everything_is_exact_whatever_runs_beside_it(app: Flask, world: World, d
     scripts = []
     for token in stays:
         votes = [(token, "POST", f"/api/projects/{p}/upvote", None) for p in shown]
-        scripts.append(hammer.shuffled(votes, len(scripts)))
+        scripts.append(concurrent_calls.shuffled(votes, len(scripts)))
     new = {"title": "New", "tagline": "New", "category": "c0", "tags": ["x", "new"]}
     for user in [*leaving, leaver_admin]:
         tokens = [world.caller(user).token for _ in range(3)]
         # The same user votes, submits and edits by one token and leaves by two others at once.
-        first = [(tokens[0], "PUT", f"/api/projects/{p}/upvote", None) for p in hammer.shuffled(shown, user.id)]
+        first = [
+            (tokens[0], "PUT", f"/api/projects/{p}/upvote", None) for p in concurrent_calls.shuffled(shown, user.id)
+        ]
         submit = [
             (tokens[0], "POST", "/api/projects", {**new, "url": f"https://n{user.id}.example/{n}"}) for n in range(3)
         ]
         edits = [(tokens[0], "PUT", f"/api/projects/{p}", {"title": f"Edited {p}"}) for p in own]
         decide = [
-            (tokens[0], "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(queued, user.id)
+            (tokens[0], "PUT", f"/api/admin/projects/{p}/approve", None)
+            for p in concurrent_calls.shuffled(queued, user.id)
         ]
         scripts.append([*first[:4], *submit[:2], *edits, *first[4:], *submit[2:], *decide])
         scripts += [[*first[2:4], (token, "DELETE", PATH, BODY)] for token in tokens[1:]]
     for n, token in enumerate(admins):
-        scripts.append([(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(queued, n)])
-        scripts.append([(token, "PUT", f"/api/admin/projects/{p}/unpublish", None) for p in hammer.shuffled(own, n)])
+        scripts.append(
+            [(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in concurrent_calls.shuffled(queued, n)]
+        )
+        scripts.append(
+            [(token, "PUT", f"/api/admin/projects/{p}/unpublish", None) for p in concurrent_calls.shuffled(own, n)]
+        )
     logins = [(None, "POST", "/api/auth/login", {"login": user.username, "password": PASSWORD}) for user in leaving]
     scripts.append(logins * 2)
 
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
 
     assert {answer["status"] for answer in answers} <= {200, 201, 204, 401, 403, 404, 409, 503}
     for user in [*leaving, leaver_admin]:

@@ -10,7 +10,7 @@ from sqlalchemy import event, func, select, text, update
 from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Project, Standing, Upvote, User, VoteDiscount, now
+from directory.models import Project, Upvote, User, VoteDiscount, VoteRanking, now
 from directory.services import vote_review, voting
 from directory.services.accounts import accounts
 from directory.services.accounts.identity import Caller
@@ -88,7 +88,7 @@ def test_the_rank_and_the_standing_follow_at_once(app: Flask, world: World, root
     def expect(n: int) -> None:
         with app.app_context():
             stored = db.session.get_one(Project, project)
-            standing = db.session.get_one(Standing, project)
+            standing = db.session.get_one(VoteRanking, project)
             rank = pytest.approx(hot(n, stored.listed_at), rel=1e-12)
             assert (stored.upvotes, standing.upvotes, stored.hot, standing.hot) == (n, n, rank, rank)
 
@@ -227,8 +227,8 @@ def test_votes_that_come_together_leave_out_those_discounted(app: Flask, world: 
         world.vote(project, user)
     decide(root, project, "discount", *users[:2])
     with app.app_context():
-        ballots = [voting.Ballot(project, user.id, "toggle") for user in users]
-        outcomes = voting._together(ballots)
+        calls = [voting.VoteCall(project, user.id, "toggle") for user in users]
+        outcomes = voting._together(calls)
     assert [tuple(outcome)[2:] for outcome in outcomes] == [(False, 0), (False, 0), (True, 1), (True, 2)]
     assert faults(app) == []
 

@@ -27,8 +27,8 @@ from directory.models import (
 from directory.services.accounts import accounts, recovery, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.webhooks.outbox import ACTORS
+from tests.support.account_deletion import HOOK, faults, rows
 from tests.support.factories import Api, World
-from tests.support.leaving import HOOK, faults, rows
 from tests.support.mailbox import server
 
 # Every text about the user has the first word, every text of the user's projects the second.

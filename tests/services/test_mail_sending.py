@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from directory.services.mail import letters, messages, smtp
-from directory.services.mail.letters import Letter
+from directory.services.mail import messages, smtp, templates
+from directory.services.mail.templates import Mail
 from directory.services.webhooks.claims import Outcome
 from tests.support.mailbox import PASSWORD, SENDER, SITE, STEPS, USER, Mailbox, hang, server
 from tests.support.outbox import quick
@@ -31,8 +31,8 @@ def trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", CERTIFICATE)
 
 
-def send(to: Any, policy: Any = USUAL, letter: Letter | None = None, secrets: frozenset[str] = frozenset()) -> Outcome:
-    made = messages.message(letter or letters.test(SITE), to=ADA, server=to, message_id="msg_1")
+def send(to: Any, policy: Any = USUAL, mail: Mail | None = None, secrets: frozenset[str] = frozenset()) -> Outcome:
+    made = messages.message(mail or templates.test(SITE), to=ADA, server=to, message_id="msg_1")
     return smtp.send(messages.Message(made.to, made.content, secrets), to, policy)
 
 
@@ -59,7 +59,7 @@ def test_a_message_says_who_sends_it_to_whom_and_what_the_site_is() -> None:
 def test_letters_of_any_alphabet_arrive_as_they_are_in_seven_bits() -> None:
     text = "Grüße, 世界 🎉\n.\n..\nFrom here\n" + "long " * 400 + "\n"
     with Mailbox() as mailbox:
-        send(mailbox.server(sender=("Verzeichnis „Süd“", SENDER[1])), letter=Letter("Über “alles”", text))
+        send(mailbox.server(sender=("Verzeichnis „Süd“", SENDER[1])), mail=Mail("Über “alles”", text))
 
     [taken] = mailbox.taken
     assert taken.text == text
@@ -73,7 +73,7 @@ def test_letters_of_any_alphabet_arrive_as_they_are_in_seven_bits() -> None:
 @pytest.mark.parametrize("title", ["=?utf-8?q?Your_account_is_locked?=", "é =?utf-8?b?SGk=?= " + "long " * 30])
 def test_a_title_that_looks_like_an_encoded_word_arrives_as_it_is(title: str) -> None:
     with Mailbox() as mailbox:
-        send(mailbox.server(), letter=letters.letter(SITE, f"Approved: {title.strip()}", "A text."))
+        send(mailbox.server(), mail=templates.compose(SITE, f"Approved: {title.strip()}", "A text."))
 
     [taken] = mailbox.taken
     assert str(taken.message["Subject"]) == f"Approved: {title.strip()}"
@@ -84,7 +84,7 @@ def test_a_title_that_looks_like_an_encoded_word_arrives_as_it_is(title: str) ->
 def test_no_text_of_others_adds_a_header(end: str) -> None:
     title = f"A title{end}Bcc: all@example.com{end}{end}A body"
     with Mailbox() as mailbox:
-        send(mailbox.server(), letter=letters.letter(SITE, title, "A text."))
+        send(mailbox.server(), mail=templates.compose(SITE, title, "A text."))
 
     [taken] = mailbox.taken
     assert taken.to == [ADA]
@@ -98,7 +98,7 @@ def test_no_text_of_others_adds_a_header(end: str) -> None:
 )
 def test_an_address_that_is_none_is_refused_before_anything_is_sent(to: str) -> None:
     with pytest.raises((ValueError, IndexError)):
-        messages.message(letters.test(SITE), to=to, server=server(1), message_id="msg_1")
+        messages.message(templates.test(SITE), to=to, server=server(1), message_id="msg_1")
 
 
 @pytest.mark.parametrize("step", STEPS[1:])

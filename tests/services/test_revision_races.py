@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, text
 
-from directory.api import leaving
+from directory.api import account_deletion
 from directory.extensions import db
 from directory.http import endpoint
 from directory.models import AuditEntry, Delivery, Project, Revision, Upvote
@@ -129,7 +129,7 @@ def test_of_two_requests_at_once_each_is_answered_as_if_one_came_first(
     assert tuple(answers for answers, _ in orders) == RACES[one, other]
 
     case, ready = begin(notifying, world), Barrier(2, timeout=20)
-    for module, name in ((endpoint, "transaction"), (leaving, "transaction"), (voting, "_count")):
+    for module, name in ((endpoint, "transaction"), (account_deletion, "transaction"), (voting, "_count")):
         monkeypatch.setattr(module, name, together(getattr(module, name), ready))
     with ThreadPoolExecutor(2) as pool:
         at_once = tuple(pool.map(case.call, (one, other)))

@@ -17,7 +17,7 @@ from directory.services import submissions, voting
 from directory.services.counted_votes import COUNTS
 from directory.services.data import recount, recount_tags, recount_users
 from tests.conftest import Database
-from tests.support import hammer
+from tests.support import concurrent_calls
 from tests.support.factories import World
 from tests.support.waiting import until
 
@@ -125,13 +125,13 @@ def test_whatever_a_spammer_does_during_a_takedown_nothing_stays_open(
     scripts = []
     for n, own in enumerate(tokens):
         new = [("POST", "/api/projects", {**NEW, "url": f"https://{n}.example/{m}"}) for m in range(6)]
-        scripts.append(hammer.shuffled([(own, *deed) for deed in [*deeds, *new]], n))
+        scripts.append(concurrent_calls.shuffled([(own, *deed) for deed in [*deeds, *new]], n))
     looks = [(token, "GET", "/api/projects", None)] * 4
     scripts += [[*looks, (token, "PUT", f"/api/admin/users/{spammer.id}", BODY)]]
     scripts += [[(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in queued]]
     scripts += [[(fan, "POST", f"/api/projects/{p}/upvote", None) for p in [*mine, *others]]]
 
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
 
     assert {answer["status"] for answer in answers} <= {200, 201, 401, 404, 409, 503}
     [suspended] = [answer for answer in answers if "/users/" in answer["path"]]

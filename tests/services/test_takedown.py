@@ -15,7 +15,7 @@ from directory.services import takedown
 from directory.services.accounts.identity import Caller
 from directory.services.data import recount, recount_tags, recount_users
 from tests.conftest import Database, Statements
-from tests.support import hammer
+from tests.support import concurrent_calls
 from tests.support.factories import Api, World
 
 EVENTS = ["project.unpublished", "project.rejected"]
@@ -265,15 +265,17 @@ def test_votes_are_exact_whatever_runs_beside_it(app: Flask, world: World, datab
     innocent = [world.project(category=f"c{n % 3}") for n in range(3)]
     voters = [world.caller(world.user()).token for _ in range(4)]
     votes = [(voter, "POST", f"/api/projects/{p}/upvote", None) for voter in voters for p in [*mine, *innocent]]
-    scripts = [hammer.shuffled(votes, seed) for seed in range(6)]
+    scripts = [concurrent_calls.shuffled(votes, seed) for seed in range(6)]
     # Both users share categories and tags; meanwhile the queue is decided and projects are submitted.
     scripts += [[(token, "PUT", f"/api/admin/users/{user.id}", BODY)] * 2 for user in (spammer, other)]
-    scripts += [[(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(queued, 1)]]
+    scripts += [
+        [(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in concurrent_calls.shuffled(queued, 1)]
+    ]
     new = {"title": "New", "tagline": "New", "category": "c0"}
     author = world.caller(world.user()).token
     scripts += [[(author, "POST", "/api/projects", {**new, "url": f"https://n.example/{n}"}) for n in range(6)]]
 
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
 
     for answer in answers:
         assert answer["status"] in {200, 201, 404, 409, 503}, answer

@@ -9,9 +9,9 @@ from flask import Flask
 
 from directory.models import AuditEntry, Delivery, User
 from directory.services import account_deletion, account_export
+from tests.support.account_deletion import HOOK, faults, left, rows
 from tests.support.browsers import Browser
 from tests.support.factories import World
-from tests.support.leaving import HOOK, faults, left, rows
 
 GONE = {"states": {"live": 1}, "upvotes": 0, "sessions": 0, "tokens": 0}
 

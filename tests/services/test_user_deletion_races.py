@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select, text
 
-from directory.api import leaving
+from directory.api import account_deletion
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import endpoint
@@ -17,8 +17,8 @@ from directory.models import AuditEntry, Delivery, MailLink
 from directory.services import moderation, voting
 from directory.services.accounts import accounts, recovery
 from directory.services.accounts.identity import Caller
+from tests.support.account_deletion import BODY, HOOK, PATH, faults, leave, left, rows
 from tests.support.factories import Api, World
-from tests.support.leaving import BODY, HOOK, PATH, faults, leave, left, rows
 from tests.support.mailbox import server
 from tests.support.waiting import until
 
@@ -65,7 +65,7 @@ def test_of_two_deletions_at_once_one_is_done(
     def together(work: Any) -> Any:
         return lambda *args, **options: (ready.wait(), work(*args, **options))[1]
 
-    for module, name in ((endpoint, "transaction"), (leaving, "transaction"), (voting, "_count")):
+    for module, name in ((endpoint, "transaction"), (account_deletion, "transaction"), (voting, "_count")):
         monkeypatch.setattr(module, name, together(getattr(module, name)))
     with ThreadPoolExecutor(2) as pool:
         deleted = pool.submit(callers["root"].delete, f"/api/admin/users/{ada.id}")

@@ -15,7 +15,7 @@ from directory.services.accounts import accounts
 from directory.services.counted_votes import COUNTS
 from directory.services.data import recount, recount_tags, recount_users
 from tests.conftest import Database
-from tests.support import hammer
+from tests.support import concurrent_calls
 from tests.support.factories import PASSWORD, World
 from tests.support.waiting import until
 
@@ -46,7 +46,7 @@ def test_whatever_runs_at_once_the_counters_are_the_votes_that_count(
     scripts = []
     for n, token in enumerate([*tokens, *tokens]):  # two tabs of each
         votes = [(token, method, f"/api/projects/{p}/upvote", None) for p in projects for method in ("POST", "PUT")]
-        scripts.append(hammer.shuffled(votes, n))
+        scripts.append(concurrent_calls.shuffled(votes, n))
     for n, root in enumerate(roots[:2]):
         ids = [voter.id for voter in voters]
         bodies: list[dict[str, Any]] = [{"user_ids": ids[n : n + 4]}, {"match": RULES}, {"user_ids": ids[::-1]}]
@@ -56,7 +56,7 @@ def test_whatever_runs_at_once_the_counters_are_the_votes_that_count(
             for decision in ("discount", "count")
             for body in bodies
         ]
-        scripts.append(hammer.shuffled(deeds, n))
+        scripts.append(concurrent_calls.shuffled(deeds, n))
     statuses = [
         (roots[2], "PUT", f"/api/admin/users/{voter.id}", body)
         for voter in voters[:3]
@@ -65,7 +65,7 @@ def test_whatever_runs_at_once_the_counters_are_the_votes_that_count(
     scripts.append(statuses)
     scripts.append([(world.caller(leaver).token, "DELETE", "/api/auth/me", {"current_password": PASSWORD})])
 
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
 
     assert {answer["status"] for answer in answers} <= {200, 204, 401, 404, 503}
     decided = [answer for answer in answers if "decisions" in answer["path"] and answer["status"] == 200]
@@ -99,7 +99,7 @@ def test_of_two_administrators_who_discount_the_same_votes_one_changes_them(
     body = {"decision": "discount", "user_ids": [voter.id for voter in voters]}
     roots = [world.caller(world.admin()).token for _ in range(4)]
     scripts = [[(root, "POST", f"/api/admin/projects/{project}/votes/decisions", body)] for root in roots]
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
     assert sorted(answer["json"]["changed"] for answer in answers) == [0, 0, 0, 5]
     assert [answer["json"]["upvotes"] for answer in answers] == [0] * 4
     with app.app_context():

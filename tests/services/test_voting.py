@@ -25,7 +25,7 @@ from directory.services import voting
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
-from directory.services.voting import Ballot, CountAlone, Vote
+from directory.services.voting import CountAlone, Vote, VoteCall
 from tests.conftest import Database
 from tests.support import votes as votes_of
 from tests.support.factories import World
@@ -33,19 +33,19 @@ from tests.support.votes import gather
 from tests.support.waiting import until
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
-WISHES = ("toggle", "cast", "withdraw")
+ACTIONS = ("toggle", "cast", "withdraw")
 
 
 def votes() -> set[tuple[int, int]]:
     return {(row.user_id, row.project_id) for row in db.session.execute(select(Upvote.user_id, Upvote.project_id))}
 
 
-def stand(ballot: Ballot, there: set[tuple[int, int]]) -> tuple[bool, int]:
+def stand(call: VoteCall, there: set[tuple[int, int]]) -> tuple[bool, int]:
     """What a vote for a live project comes to, by the rule itself."""
-    key = (ballot.voter_id, ballot.project_id)
-    wanted = ballot.wish == "cast" or (ballot.wish == "toggle" and key not in there)
+    key = (call.voter_id, call.project_id)
+    wanted = call.action == "cast" or (call.action == "toggle" and key not in there)
     (there.add if wanted else there.discard)(key)
-    return wanted, sum(project == ballot.project_id for _, project in there)
+    return wanted, sum(project == call.project_id for _, project in there)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -58,20 +58,20 @@ def test_votes_together_are_votes_one_after_the_other(app: Flask, world: World, 
         owner = db.session.scalar(select(Project.owner_id).where(Project.id == waiting))
         for size in (1, 2, 5, 40):
             batch = [
-                Ballot(dice.choice([*live, waiting, 10**9]), dice.choice(users), dice.choice(WISHES))
+                VoteCall(dice.choice([*live, waiting, 10**9]), dice.choice(users), dice.choice(ACTIONS))
                 for _ in range(size)
             ]
-            for ballot, outcome in zip(batch, voting._together(batch), strict=True):
-                if ballot.project_id == 10**9:
+            for call, outcome in zip(batch, voting._together(batch), strict=True):
+                if call.project_id == 10**9:
                     assert outcome is None
-                elif ballot.project_id == waiting:
+                elif call.project_id == waiting:
                     assert outcome is not None
                     assert (outcome[0], outcome[1], outcome[3]) == ("pending", owner, 0)
                 else:
                     assert outcome is not None
                     assert outcome[0] == "live"
                     # Of one project in the order in which they came; different ones do not meet.
-                    assert (outcome[2], outcome[3]) == stand(ballot, there)
+                    assert (outcome[2], outcome[3]) == stand(call, there)
         assert votes() == there
         for cast in db.session.scalars(select(Upvote.created_at)):
             assert began <= cast <= now()
@@ -87,7 +87,7 @@ def test_a_batch_that_fails_leaves_nothing(app: Flask, world: World) -> None:
     project, user = world.project(), world.user().id
     with app.app_context():
         with pytest.raises((DBAPIError, OverflowError)):
-            voting._together([Ballot(project, user, "cast"), Ballot(IMPOSSIBLE, user, "cast")])
+            voting._together([VoteCall(project, user, "cast"), VoteCall(IMPOSSIBLE, user, "cast")])
         db.session.rollback()
         assert votes() == set()
         assert db.session.scalar(select(Project.upvotes)) == 0
@@ -109,8 +109,8 @@ def test_a_vote_that_cannot_be_counted_with_others_harms_none_of_them(app: Flask
 def test_a_voter_who_is_not_active_is_refused_and_the_others_of_the_batch_are_counted(app: Flask, world: World) -> None:
     project, users = world.project(), [world.user() for _ in range(3)]
     gone = [world.user(status="suspended"), Caller(10**9, "ghost", "member")]
-    for wish, cast in (("cast", votes_of.cast), ("toggle", votes_of.toggle), ("withdraw", votes_of.withdraw)):
-        told = gather(app, [Vote(by, project, wish) for by in [*users, *gone]])
+    for action, cast in (("cast", votes_of.cast), ("toggle", votes_of.toggle), ("withdraw", votes_of.withdraw)):
+        told = gather(app, [Vote(by, project, action) for by in [*users, *gone]])
         assert [type(each) for each in told] == [dict] * 3 + [Unauthenticated] * 2
         with app.app_context():
             for by in gone:
@@ -149,7 +149,7 @@ def test_a_batch_locks_its_projects_in_the_order_of_their_ids_and_waits_for_none
 
                 def vote() -> None:
                     with app.app_context():
-                        voting._together([Ballot(second, user.id, "cast"), Ballot(first, user.id, "cast")])
+                        voting._together([VoteCall(second, user.id, "cast"), VoteCall(first, user.id, "cast")])
 
                 voted = pool.submit(vote)
                 waits = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
@@ -183,9 +183,9 @@ def test_of_votes_together_only_those_are_left_out_that_would_wait_for_a_lock(
 ) -> None:
     projects, users = [world.project() for _ in range(3)], [world.user() for _ in range(3)]
     locked = projects[1] if query == PROJECT else users[1].id
-    ballots = [Ballot(project, user.id, "cast") for project, user in zip(projects, users, strict=True)]
+    calls = [VoteCall(project, user.id, "cast") for project, user in zip(projects, users, strict=True)]
     with held(app, query, id=locked), app.app_context():
-        first, second, third, missing = voting._together([*ballots, Ballot(10**9, users[0].id, "cast")])
+        first, second, third, missing = voting._together([*calls, VoteCall(10**9, users[0].id, "cast")])
     assert (first and first[2:], third and third[2:], missing) == ((True, 1), (True, 1), None)
     assert isinstance(second, Unavailable)
     with app.app_context():
@@ -225,9 +225,9 @@ def test_a_vote_that_was_held_up_meanwhile_does_not_wait_as_well(app: Flask, wor
         voting._locked()._found[project] = time.monotonic()
         statements.clear()
         with pytest.raises(Unavailable):
-            voting._alone(Ballot(project, user.id, "cast", time.monotonic() - 1))
+            voting._alone(VoteCall(project, user.id, "cast", time.monotonic() - 1))
         assert statements == []
-        assert voting._alone(Ballot(project, user.id, "cast", time.monotonic())) is not None
+        assert voting._alone(VoteCall(project, user.id, "cast", time.monotonic())) is not None
 
 
 @on_postgresql
@@ -284,7 +284,7 @@ def test_what_is_no_lock_is_no_locked_project(app: Flask, world: World, statemen
         failing.first.side_effect = failing.all.side_effect = failed
         with pytest.raises(DBAPIError, match="DiskFull"):
             (voting._together if statement == "_VOTES" else voting._on_postgresql)(
-                [Ballot(project, user.id, "cast")] if statement == "_VOTES" else Ballot(project, user.id, "cast")
+                [VoteCall(project, user.id, "cast")] if statement == "_VOTES" else VoteCall(project, user.id, "cast")
             )
         assert voting._locked()._found == {}
 
@@ -314,22 +314,22 @@ def test_callers_are_told_apart_when_they_are_looked_up_together(app: Flask, wor
     users = [world.user() for _ in range(5)]
     with app.app_context():
         if kind == "token":
-            proofs, model, over = sessions._TOKENS, Token, {"expires_at": now() - timedelta(seconds=1)}
+            credentials, model, over = sessions._TOKENS, Token, {"expires_at": now() - timedelta(seconds=1)}
             secrets = [transaction(lambda by=user: sessions.issue_token("x", None, by=by))["token"] for user in users]
         else:
-            proofs, model, over = sessions._COOKIES, Session, {"last_seen_at": now() - sessions.IDLE}
+            credentials, model, over = sessions._COOKIES, Session, {"last_seen_at": now() - sessions.IDLE}
             secrets = [transaction(lambda of=user: sessions.begin(of.id, user_agent="x")) for user in users]
         hashes = [sessions.digest(each) for each in secrets]
         ended = update(model).where(model.token_hash == hashes[1]).values(over)
         suspended = update(User).where(User.id == users[2].id).values(status=AccountStatus.SUSPENDED)
         transaction(lambda: [db.session.execute(each) for each in (ended, suspended)])
         keys = [*hashes, hashes[0], sessions.digest("unknown"), "", 'a","b', "\\", "{}", "NULL", hashes[4]]
-        found = proofs.all([(each,) for each in keys])
-        assert found == [proofs.one(each) for each in keys]
+        found = credentials.all([(each,) for each in keys])
+        assert found == [credentials.one(each) for each in keys]
         assert [row and row[0] for row in found[:5]] == [users[0].id, None, None, users[3].id, users[4].id]
         assert found[5] == found[0]
         assert found[6:-1] == [None] * 6
-        assert proofs.all([(hashes[1],)]) == [None]
+        assert credentials.all([(hashes[1],)]) == [None]
 
 
 def test_a_caller_who_is_put_out_is_out_whoever_asks_beside(app: Flask, world: World, database: Database) -> None:

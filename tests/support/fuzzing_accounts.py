@@ -23,7 +23,7 @@ PROVIDER = "company"
 START = f"/api/auth/providers/{PROVIDER}"
 PURPOSES = {"recoveryReset": LinkPurpose.RESET, "recoveryVerify": LinkPurpose.VERIFY}
 BROWSERS = {"providersStart", "providersCallback"}
-# Nothing listens there: letters stay in the outbox, because no deliverer runs.
+# Nothing listens there: mails stay in the outbox, because no deliverer runs.
 MAIL = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "directory@example.net", "SITE_URL": "https://directory.example"}
 
 

@@ -12,7 +12,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Project, Role, Upvote, User, UserCount
 from directory.services.data import recount_users
 from tests.conftest import Database
-from tests.support import hammer
+from tests.support import concurrent_calls
 from tests.support.factories import World
 
 ENDPOINT = '[{"url": "http://127.0.0.1:9/hook", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}]'
@@ -38,9 +38,9 @@ def test_counters_equal_votes_and_the_parity_of_acknowledged_toggles(
     users = [world.user() for _ in range(8)]
     tokens = {world.caller(user).token: user.id for user in users}
     calls = [(token, "POST", f"/api/projects/{p}/upvote", None) for token in tokens for p in projects]
-    scripts = [hammer.shuffled(calls, seed) for seed in range(32)]
+    scripts = [concurrent_calls.shuffled(calls, seed) for seed in range(32)]
 
-    answers = acknowledged(hammer.run(database.url, scripts, processes=4))
+    answers = acknowledged(concurrent_calls.run(database.url, scripts, processes=4))
 
     toggles = Counter((tokens[a["token"]], a["json"]["project_id"]) for a in answers)
     votes = {(row.user_id, row.project_id) for row in rows(app, select(Upvote.user_id, Upvote.project_id))}
@@ -54,9 +54,11 @@ def test_setting_and_clearing_votes_is_exact_beside_toggles(app: Flask, world: W
     tokens = [world.caller(world.user()).token for _ in range(4)]
     path = f"/api/projects/{project}/upvote"
     calls = [(token, method, path, None) for token in tokens for method in ("PUT", "DELETE", "POST")]
-    acknowledged(hammer.run(database.url, [hammer.shuffled(calls, seed) for seed in range(16)], processes=2))
+    acknowledged(
+        concurrent_calls.run(database.url, [concurrent_calls.shuffled(calls, seed) for seed in range(16)], processes=2)
+    )
     assert rows(app, select(Project.upvotes)) == rows(app, select(func.count()).select_from(Upvote))
-    settled = hammer.threads(app, [[(token, "PUT", path, None)] * 2 for token in tokens])
+    settled = concurrent_calls.threads(app, [[(token, "PUT", path, None)] * 2 for token in tokens])
     assert {a["json"]["upvoted"] for a in settled} == {True}
     assert rows(app, select(Project.upvotes)) == [(4,)]
 
@@ -67,10 +69,10 @@ def test_toggles_against_deletions_never_deadlock(app: Flask, world: World, data
     projects = [world.project(owner) for _ in range(12)]
     tokens = [world.caller(world.user()).token for _ in range(6)]
     toggles = [(token, "POST", f"/api/projects/{p}/upvote", None) for token in tokens for p in projects]
-    scripts = [hammer.shuffled(toggles, seed) for seed in range(8)]
+    scripts = [concurrent_calls.shuffled(toggles, seed) for seed in range(8)]
     scripts += [[(deleter, "DELETE", f"/api/projects/{p}", None) for p in projects[n::2]] for n in range(2)]
 
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
 
     assert {a["status"] for a in answers if a["method"] == "POST"} <= {200, 404}
     assert Counter(a["status"] for a in answers if a["method"] == "DELETE") == {204: 12}
@@ -90,7 +92,7 @@ def test_of_sixteen_admins_who_decide_at_once_one_wins(
         for token, word in zip(tokens, words, strict=True)
     ]
 
-    answers = hammer.threads(app, scripts)
+    answers = concurrent_calls.threads(app, scripts)
 
     status = rows(app, select(Project.status))[0][0]
     winner = "approve" if status == "live" else "reject"
@@ -111,14 +113,14 @@ def test_bulk_decisions_and_single_ones_make_each_project_live_once(
     tokens = [world.caller(world.admin()).token for _ in range(6)]
     bulk = "/api/admin/projects/decisions"
     scripts = [
-        [(token, "POST", bulk, {"decision": "approve", "ids": hammer.shuffled(projects, n)})]
+        [(token, "POST", bulk, {"decision": "approve", "ids": concurrent_calls.shuffled(projects, n)})]
         for n, token in enumerate(tokens[:4])
     ]
     scripts += [
-        [(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in hammer.shuffled(projects, 9 + n)]
+        [(token, "PUT", f"/api/admin/projects/{p}/approve", None) for p in concurrent_calls.shuffled(projects, 9 + n)]
         for n, token in enumerate(tokens[4:])
     ]
-    answers = hammer.threads(app, scripts)
+    answers = concurrent_calls.threads(app, scripts)
     assert {answer["status"] for answer in answers} == {200}
     approved = rows(app, select(AuditEntry.project_id).where(AuditEntry.action == "project.approved"))
     assert sorted(row[0] for row in approved) == sorted(projects)
@@ -139,10 +141,13 @@ def test_nothing_goes_live_that_was_edited_after_its_review(
     seen = {item["id"]: item["version"] for item in editor.get("/api/projects?owner=me&limit=100").json["items"]}
     before, meanwhile, never = projects[:5], projects[5:35], projects[35:]
 
-    def edits(ids: list[int], seed: int) -> list[hammer.Call]:
-        return [(editor.token, "PUT", f"/api/projects/{p}", {"title": "Edited"}) for p in hammer.shuffled(ids, seed)]
+    def edits(ids: list[int], seed: int) -> list[concurrent_calls.Call]:
+        return [
+            (editor.token, "PUT", f"/api/projects/{p}", {"title": "Edited"})
+            for p in concurrent_calls.shuffled(ids, seed)
+        ]
 
-    hammer.threads(app, [edits(before, 0)])
+    concurrent_calls.threads(app, [edits(before, 0)])
     scripts = [edits(meanwhile[n::4], n) for n in range(4)]
     for token in admins:
         items = [{"id": project, "version": seen[project]} for project in projects]
@@ -151,7 +156,9 @@ def test_nothing_goes_live_that_was_edited_after_its_review(
             (token, "PUT", f"/api/admin/projects/{p}/approve", None, {"If-Match": f'"{seen[p]}"'}) for p in projects
         ]
         scripts.append(each if alone else [many])
-    answers = hammer.threads(app, scripts) if alone else hammer.run(database.url, scripts, processes=2)
+    answers = (
+        concurrent_calls.threads(app, scripts) if alone else concurrent_calls.run(database.url, scripts, processes=2)
+    )
 
     outcomes = [item for answer in answers for item in (answer["json"].get("items") or ())]
     if alone:
@@ -194,7 +201,7 @@ def test_admins_who_demote_each_other_always_leave_one(app: Flask, world: World,
         for n, token in enumerate(tokens)
     ]
 
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
 
     assert {answer["status"] for answer in answers} <= {200, 401, 403, 409}
     active = select(User.id).where(User.role == Role.ADMIN, User.status == "active")
@@ -204,7 +211,9 @@ def test_admins_who_demote_each_other_always_leave_one(app: Flask, world: World,
 def test_the_same_url_submitted_at_once_is_taken_once(app: Flask, world: World, database: Database) -> None:
     token = world.caller(world.user()).token
     body = {"title": "One", "tagline": "One", "url": "https://one.example", "category": world.category()}
-    answers = hammer.run(database.url, [[(token, "POST", "/api/projects", body)] for _ in range(12)], processes=2)
+    answers = concurrent_calls.run(
+        database.url, [[(token, "POST", "/api/projects", body)] for _ in range(12)], processes=2
+    )
     assert Counter(answer["status"] for answer in answers) == {201: 1, 409: 11}
     assert len(rows(app, select(AuditEntry.id))) == 1
 
@@ -214,7 +223,7 @@ def test_edits_with_if_match_lose_no_update(app: Flask, world: World, database: 
     api = world.caller(owner)
     project = world.project(owner, status="pending")
     etag = api.get(f"/api/projects/{project}").headers["ETag"]
-    answers = hammer.threads(
+    answers = concurrent_calls.threads(
         app, [[(api.token, "PUT", f"/api/projects/{project}", {"title": f"T{n}"})] for n in range(8)]
     )
     assert {a["status"] for a in answers} == {200}
@@ -238,7 +247,7 @@ def test_category_counters_hold_while_projects_come_go_and_move(app: Flask, worl
         ]
         for n, p in enumerate(projects)
     ]
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
     assert {a["status"] for a in answers} <= {200, 204}
     with app.app_context():
         for counters in db.session.execute(db.text("SELECT * FROM categories")).mappings():
@@ -260,7 +269,7 @@ def test_the_numbers_of_users_hold_while_some_register_and_others_change(
         *([(None, "POST", "/api/auth/register", {"username": f"new{n}-{m}", "email": f"new{n}{m}@example.org",
             "password": "correct horse battery"}) for m in range(3)] for n in range(3)),
     ]  # fmt: skip
-    answers = hammer.run(database.url, scripts, processes=2)
+    answers = concurrent_calls.run(database.url, scripts, processes=2)
     assert {a["status"] for a in answers} <= {200, 201}
     with app.app_context():
         assert recount_users.look() == []

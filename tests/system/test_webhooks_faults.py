@@ -53,7 +53,7 @@ def test_a_notification_leaves_although_the_server_died_before_it_could_answer(
     with Receiver() as receiver:
         settings = {**environment(database, receiver), "DIES": str(tmp_path / "now")}
         elsewhere = {**settings, "WEBHOOK_WORKER": "false"}
-        with serving(elsewhere, tmp_path / "first.log", "tests.support.dying:app") as server:
+        with serving(elsewhere, tmp_path / "first.log", "tests.support.app_that_is_killed:app") as server:
             (tmp_path / "now").touch()
             with pytest.raises((OSError, http.client.HTTPException)):
                 server.request("PUT", f"/api/admin/projects/{project_id}/approve", token)

@@ -24,14 +24,14 @@ def app(make_app: Any, mailbox: Mailbox) -> Flask:
 
 @pytest.fixture
 def link(app: Flask, mailbox: Mailbox) -> Callable[[str], str]:
-    """Sends what waits, and returns the path of the link in the one letter, which is to this address."""
+    """Sends what waits, and returns the path of the link in the one mail, which is to this address."""
 
     def found(to: str) -> str:
         before = len(mailbox.taken)
         send_all(delivery_thread(app, app.extensions["webhooks"][0], quick()))
-        [letter] = mailbox.taken[before:]
-        assert letter.to == [to]
-        path = re.search(r"http://127\.0\.0\.1:8000(/(?:reset|verify)\?token=\S+)\n", letter.text)
+        [mail] = mailbox.taken[before:]
+        assert mail.to == [to]
+        path = re.search(r"http://127\.0\.0\.1:8000(/(?:reset|verify)\?token=\S+)\n", mail.text)
         assert path
         return path[1]
 

@@ -226,7 +226,7 @@ async function takedown(): Promise<void> {
   expect("suspended", [response.status, 401]);
 }
 
-async function leaving(): Promise<void> {
+async function accountDeletion(): Promise<void> {
   const own = await good(ada.GET("/api/auth/me/export"));
   expect("export", [own.complete, true], [own.account.username, "ada"]);
   await good(ada.DELETE("/api/auth/me", { body: { current_password: password } }));
@@ -253,6 +253,6 @@ await pictured();
 await keyless();
 await accounts();
 await takedown();
-await leaving();
+await accountDeletion();
 await around();
 console.log(JSON.stringify([...called]));

@@ -6,13 +6,13 @@ from directory.api.schemas.paging import CursorPagination, CursorQuery
 from directory.http.fields import Line, Strict, Timestamp, Whole, Word
 from directory.models import DeliveryState
 from directory.models.base import HIGHEST_ID
-from directory.services.mail import letters
+from directory.services.mail import templates
 from directory.services.webhooks.formats import NAMES
 from directory.services.webhooks.outbox import MAIL_ACTORS
 
 EVENTS = tuple(NAMES)
 # Beside those of webhooks, what is mailed to the user of an account alone.
-DELIVERED = (*EVENTS, *MAIL_ACTORS, *letters.OF_LINKS, *letters.OF_NOTICES)
+DELIVERED = (*EVENTS, *MAIL_ACTORS, *templates.OF_LINKS, *templates.OF_NOTICES)
 
 
 class DeliveryCounts(Strict):

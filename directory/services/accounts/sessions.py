@@ -1,4 +1,4 @@
-"""Proofs of identity: browser sessions and API tokens, each a row found by the hash of a 256-bit secret."""
+"""Credentials: browser sessions and API tokens. Each is a row, found by the hash of a 256-bit secret."""
 
 import hashlib
 import secrets
@@ -102,15 +102,15 @@ _TOKENS = BatchedQuery(
 )
 
 
-class Proof(NamedTuple):
-    """What a caller is known by: a secret of that kind, by its digest."""
+class Credential(NamedTuple):
+    """The digest of the secret that identifies a caller, and the query that finds its session or token."""
 
     kind: BatchedQuery
     key: str
 
     @property
     def digests(self) -> tuple[str, str]:
-        """The digest of a session's secret and that of a token; the one that it is not is empty, as no digest is."""
+        """The digest as that of a session and as that of a token; one of the two is empty."""
         return (self.key, "") if self.kind is _COOKIES else ("", self.key)
 
 
@@ -135,38 +135,38 @@ def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnEle
     return and_(is_known, or_(any_way, reader.c.role != Role.ADMIN.value, held("by_passkey")))
 
 
-Known = Mapping[Proof, Row | None]  # what was found of proofs that were looked up already, since they were sent
-NOTHING: Known = {}
+Prefetched = Mapping[Credential, Row | None]  # the rows of credentials that were queried ahead; None: not found
+NONE_PREFETCHED: Prefetched = {}
 
 
-def of_cookie(secret: str) -> Proof:
-    """The proof that a cookie is."""
-    return Proof(_COOKIES, digest(secret))
+def of_cookie(secret: str) -> Credential:
+    """The credential of a session's cookie."""
+    return Credential(_COOKIES, digest(secret))
 
 
-def of_token(secret: str) -> Proof:
-    """The proof that a token is."""
-    return Proof(_TOKENS, digest(secret))
+def of_token(secret: str) -> Credential:
+    """The credential of an API token."""
+    return Credential(_TOKENS, digest(secret))
 
 
-def look_up(proofs: list[Proof]) -> Known:
-    """Look several proofs up, by one statement for each kind."""
-    found: dict[Proof, Row | None] = {}
-    for kind in {proof.kind for proof in proofs}:
-        of_kind = [proof for proof in proofs if proof.kind is kind]
-        found |= zip(of_kind, kind.all([(proof.key,) for proof in of_kind]), strict=True)
+def prefetch(credentials: list[Credential]) -> Prefetched:
+    """Query the rows of several credentials, by one statement for each kind."""
+    found: dict[Credential, Row | None] = {}
+    for kind in {credential.kind for credential in credentials}:
+        of_kind = [credential for credential in credentials if credential.kind is kind]
+        found |= zip(of_kind, kind.all([(credential.key,) for credential in of_kind]), strict=True)
     return found
 
 
-def who(proof: Proof, known: Known) -> tuple[Caller, bool] | None:
+def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, bool] | None:
     """The caller whom a live session or token names, and whether its last use needs writing; None if there is none."""
-    row = known[proof] if proof in known else proof.kind.one(proof.key)
+    row = prefetched[credential] if credential in prefetched else credential.kind.one(credential.key)
     if row is None:
         return None
-    user_id, username, role, by_passkey, proof_id, used_at = row
+    user_id, username, role, by_passkey, row_id, used_at = row
     stale = used_at is None or used_at < now() - TOUCH_EVERY
-    kind = "session_id" if proof.kind is _COOKIES else "token_id"
-    return Caller(user_id, username, role, **{kind: proof_id}, by_passkey=bool(by_passkey)), stale
+    kind = "session_id" if credential.kind is _COOKIES else "token_id"
+    return Caller(user_id, username, role, **{kind: row_id}, by_passkey=bool(by_passkey)), stale
 
 
 def touch(caller: Caller) -> None:

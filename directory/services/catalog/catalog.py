@@ -16,7 +16,7 @@ from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
 from directory.services import markdown
 from directory.services.accounts.identity import Caller
-from directory.services.accounts.sessions import Proof
+from directory.services.accounts.sessions import Credential
 from directory.services.catalog import (
     best_match,
     queries,
@@ -102,18 +102,18 @@ def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
     return _one(audience, project_id, viewer)
 
 
-def for_readers(asked: list[tuple[Proof | None, int]], *, quick: bool) -> list[Shown | None]:
+def for_readers(asked: list[tuple[Credential | None, int]], *, quick: bool) -> list[Shown | None]:
     """For each credential, None for an anonymous reader, and project: the reader's id, and the project as they see it.
 
     There is no project where the reader sees none. It is None for a credential that `readers` leaves out. It takes one
     statement for the anonymous readers and one for the others. With `quick` a project is left out whose owner or
     administrator gets a long text as HTML, which takes too long to write.
     """
-    anonymous = [project_id for proof, project_id in asked if proof is None]
+    anonymous = [project_id for credential, project_id in asked if credential is None]
     live = iter(queries.live().all([(project_id,) for project_id in anonymous]))
-    known = [(*proof.digests, project_id) for proof, project_id in asked if proof is not None]
+    known = [(*credential.digests, project_id) for credential, project_id in asked if credential is not None]
     found = iter(readers.projects().all(known))
-    return [_anonymous(next(live)) if proof is None else _known(next(found), quick) for proof, _ in asked]
+    return [_anonymous(next(live)) if credential is None else _known(next(found), quick) for credential, _ in asked]
 
 
 def _anonymous(row: Row | None) -> Shown:

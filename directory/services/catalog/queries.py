@@ -25,15 +25,15 @@ from sqlalchemy import (
 
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Prepared
-from directory.models import Category, Project, ProjectTag, Revision, Standing, Status, Upvote, User
+from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
 from directory.services.catalog import search
 from directory.services.catalog.columns import queue_position, shown, viewed, waiting, with_revision
 from directory.services.catalog.narrowing import BY_VOTER, by_project, conditions, without_query
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
-tags, standings, upvotes = ProjectTag.__table__, Standing.__table__, Upvote.__table__
-P, S, R = projects.c, standings.c, Revision.__table__.c
+tags, vote_rankings, upvotes = ProjectTag.__table__, VoteRanking.__table__, Upvote.__table__
+P, S, R = projects.c, vote_rankings.c, Revision.__table__.c
 
 SORTS = {
     "newest": Sort("newest", (P.listed_at, P.id), descending=True),
@@ -135,7 +135,7 @@ def _by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
 
 
 def standing(shape: ListShape) -> AnySelect:
-    """The ids out of the standings, joined with the projects where the standings lack what a filter needs."""
+    """The ids from the vote rankings, joined with the projects where a filter needs a column that the rankings lack."""
     query: AnySelect = select(S.project_id.label("id")).where(*shape.conditions(S))
     is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "q"}
     return query if is_enough else query.join(projects, P.id == S.project_id)

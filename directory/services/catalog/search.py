@@ -28,7 +28,7 @@ from sqlalchemy import table as named
 from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.sql.operators import custom_op
 
-from directory.models import Standing, Status
+from directory.models import Status, VoteRanking
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import SUBSTRINGS, TIERS, WORDS, Tier, name
 
@@ -68,7 +68,7 @@ def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: boo
     match = matches.subquery("match")
     query: AnySelect = select(match.c.id)
     if live:  # as a join it might begin with the live projects, and search for each
-        stands = Standing.__table__.c
+        stands = VoteRanking.__table__.c
         status = select(stands.status).where(stands.project_id == match.c.id).scalar_subquery()
         query = query.where(status == literal_column(f"'{Status.LIVE}'"))
     return select(func.count().label("number")).select_from(query.limit(most).subquery("counted"))

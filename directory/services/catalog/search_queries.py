@@ -21,14 +21,14 @@ from sqlalchemy import (
 )
 
 from directory.db.statements import Prepared
-from directory.models import Project, Standing, Status
+from directory.models import Project, Status, VoteRanking
 from directory.services.catalog import narrowing, queries, search
 from directory.services.catalog.columns import shown
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import Tier
 
-P, standings = Project.__table__.c, Standing.__table__
-S = standings.c
+P, vote_rankings = Project.__table__.c, VoteRanking.__table__
+S = vote_rankings.c
 _HERE: Any = tuple_(bindparam("here_upvotes", type_=BigInteger), bindparam("here_id", type_=BigInteger))
 
 
@@ -79,7 +79,7 @@ def leading(names: tuple[str, ...], tiers: tuple[Tier, ...], most: int, dialect:
     that match and are live in a list that is narrowed by the filters `names`, nulls for others.
     """
     some = union(*(select(search.leading(tier, dialect, most).subquery()) for tier in tiers)).subquery("some")
-    # Subqueries for one value, as in `search.found`: as tables all standings might be read for these few.
+    # Subqueries for one value, as in `search.found`: as tables all vote rankings might be read for these few.
     listed = _live(names, dialect).with_only_columns(S.upvotes)
     votes = listed.where(S.project_id == some.c.id).correlate(some).scalar_subquery()
     rank = search.rank_of(some.c.id, dialect)

@@ -28,10 +28,10 @@ from directory.models import (
     Project,
     ProjectTag,
     Session,
-    Standing,
     TagCount,
     UserCount,
     UserSubmissions,
+    VoteRanking,
 )
 from directory.services import health
 from directory.services.catalog import search_index
@@ -68,7 +68,7 @@ class Comparison:
 
 def tables() -> list[Table]:
     """What is copied row by row, a table after those that it points to."""
-    models = (Session, PasskeyChallenge, ProjectTag, Standing, TagCount, UserCount, UserSubmissions)
+    models = (Session, PasskeyChallenge, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
     others = {model.__table__ for model in models}
     return [each for each in db.metadata.sorted_tables if each not in others]
 

@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Category, Project, ProjectTag, Standing, Status, Upvote
+from directory.models import Category, Project, ProjectTag, Status, Upvote, VoteRanking
 from directory.models.base import HIGHEST_ID
 from directory.services.catalog import search_counts, search_index
 from directory.services.catalog.paging import AnySelect
@@ -105,9 +105,9 @@ def scopes() -> Iterator[Scope]:
 def look(scope: Scope) -> Look:
     """Compare the projects of a scope with their copies and counters."""
     lift_time_limits()
-    stands = and_(*(getattr(Standing, name) == getattr(Project, name) for name in _STANDING)).label("stands")
+    stands = and_(*(getattr(VoteRanking, name) == getattr(Project, name) for name in _STANDING)).label("stands")
     columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, *_TEXTS, *_ADDRESS, stands)
-    found = select(*columns).outerjoin(Standing, Standing.project_id == Project.id)
+    found = select(*columns).outerjoin(VoteRanking, VoteRanking.project_id == Project.id)
     projects = list(db.session.execute(found.where(scope(Project.id.expression))))
     votes = _votes(scope)
     tags = _tags(scope)
@@ -258,10 +258,10 @@ def _recount(fault: Fault) -> None:
 
 def _stand(fault: Fault) -> None:
     db.session.execute(
-        delete(Standing).where(Standing.project_id == fault.project_id), execution_options=UNSYNCHRONISED
+        delete(VoteRanking).where(VoteRanking.project_id == fault.project_id), execution_options=UNSYNCHRONISED
     )
     project = select(Project.id, *(getattr(Project, name) for name in _STANDING)).where(Project.id == fault.project_id)
-    db.session.execute(insert(Standing).from_select(["project_id", *_STANDING], project))
+    db.session.execute(insert(VoteRanking).from_select(["project_id", *_STANDING], project))
 
 
 def _retag(fault: Fault) -> None:

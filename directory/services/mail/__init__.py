@@ -1,1 +1,1 @@
-"""Mail: an endpoint of the outbox whose deliveries are letters. It may import what `services` may."""
+"""Mail: an endpoint of the outbox whose deliveries are mails. It may import what `services` may."""

@@ -18,9 +18,9 @@ from sqlalchemy import select
 from directory.extensions import db
 from directory.models import AccountStatus, MailLink, User, now
 from directory.services.accounts import mail_links, subscriptions
-from directory.services.mail import letters
-from directory.services.mail.letters import Letter
+from directory.services.mail import templates
 from directory.services.mail.server import MailServer
+from directory.services.mail.templates import Mail
 from directory.services.webhooks.claims import Claim
 from directory.services.webhooks.endpoints import TEST
 
@@ -82,12 +82,12 @@ def _written(claim: Claim, server: MailServer) -> Message:
     event = json.loads(claim.payload)["data"]
     if claim.event == TEST:
         to = _active(event["user"]["id"]).email
-        return message(letters.test(server.site), to=to, server=server, message_id=claim.webhook_id)
-    if claim.event in letters.OF_LINKS:
+        return message(templates.test(server.site), to=to, server=server, message_id=claim.webhook_id)
+    if claim.event in templates.OF_LINKS:
         return _with_link(claim, event["link_id"], server)
-    if claim.event in letters.OF_NOTICES:
+    if claim.event in templates.OF_NOTICES:
         return _notice(claim, event["link_id"], server)
-    if claim.event in letters.OF_DECISIONS:
+    if claim.event in templates.OF_DECISIONS:
         return _decision(claim, event, server)
     raise NotToBeSent(f"there is no text for {claim.event}")
 
@@ -97,8 +97,8 @@ def _with_link(claim: Claim, link_id: int, server: MailServer) -> Message:
     if link is None:
         raise NotToBeSent("the link has been used, or it has expired")
     token = mail_links.token_of_link(link, server.keys)
-    letter = letters.OF_LINKS[claim.event](server.site, link.username, token, link.expires_at)
-    made = message(letter, to=link.email, server=server, message_id=claim.webhook_id)
+    mail = templates.OF_LINKS[claim.event](server.site, link.username, token, link.expires_at)
+    made = message(mail, to=link.email, server=server, message_id=claim.webhook_id)
     return Message(made.to, made.content, frozenset({token}))
 
 
@@ -106,8 +106,8 @@ def _notice(claim: Claim, link_id: int, server: MailServer) -> Message:
     link = _link(link_id)
     if link is None:
         raise NotToBeSent("the account is suspended or deleted, or the notice is too old")
-    letter = letters.OF_NOTICES[claim.event](server.site, link.username, link.created_at)
-    return message(letter, to=link.email, server=server, message_id=claim.webhook_id)
+    mail = templates.OF_NOTICES[claim.event](server.site, link.username, link.created_at)
+    return message(mail, to=link.email, server=server, message_id=claim.webhook_id)
 
 
 def _link(link_id: int) -> Any:
@@ -128,25 +128,25 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
     owner = _active(event["project"]["owner"]["id"])
     if not owner.notify:
         raise NotToBeSent("the owner has switched mail about decisions off")
-    letter = letters.decision(server.site, claim.event, owner.username, event["project"], event.get("reason"))
-    made = message(letter, to=owner.email, server=server, message_id=claim.webhook_id)
+    mail = templates.decision(server.site, claim.event, owner.username, event["project"], event.get("reason"))
+    made = message(mail, to=owner.email, server=server, message_id=claim.webhook_id)
     address = server.site.address(f"/api/auth/notifications/{subscriptions.token_of(owner.id, server.key)}")
     made.content[UNSUBSCRIBE] = f"<{address}>"
     made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     return made
 
 
-def message(letter: Letter, *, to: str, server: MailServer, message_id: str) -> Message:
-    """A letter with its headers. A repetition has the same Message-ID, by which mail programs tell it."""
+def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Message:
+    """The message for a mail, with its headers. Mail programs recognise a repetition by its Message-ID."""
     name, address = server.sender
     content = EmailMessage(policy=POLICY)
     content["From"] = Address(name, addr_spec=address)
     content["To"] = Address(addr_spec=to)
-    content[SUBJECT] = _encoded(letter.subject, fold=False) if "=?" in letter.subject else letter.subject
+    content[SUBJECT] = _encoded(mail.subject, fold=False) if "=?" in mail.subject else mail.subject
     content["Date"] = format_datetime(now())
     content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
     content["Auto-Submitted"] = "auto-generated"
-    content.set_content(letter.text)
+    content.set_content(mail.text)
     return Message(to, content)
 
 

@@ -9,7 +9,7 @@ const { Problem } = await import("../src/api/client.ts");
 const { ID, Listing, wantedBy } = await import("../src/console/listing.ts");
 const { csvOf, fileName, tableCsv } = await import("../src/console/csv.ts");
 const { askedBy, exporting, exportLog, readLog } = await import("../src/console/audit-reading.ts");
-const asking = await import("../src/console/asking.ts");
+const dialog = await import("../src/console/dialog-state.ts");
 const { sentence } = await import("../src/console/sentences.ts");
 const { outcomeOf } = await import("../src/console/bulk.tsx");
 const { barsOf, ceilingOf, cutOff, dayAt } = await import("../src/console/chart.ts");
@@ -147,28 +147,28 @@ Deno.test("a file has the columns that have a text, and the table's name", () =>
 
 Deno.test("a dialog stays open with the reason where the answer is refused, and is closed by what succeeds", async () => {
   let refusing = true;
-  asking.ask({ title: "Sure?", action: "Do", act: () => (refusing ? Promise.reject(new Problem(409, "last_admin", "No", "The last one.")) : Promise.resolve()) });
-  assertEquals(await asking.answer({}), false);
-  assertEquals(asking.problem.value?.detail, "The last one.");
+  dialog.ask({ title: "Sure?", action: "Do", act: () => (refusing ? Promise.reject(new Problem(409, "last_admin", "No", "The last one.")) : Promise.resolve()) });
+  assertEquals(await dialog.answer({}), false);
+  assertEquals(dialog.problem.value?.detail, "The last one.");
   refusing = false;
-  assertEquals(await asking.answer({}), true);
-  assertEquals([asking.question.value, asking.problem.value, asking.busy.value], [null, null, ""]);
+  assertEquals(await dialog.answer({}), true);
+  assertEquals([dialog.question.value, dialog.problem.value, dialog.busy.value], [null, null, ""]);
 });
 
 Deno.test("a dialog that was answered twice does it once, and closes when the page is left", async () => {
   const done: Deferred<void> = deferred();
   let times = 0;
-  asking.ask({ title: "Sure?", action: "Do", act: () => (times++, done.promise) });
-  const first = asking.answer({});
-  assertEquals(await asking.answer({}), false);
+  dialog.ask({ title: "Sure?", action: "Do", act: () => (times++, done.promise) });
+  const first = dialog.answer({});
+  assertEquals(await dialog.answer({}), false);
   address.value = new URL("/away", address.value);
-  assertEquals(asking.question.value, null);
+  assertEquals(dialog.question.value, null);
   done.resolve();
   assertEquals([await first, times], [true, 1]);
 });
 
 Deno.test("what is refused without a dialog is said", async () => {
-  await asking.act("test", () => Promise.reject(new Problem(503, "unavailable", "Not now", "Try later.")));
+  await dialog.act("test", () => Promise.reject(new Problem(503, "unavailable", "Not now", "Try later.")));
   assertEquals(notice.value, { text: "Not now. Try later.", bad: true });
 });
 

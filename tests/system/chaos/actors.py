@@ -35,9 +35,9 @@ def voter(stage: Stage, by: Person, seed: int = 0) -> Step:
 
     def step() -> Answer:
         project = next(iter(doubtful)) if doubtful else chance.choice(stage.projects)
-        wish = chance.choice(["cast", "withdraw"]) if doubtful else "toggle"
-        answer = stage.ask(ways[wish], f"/api/projects/{project}/upvote", by)
-        stage.ledger.note(wish, answer.status, user=by.id, project=project)
+        action = chance.choice(["cast", "withdraw"]) if doubtful else "toggle"
+        answer = stage.ask(ways[action], f"/api/projects/{project}/upvote", by)
+        stage.ledger.note(action, answer.status, user=by.id, project=project)
         (doubtful.discard if answer.good else doubtful.add)(project)
         return answer
 
@@ -49,11 +49,11 @@ def watcher(stage: Stage, by: Person, project: int) -> Step:
 
     The step raises AssertionError where that is stale: where it lacks what was acknowledged before it was asked for.
     """
-    wishes = [("cast", "PUT", 1), ("withdraw", "DELETE", 0)]
+    actions = [("cast", "PUT", 1), ("withdraw", "DELETE", 0)]
 
     def step() -> Answer:
-        wishes.reverse()
-        op, method, votes = wishes[0]
+        actions.reverse()
+        op, method, votes = actions[0]
         written = stage.ask(method, f"/api/projects/{project}/upvote", by)
         stage.ledger.note(op, written.status, user=by.id, project=project)
         if written.status != 200:

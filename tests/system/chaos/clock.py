@@ -42,7 +42,9 @@ def jumps(switch: Path, times: int) -> Iterator[int]:
 def jumping(times: int) -> Outcome:
     limits = {"RATELIMIT_ENABLED": "true", "RATELIMIT_WRITE": "", "RATELIMIT_SUBMISSION": "", "RATELIMIT_AUTH": ""}
     voting = {"RATELIMIT_VOTING": f"{ALLOWED} per {WINDOW} seconds"}
-    with stage("sqlite", target="tests.support.shifted:app", SHIFT="{folder}/shift", **limits, **voting) as at:
+    with stage(
+        "sqlite", target="tests.support.app_with_wrong_clock:app", SHIFT="{folder}/shift", **limits, **voting
+    ) as at:
         switch = at.folder / "shift"
         jumped = bursts = 0
         for _ in jumps(switch, times):

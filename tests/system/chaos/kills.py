@@ -109,7 +109,7 @@ EDITED = {
 def approval(step: int) -> Outcome:
     seen = []
     for kind in ("sqlite", "postgresql"):
-        with stage(kind, target="tests.support.dying:app", DIES="{folder}/dies", **EDITED) as at:
+        with stage(kind, target="tests.support.app_that_is_killed:app", DIES="{folder}/dies", **EDITED) as at:
             found = approved_until_no_kill(at, step)
             assert at.server is not None or integrity(at) == "ok"
             at.settle()

@@ -41,7 +41,7 @@ def workers(service: Serving) -> list[psutil.Process]:
 
 def again(at: Stage, by: Person, project: int, lost: list[Answer]) -> Step:
     """Casts and withdraws a vote in turn; what failed is noted in `lost` and asked once more, by the step's answer."""
-    wishes = [("cast", "PUT"), ("withdraw", "DELETE")]
+    actions = [("cast", "PUT"), ("withdraw", "DELETE")]
 
     def once(op: str, method: str) -> Answer:
         answer = at.ask(method, f"/api/projects/{project}/upvote", by)
@@ -49,12 +49,12 @@ def again(at: Stage, by: Person, project: int, lost: list[Answer]) -> Step:
         return answer
 
     def step() -> Answer:
-        wishes.reverse()
-        answer = once(*wishes[0])
+        actions.reverse()
+        answer = once(*actions[0])
         if answer.good:
             return answer
         lost.append(answer)
-        return once(*wishes[0])
+        return once(*actions[0])
 
     return step
 

@@ -7,7 +7,7 @@ import type { Query } from "./listing.ts";
 import { w } from "./text.ts";
 
 type Wanted = Record<string, string>;
-type Asked = Query<"/api/admin/audit">;
+type AuditQuery = Query<"/api/admin/audit">;
 
 const ROWS = 50;
 const PAGES = 10; // that are read for one page of rows, each of up to 20,000 entries
@@ -39,7 +39,7 @@ export async function readLog(wanted: Wanted, signal: AbortSignal): Promise<Sche
 }
 
 function part(wanted: Wanted, limit: number, signal: AbortSignal): Promise<Schemas["AuditPage"]> {
-  return ask(api.GET("/api/admin/audit", { params: { query: { ...askedBy(wanted), limit } as Asked }, signal }));
+  return ask(api.GET("/api/admin/audit", { params: { query: { ...askedBy(wanted), limit } as AuditQuery }, signal }));
 }
 
 /** How many parts of the file are here, while it is being exported. */

@@ -4,7 +4,7 @@ import { api, ask, type Schemas } from "../api/client.ts";
 import { say } from "../state/notice.ts";
 import type { Outcome } from "../state/queue-decisions.ts";
 import { onNewCaller, readOnly } from "../state/session.ts";
-import { ask as question } from "./asking.ts";
+import { ask as question } from "./dialog-state.ts";
 import type { Listing } from "./listing.ts";
 import { r } from "./review-text.ts";
 import { w } from "./text.ts";

@@ -3,7 +3,7 @@ import { api, ask, type Schemas } from "../api/client.ts";
 import { say } from "../state/notice.ts";
 import type { Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
-import { ask as question, type Asked } from "./asking.ts";
+import { ask as question, type DialogField } from "./dialog-state.ts";
 import { Frame } from "./frame.tsx";
 import { Listing } from "./listing.ts";
 import { Listed, type Column } from "./table.tsx";
@@ -51,7 +51,7 @@ function ordered(items: readonly Category[], sort: string): readonly Category[] 
   return sort === "projects" ? [...items].sort((one, other) => other.live_projects - one.live_projects) : items;
 }
 
-function fields(category?: Category): Asked[] {
+function fields(category?: Category): DialogField[] {
   return [
     { name: "name", label: w.name, value: category?.name },
     { name: "slug", label: w.slug, value: category?.slug, hint: w.slugHint },

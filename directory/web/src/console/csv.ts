@@ -16,16 +16,16 @@ function quoted(cell: Cell): string {
   return `"${(FORMULA.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 }
 
-/** A column of a table, with what a file says of a row. Without `text` the column is not in the file. */
-export interface Told<Row> {
+/** A column of a table, with its cell in a file. Without `text` the column is not in the file. */
+export interface CsvColumn<Row> {
   name: string;
   text?: (row: Row) => Cell;
 }
 
 /** Rows of a table as a file. */
-export function tableCsv<Row>(columns: readonly Told<Row>[], rows: readonly Row[]): string {
-  const told = columns.filter((each) => each.text);
-  return csvOf(told.map((each) => each.name), rows.map((row) => told.map((each) => each.text!(row))));
+export function tableCsv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
+  const included = columns.filter((each) => each.text);
+  return csvOf(included.map((each) => each.name), rows.map((row) => included.map((each) => each.text!(row))));
 }
 
 /** "users-2026-11-23.csv" */

@@ -6,7 +6,7 @@ import { ago, Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
 import { Resource } from "../state/resource.ts";
 import { query, withQuery, type Page } from "../state/router.ts";
-import { heeded, isAdministrator, onceKnown, onNewCaller } from "../state/session.ts";
+import { afterSession, isAdministrator, onNewCaller, withSession } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Charts, type Panel } from "./chart.tsx";
 import { Frame } from "./frame.tsx";
@@ -25,7 +25,7 @@ const figures = new Resource<Figures>(true);
 onNewCaller(() => figures.clear());
 
 export const dashboard: Page = {
-  enter: (_match, asked) => onceKnown(() => isAdministrator.peek() && load(daysOf(asked))),
+  enter: (_match, asked) => afterSession(() => isAdministrator.peek() && load(daysOf(asked))),
   view: () => <Frame title={w.pages["/admin"]}><NoCategories /><Dashboard /></Frame>,
   title: () => w.pages["/admin"],
 };
@@ -38,7 +38,7 @@ export function daysOf(asked: URLSearchParams): number {
 
 function load(days: number): void {
   loadCategories();
-  void figures.load(`console analytics ${days}`, (signal) => heeded(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
+  void figures.load(`console analytics ${days}`, (signal) => withSession(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
 }
 
 /** Until there is a category nothing can be submitted. */

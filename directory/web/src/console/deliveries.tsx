@@ -6,9 +6,9 @@ import { Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import { address, type Page } from "../state/router.ts";
-import { heeded, isAdministrator, onceKnown, onNewCaller, readOnly, user } from "../state/session.ts";
+import { afterSession, isAdministrator, onNewCaller, readOnly, user, withSession } from "../state/session.ts";
 import { t } from "../text.ts";
-import { act, busy } from "./asking.ts";
+import { act, busy } from "./dialog-state.ts";
 import { Frame } from "./frame.tsx";
 import { ID, Listing, type Query } from "./listing.ts";
 import { Listed, type Column } from "./table.tsx";
@@ -63,11 +63,11 @@ export const deliveries: Page = { enter: (_match, query) => enter(query), view: 
 function enter(query: URLSearchParams): void {
   open.value = null;
   list.enter(query);
-  onceKnown(() => isAdministrator.peek() && loadEndpoints());
+  afterSession(() => isAdministrator.peek() && loadEndpoints());
 }
 
 function loadEndpoints(): void {
-  void endpoints.load("console endpoints", async (signal) => (await heeded(ask(api.GET("/api/admin/webhooks/endpoints", { signal })))).items);
+  void endpoints.load("console endpoints", async (signal) => (await withSession(ask(api.GET("/api/admin/webhooks/endpoints", { signal })))).items);
 }
 
 function refresh(): void {

@@ -2,7 +2,7 @@
 import { Field, focusWrong, TextField } from "../parts/field.tsx";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
-import { answer, type Asked, busy, close, problem, question } from "./asking.ts";
+import { answer, busy, close, type DialogField, problem, question } from "./dialog-state.ts";
 import { Sheet } from "./sheet.tsx";
 import { w } from "./text.ts";
 
@@ -27,7 +27,7 @@ export function QuestionDialog() {
 }
 
 interface AskedFieldProps {
-  asked: Asked;
+  asked: DialogField;
   autofocus: boolean;
   error?: string;
 }

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { paths } from "../api/schema.d.ts";
 import { Resource } from "../state/resource.ts";
 import { address, navigate, withQuery } from "../state/router.ts";
-import { heeded, isAdministrator, onceKnown, onNewCaller } from "../state/session.ts";
+import { afterSession, isAdministrator, onNewCaller, withSession } from "../state/session.ts";
 
 /** The query parameters of a path that is read. */
 export type Query<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Parameters } } }
@@ -93,7 +93,7 @@ export class Listing<Row> {
     }
     this.typed.value = typed;
     const wanted = wantedBy(query, this.filters);
-    onceKnown(() => isAdministrator.peek() && void this.rows.load(`${this.name} ${keyOf(wanted)}`, (signal) => this.#page(wanted, signal)));
+    afterSession(() => isAdministrator.peek() && void this.rows.load(`${this.name} ${keyOf(wanted)}`, (signal) => this.#page(wanted, signal)));
   }
 
   /** Take over what was typed into a text field. It is looked for after a pause, but not while a character is composed. */
@@ -129,7 +129,7 @@ export class Listing<Row> {
   }
 
   async #page(wanted: Wanted | null, signal: AbortSignal): Promise<Shown<Row>> {
-    const { items, pagination } = wanted ? await heeded(this.read(wanted, signal)) : { items: [], pagination: undefined };
+    const { items, pagination } = wanted ? await withSession(this.read(wanted, signal)) : { items: [], pagination: undefined };
     return {
       items,
       next: pagination?.next_cursor ?? null,

@@ -7,9 +7,9 @@ import { day, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import type { Page } from "../state/router.ts";
-import { heeded, isAdministrator, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
+import { afterSession, isAdministrator, onNewCaller, readOnly, user as caller, withSession } from "../state/session.ts";
 import { t } from "../text.ts";
-import { act, ask as question } from "./asking.ts";
+import { act, ask as question } from "./dialog-state.ts";
 import { Frame } from "./frame.tsx";
 import { Listing, type Query } from "./listing.ts";
 import { Listed, type Column } from "./table.tsx";
@@ -48,8 +48,8 @@ function enter(id: number, query: URLSearchParams): void {
     summary.value = last.value = null;
   }
   const params = { path: { project_id: id } };
-  onceKnown(() => isAdministrator.peek()
-    && void project.load(`console project ${id}`, (signal) => heeded(ask(api.GET("/api/projects/{project_id}", { params, signal })))));
+  afterSession(() => isAdministrator.peek()
+    && void project.load(`console project ${id}`, (signal) => withSession(ask(api.GET("/api/projects/{project_id}", { params, signal })))));
   listing.peek()?.list.enter(query);
 }
 

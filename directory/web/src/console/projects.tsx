@@ -8,7 +8,7 @@ import { say } from "../state/notice.ts";
 import type { Page } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
-import { ask as question } from "./asking.ts";
+import { ask as question } from "./dialog-state.ts";
 import { BulkActions, outcomes } from "./bulk.tsx";
 import { Frame } from "./frame.tsx";
 import { Listing, type Query } from "./listing.ts";

@@ -3,13 +3,13 @@ import type { ComponentChildren } from "preact";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
 import { address, withQuery } from "../state/router.ts";
 import { t } from "../text.ts";
-import { download, fileName, tableCsv, type Cell, type Told } from "./csv.ts";
+import { type Cell, type CsvColumn, download, fileName, tableCsv } from "./csv.ts";
 import type { Filter, Listing, Shown } from "./listing.ts";
 import { SelectAll, Selected, SelectRow, type Key, type Selecting } from "./selecting.tsx";
 import { w } from "./text.ts";
 
 /** Its text is also what the page shows where `cell` is not given. */
-export interface Column<Row> extends Told<Row> {
+export interface Column<Row> extends CsvColumn<Row> {
   cell?: (row: Row) => ComponentChildren;
   /** The values of `sort` that order by it. */
   sort?: { ascending?: string; descending?: string };

@@ -6,9 +6,9 @@ import { day, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import type { Page } from "../state/router.ts";
-import { heeded, isAdministrator, onceKnown, onNewCaller, readOnly, user as caller } from "../state/session.ts";
+import { afterSession, isAdministrator, onNewCaller, readOnly, user as caller, withSession } from "../state/session.ts";
 import { t } from "../text.ts";
-import { ask as question, type Question } from "./asking.ts";
+import { ask as question, type Question } from "./dialog-state.ts";
 import { d } from "./deletion-text.ts";
 import { Entries } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
@@ -23,8 +23,8 @@ export const user: Page = { enter: ([id = ""]) => enter(Number(id)), view: UserP
 
 function enter(id: number): void {
   const path = { user_id: id };
-  onceKnown(() => isAdministrator.peek()
-    && void shown.load(`console user ${id}`, (signal) => heeded(ask(api.GET("/api/admin/users/{user_id}", { params: { path }, signal })))));
+  afterSession(() => isAdministrator.peek()
+    && void shown.load(`console user ${id}`, (signal) => withSession(ask(api.GET("/api/admin/users/{user_id}", { params: { path }, signal })))));
 }
 
 function UserPage() {

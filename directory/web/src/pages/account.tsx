@@ -15,7 +15,7 @@ import { session, user } from "../state/session.ts";
 import { agentOf } from "../parts/agent.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
-import { Export, Leave } from "./leaving.tsx";
+import { Export, Leave } from "./account-deletion.tsx";
 import { Mail } from "./mail.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { WaysIn } from "./ways-in.tsx";

@@ -11,7 +11,7 @@ import { showPresent } from "../parts/tabs.ts";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import { address, withQuery, type Page } from "../state/router.ts";
-import { onceKnown, session, user } from "../state/session.ts";
+import { afterSession, session, user } from "../state/session.ts";
 import { note } from "../state/votes.ts";
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
@@ -38,7 +38,7 @@ function enter(_match: string[], query: URLSearchParams): void {
   open.value = null;
   forgetTimelines();
   shown.clear();
-  onceKnown(() => user.peek() && load(tabOf(query)));
+  afterSession(() => user.peek() && load(tabOf(query)));
 }
 
 function load(tab: Tab): void {

@@ -7,7 +7,7 @@ import { dropAll } from "./draft.ts";
 import { say, sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
-import { learn, loadSession, onceKnown, onNewCaller, renew, session, user } from "./session.ts";
+import { afterSession, learn, loadSession, onNewCaller, renew, session, user } from "./session.ts";
 
 export const sessions = new Resource<readonly Schemas["Session"][]>(true);
 export const tokens = new Resource<readonly Schemas["Token"][]>(true);
@@ -21,7 +21,7 @@ onNewCaller(clear);
 
 export function enterAccount(): void {
   clear();
-  onceKnown(() => {
+  afterSession(() => {
     if (!user.peek()) return;
     loadSessions();
     loadTokens();

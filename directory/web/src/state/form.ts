@@ -5,15 +5,15 @@ import { type Draft, EMPTY, type Name } from "./draft.ts";
 import { isAdministrator } from "./session.ts";
 import { isAddress, tagsOf, withScheme } from "./tags.ts";
 
-/** What a field is called, how many characters it holds, whether it is needed, and whether it is an address. */
-interface Asked {
+/** A field's label, its maximum of characters, whether it is required, and whether it is a URL. */
+interface FieldRules {
   label: string;
   most?: number;
   needed?: true;
   link?: true;
 }
 /** The fields of the form, as the API takes them (a test compares the limits). A logo is sent by itself. */
-export const FORM: Record<Name, Asked> = {
+export const FORM: Record<Name, FieldRules> = {
   url: { label: f.url, most: 2048, needed: true, link: true },
   title: { label: f.title, most: 100, needed: true },
   tagline: { label: f.tagline, most: 140, needed: true },

@@ -9,18 +9,18 @@ import { onNewCaller } from "./session.ts";
 const PAUSE = 150; // milliseconds on a row before its history is read
 const PAGES = 3; // of a hundred entries each
 
-interface Told {
+interface ProjectHistory {
   id: number;
   entries: readonly Entry[];
 }
-export const history = new Resource<Told>();
+export const history = new Resource<ProjectHistory>();
 export const historyOpen = signal(false);
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** What the log tells of the item that is shown; null until it is read. */
+/** The entries of the log about the item that is shown; null until it is read. */
 export const story = computed(() => {
-  const [shown, told] = [item.value, history.data.value];
-  return shown && told?.id === shown.id ? storyOf(told.entries, shown.id, shown.updated_at, shown.revision?.changes) : null;
+  const [shown, loaded] = [item.value, history.data.value];
+  return shown && loaded?.id === shown.id ? storyOf(loaded.entries, shown.id, shown.updated_at, shown.revision?.changes) : null;
 });
 
 onNewCaller(() => history.clear());
@@ -40,7 +40,7 @@ function rest(id: number): void {
   }, PAUSE);
 }
 
-async function read(id: number, signal: AbortSignal): Promise<Told> {
+async function read(id: number, signal: AbortSignal): Promise<ProjectHistory> {
   const entries: Entry[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < PAGES && (page === 0 || cursor); page++) {

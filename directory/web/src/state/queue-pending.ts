@@ -4,7 +4,7 @@ import { api, ask } from "../api/client.ts";
 import { isQueue, queue, waitingCount } from "./queue.ts";
 import { Resource } from "./resource.ts";
 import { address } from "./router.ts";
-import { heeded, isAdministrator, onNewCaller } from "./session.ts";
+import { isAdministrator, onNewCaller, withSession } from "./session.ts";
 
 const read = new Resource<number>(true);
 
@@ -27,7 +27,7 @@ export function startPending(): void {
 function readPending(): void {
   const query = { waiting: "true" as const, limit: 1 };
   void read.load("console pending", async (signal) => {
-    const found = await heeded(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
+    const found = await withSession(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
     return found.pagination.total;
   });
 }

@@ -3,7 +3,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { Resource } from "./resource.ts";
 import { address, navigate } from "./router.ts";
-import { heeded, isAdministrator, onceKnown, onNewCaller } from "./session.ts";
+import { afterSession, isAdministrator, onNewCaller, withSession } from "./session.ts";
 
 export type Item = Schemas["QueueItem"];
 interface Queue {
@@ -76,7 +76,7 @@ export function enterQueue(id: number): void {
   const isNew = !inside;
   inside = true;
   if (id || isNarrow()) show(id);
-  onceKnown(() => {
+  afterSession(() => {
     if (!isAdministrator.peek()) return;
     if (isNew || !queue.data.peek()) void loadQueue();
     else arrived();
@@ -100,7 +100,7 @@ function asShown(found: Item): Item {
 /** A page of what waits. Throws a Problem. */
 export async function read(cursor: string | null, signal?: AbortSignal, limit = PAGE): Promise<Queue> {
   const query = { waiting: "true" as const, limit, ...(cursor && { cursor }) };
-  const { items, pagination } = await heeded(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
+  const { items, pagination } = await withSession(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
   return { items, total: pagination.total, next: pagination.next_cursor };
 }
 

@@ -43,7 +43,7 @@ export async function loadSession(): Promise<void> {
 }
 
 /** Do something once it is known who is signed in, unless another page has been opened by then. */
-export function onceKnown(act: () => void): void {
+export function afterSession(act: () => void): void {
   const page = address.peek();
   const stop = effect(() => {
     if (!session.value) return;
@@ -92,7 +92,7 @@ export function learn(problem: Problem): void {
 }
 
 /** What is read, or its refusal, from which the session learns. */
-export async function heeded<T>(reading: Promise<T>): Promise<T> {
+export async function withSession<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (error) {

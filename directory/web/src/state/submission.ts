@@ -8,7 +8,7 @@ import { chooseLogo, logo, problemOfLogo, sendLogo } from "./logo.ts";
 import { sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
 import { navigate } from "./router.ts";
-import { learn, onceKnown, onNewCaller, session, signedIn, user } from "./session.ts";
+import { afterSession, learn, onNewCaller, session, signedIn, user } from "./session.ts";
 import { isAddress, isSame, withScheme } from "./tags.ts";
 import { note } from "./votes.ts";
 
@@ -55,8 +55,8 @@ export function enterForm(id: number | null): void {
   if (id === null) look();
   else {
     const loading = loadEdited(id);
-    onceKnown(takeUp); // where it is remembered, it shows at once
-    void loading.then(() => onceKnown(takeUp));
+    afterSession(takeUp); // where it is remembered, it shows at once
+    void loading.then(() => afterSession(takeUp));
   }
 }
 

@@ -1,4 +1,4 @@
-"""What mail says: subjects and texts, plain, each with the name and the address of the site."""
+"""The templates of mails: plain subjects and texts, each with the name and the address of the site."""
 
 import re
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u2
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Mail:
     """A subject of one line, and a text."""
 
     subject: str
     text: str
 
 
-def letter(site: Site, subject: str, *paragraphs: str) -> Letter:
-    """A letter in the form of all: the paragraphs, and the name and address of the site below them."""
+def compose(site: Site, subject: str, *paragraphs: str) -> Mail:
+    """A mail: the paragraphs, and the name and address of the site below them."""
     signature = f"-- \n{site.name}\n{site.address('/')}\n"
-    return Letter(one_line(subject)[:SUBJECT_MAX], "\n\n".join([*paragraphs, signature]))
+    return Mail(one_line(subject)[:SUBJECT_MAX], "\n\n".join([*paragraphs, signature]))
 
 
 def one_line(text: str) -> str:
@@ -31,14 +31,14 @@ def one_line(text: str) -> str:
     return UNSAFE.sub(" ", text)
 
 
-def test(site: Site) -> Letter:
-    """The letter that shows that mail arrives."""
-    return letter(site, f"Test mail from {site.name}", f"This is a test. {site.name} can send mail to this address.")
+def test(site: Site) -> Mail:
+    """The mail that shows that mail arrives."""
+    return compose(site, f"Test mail from {site.name}", f"This is a test. {site.name} can send mail to this address.")
 
 
-def password_reset(site: Site, username: str, token: str, expires_at: datetime) -> Letter:
-    """The letter with a link for a new password."""
-    return letter(
+def password_reset(site: Site, username: str, token: str, expires_at: datetime) -> Mail:
+    """The mail with a link for a new password."""
+    return compose(
         site,
         f"Choose a new password for {site.name}",
         f"Hello {username},",
@@ -49,9 +49,9 @@ def password_reset(site: Site, username: str, token: str, expires_at: datetime) 
     )
 
 
-def email_verification(site: Site, username: str, token: str, expires_at: datetime) -> Letter:
-    """The letter with a link that verifies the address it is sent to."""
-    return letter(
+def email_verification(site: Site, username: str, token: str, expires_at: datetime) -> Mail:
+    """The mail with a link that verifies the address it is sent to."""
+    return compose(
         site,
         f"Confirm your e-mail address for {site.name}",
         f"Hello {username},",
@@ -64,9 +64,9 @@ def email_verification(site: Site, username: str, token: str, expires_at: dateti
 OF_LINKS = {"account.password_reset": password_reset, "account.email_verification": email_verification}
 
 
-def email_changed(site: Site, username: str, at: datetime) -> Letter:
-    """The letter to the address that an account no longer has."""
-    return letter(
+def email_changed(site: Site, username: str, at: datetime) -> Mail:
+    """The mail to the address that an account no longer has."""
+    return compose(
         site,
         f"Your e-mail address for {site.name} was changed",
         f"Hello {username},",
@@ -77,9 +77,9 @@ def email_changed(site: Site, username: str, at: datetime) -> Letter:
     )
 
 
-def password_changed(site: Site, username: str, at: datetime) -> Letter:
-    """The letter to the owner of an account that has a new password."""
-    return letter(
+def password_changed(site: Site, username: str, at: datetime) -> Mail:
+    """The mail to the owner of an account that has a new password."""
+    return compose(
         site,
         f"Your password for {site.name} was changed",
         f"Hello {username},",
@@ -89,9 +89,9 @@ def password_changed(site: Site, username: str, at: datetime) -> Letter:
     )
 
 
-def passkey_added(site: Site, username: str, at: datetime) -> Letter:
-    """The letter to the owner of an account that has one more passkey."""
-    return letter(
+def passkey_added(site: Site, username: str, at: datetime) -> Mail:
+    """The mail to the owner of an account that has one more passkey."""
+    return compose(
         site,
         f"A passkey was added to your account at {site.name}",
         f"Hello {username},",
@@ -101,9 +101,9 @@ def passkey_added(site: Site, username: str, at: datetime) -> Letter:
     )
 
 
-def passkey_removed(site: Site, username: str, at: datetime) -> Letter:
-    """The letter to the owner of an account of which a passkey, or each of them, was removed."""
-    return letter(
+def passkey_removed(site: Site, username: str, at: datetime) -> Mail:
+    """The mail to the owner of an account of which a passkey, or each of them, was removed."""
+    return compose(
         site,
         f"A passkey was removed from your account at {site.name}",
         f"Hello {username},",
@@ -135,8 +135,8 @@ OF_DECISIONS = {
 }
 
 
-def decision(site: Site, event: str, username: str, project: dict[str, Any], reason: str | None) -> Letter:
-    """The letter to the owner of a project about a decision, with its reason where there is one."""
+def decision(site: Site, event: str, username: str, project: dict[str, Any], reason: str | None) -> Mail:
+    """The mail to the owner of a project about a decision, with its reason where there is one."""
     subject, text = OF_DECISIONS[event]
     title = f"“{one_line(project['title'])}”"
     is_approved = event in {"project.approved", "project.edit_approved"}
@@ -145,7 +145,7 @@ def decision(site: Site, event: str, username: str, project: dict[str, Any], rea
     where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
     account = site.address("/account")
     off = f"You get this mail as the owner of the project. Switch such mail off in your account: {account}"
-    return letter(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)
+    return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)
 
 
 def _time(at: datetime) -> str:

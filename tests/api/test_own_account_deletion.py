@@ -8,16 +8,16 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from directory.api import leaving
+from directory.api import account_deletion
 from directory.extensions import db
 from directory.models import Session, Token, User
 from directory.services import account_export
 from directory.services.accounts import reserved
 from directory.services.accounts.identity import Caller
 from tests.conftest import Statements
+from tests.support.account_deletion import leave
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
-from tests.support.leaving import leave
 
 PATH, EXPORT = "/api/auth/me", "/api/auth/me/export"
 
@@ -177,7 +177,7 @@ def test_a_deletion_that_was_authenticated_before_another_one_is_refused(
         leave(app, ada)
         return []
 
-    monkeypatch.setattr(leaving, "missing_password", after_the_account_is_gone)
+    monkeypatch.setattr(account_deletion, "missing_password", after_the_account_is_gone)
     answer = browser.call("DELETE", PATH, {"current_password": PASSWORD})
     assert (answer.status_code, answer.json["code"]) == (401, "unauthenticated")
 

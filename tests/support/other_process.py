@@ -12,11 +12,11 @@ from tests.conftest import build
 from tests.support.factories import Api
 
 
-class Elsewhere:
+class OtherProcess:
     """The process, for as long as the block runs."""
 
     def __init__(self, url: str) -> None:
-        command = [sys.executable, "-m", "tests.support.elsewhere", url]
+        command = [sys.executable, "-m", "tests.support.other_process", url]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._answers: dict[int, Future[Any]] = {}
         self._numbers, self._lock = count(), Lock()

@@ -1,11 +1,11 @@
-// What the console changes: at once, or after a dialog that asks.
+// Changes by the console: at once, or after a dialog that asks for confirmation.
 import { effect, signal } from "@preact/signals";
 import { Problem } from "../api/client.ts";
 import { say } from "../state/notice.ts";
 import { address } from "../state/router.ts";
 import { learn, onNewCaller } from "../state/session.ts";
 
-export interface Asked {
+export interface DialogField {
   name: string;
   label: string;
   hint?: string;
@@ -20,7 +20,7 @@ export interface Question {
   /** What the button says. */
   action: string;
   danger?: boolean;
-  fields?: readonly Asked[];
+  fields?: readonly DialogField[];
   /** Does it. A Problem is shown in the dialog, which stays open. */
   act: (given: Record<string, string>) => Promise<unknown>;
 }
