@@ -1,4 +1,4 @@
-"""Deletes an account: what goes with it, and what stays under the name `deleted-[id]`.
+"""Deletes an account: which rows are deleted with it, and which stay under the name `deleted-[id]`.
 
 Members delete their own accounts, administrators and operators those of others. It is one transaction of a bounded
 number of statements. The account is locked first, as for a suspension: other requests of the same user either end
@@ -35,7 +35,7 @@ from directory.services.sign_in import identities, passkeys
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
-# What one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL, and 1.1 s and 3.0 s
+# The rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL, and 1.1 s and 3.0 s
 # on two busy cores.
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000
 TOO_MANY_PROJECTS = (
@@ -132,7 +132,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
 def _lock_other(user_id: int, by: Caller | None) -> Any:
     """Lock an account with those of all active administrators, as `accounts.administer` does, and return it.
 
-    Raises AdminRequired if the caller is none of them any more, NotFound, AccountDeleted, LastAdmin.
+    Raises AdminRequired if the caller is no longer an administrator, NotFound, AccountDeleted, LastAdmin.
     """
     admins, target = accounts.lock_admins_and(user_id)
     if by is not None and by.id not in admins:

@@ -1,4 +1,4 @@
-"""What the service holds of a member, for that member to take along."""
+"""The export of an account: all data that the service has about a member."""
 
 from typing import Any
 

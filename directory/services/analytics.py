@@ -131,7 +131,7 @@ def _median_wait(since: datetime) -> float | None:
 
 
 def _reviewers(since: datetime) -> list[dict[str, Any]]:
-    """Who has decided since, with the number of each decision and the median wait, in seconds; most decisions first."""
+    """The reviewers since then, each with the numbers of decisions and the median wait in seconds; busiest first."""
     waited = AuditEntry.waited_seconds
     actor = AuditEntry.actor_id
     decided = (
@@ -164,7 +164,7 @@ def _reviewers(since: datetime) -> list[dict[str, Any]]:
 
 
 def _happened(since: datetime, until: datetime, uncounted: dict[date, int]) -> dict[str, int]:
-    """What happened from the beginning of one day to that of another."""
+    """The numbers of events from the beginning of one day to that of another."""
     start, end = literal(since, UtcDateTime()), literal(until, UtcDateTime())
     row = db.session.execute(select(*(count.label(name) for name, count in _counts(start, end).items()))).one()
     happened = dict(row._mapping)
@@ -189,7 +189,7 @@ def _uncounted(since: datetime) -> dict[date, int]:
 
 
 def _counts(start: Any, end: Any) -> dict[str, ColumnElement[int]]:
-    """What happened between two instants, each counted in an index."""
+    """The numbers of events between two instants, each counted in an index."""
 
     def during(instant: Any, *conditions: ColumnElement[bool]) -> ColumnElement[int]:
         return select(func.count()).where(instant >= start, instant < end, *conditions).scalar_subquery()

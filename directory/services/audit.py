@@ -55,9 +55,9 @@ OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
 BY_TIME = Sort("newest", (AuditEntry.at, AuditEntry.id), descending=True)
 # How many entries a page reads at most to find those that match: no index has the texts of the log.
 READ_AT_ONCE = 20_000
-# What the log is narrowed by, the most selective first: each has an index that goes on with the id.
+# The filters of the log, the most selective first: each has an index, ordered by the id within a value.
 NARROWING = ("project_id", "user_id", "actor_id", "action")
-# What a project's timeline shows, by action, and the events of it whose reason is for the owner to see.
+# The names of actions in a project's timeline, and the events of it whose reason the owner may see.
 EVENTS = {
     f"project.{event}": event
     for event in (
@@ -146,7 +146,7 @@ _NEWEST = Scan(NEWEST)
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the log is narrowed to; None narrows nothing. `actor` and `user` are usernames.
+    """The filters of the log; None is no filter. `actor` and `user` are usernames.
 
     `q` is a part of a project's title, of the reason, or of the username of the actor or the user. An entry of the
     instant `since` is included, one of the instant `until` is not.
@@ -261,7 +261,7 @@ def history(project_id: int, window: Window) -> Slice:
 
 
 def timeline(project_id: int, window: Window) -> Slice:
-    """What happened to a project, oldest first, as its owner may see it: without those who reviewed it.
+    """The events of a project, oldest first, as its owner may see them: without the names of the reviewers.
 
     Each item has `at`, `event` and, for a rejection or unpublishing that gave one, `reason`.
     """

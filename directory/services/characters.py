@@ -7,7 +7,7 @@ and Unicode never changes a name, so the script is taken from there.
 import re
 import unicodedata
 
-# Default_Ignorable_Code_Point: what renderers show nothing of; and the marks of interlinear annotations.
+# Default_Ignorable_Code_Point, which renderers do not show, and the marks of interlinear annotations.
 _IGNORED = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
@@ -30,7 +30,7 @@ _NAMED = {
     "SCHWA": "e",
 }  # Latin letters that have a name, and how ASCII spells them
 _BASE = re.compile(r"((?:LATIN|GREEK|CYRILLIC) SMALL (?:LETTER|LIGATURE) )((?:(?!WITH ).)+?)(?: WITH .*)?")
-_FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # of the modifier letters, those that are no small letters
+_FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # of the modifier letters, those that are not small letters
 _FIRST_PICTOGRAPH = "\u2190"  # symbols before it are signs of the text, such as those of trade marks
 _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
@@ -54,7 +54,7 @@ def without_invisible(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """A text as search compares it: what joins words is one of `-'.`, and what else separates them is a space.
+    """A text as search compares it: words are joined by one of `-'.`, and separated by a space otherwise.
 
     Case, width, accents, strokes, ligatures, invisible characters and the digits of other scripts are folded. Marks are
     removed where they are accents or points (those of Latin, Greek, Cyrillic, Hebrew and Arabic); others are letters.
@@ -113,7 +113,7 @@ def _is_cursive(char: str) -> bool:
 
 
 class _Folded(dict[int, str]):
-    """What each character is folded to, made when it is first asked for."""
+    """The folded form of each character, made when it is first needed."""
 
     def __missing__(self, number: int) -> str:
         self[number] = folded = _folded(chr(number))

@@ -1,4 +1,4 @@
-"""What the Atom feed contains: the newest live projects, under names that no other directory gives."""
+"""The content of the Atom feed: the newest live projects, under ids that no other directory uses."""
 
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5

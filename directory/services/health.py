@@ -67,7 +67,7 @@ class Bounded(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the database says of itself: its migrations, and since when its oldest webhook and oldest mail wait."""
+    """The state of the database: its migrations, and since when its oldest webhook and oldest mail wait."""
 
     revisions: tuple[str, ...]
     undelivered_since: datetime | None = None
@@ -84,13 +84,13 @@ def state(engine: Engine) -> State:
 
 
 def _oldest_pending(*more: Any) -> AnySelect:
-    """When the oldest pending webhook and the oldest pending mail were made, and `more` of what is pending."""
+    """When the oldest pending webhook and the oldest pending mail were made, and `more` about the pending ones."""
     made = (func.min(Delivery.created_at).filter(of_kind) for of_kind in (~OF_MAIL, OF_MAIL))
     return select(*made, *more).where(Delivery.state == DeliveryState.PENDING)
 
 
 def migrations(connection: Connection) -> tuple[str, ...]:
-    """What the database was migrated to; nothing where it never was."""
+    """The revisions that the database was migrated to; empty where it never was."""
     if not inspect(connection).has_table("alembic_version"):
         return ()
     return tuple(connection.scalars(text("SELECT version_num FROM alembic_version ORDER BY 1")))
@@ -176,7 +176,7 @@ _OF_SQLITE: tuple[datetime | None, Connections] = (None, Connections())
 
 
 def _of_postgresql(connection: Connection) -> tuple[datetime | None, Connections]:
-    """What PostgreSQL's own views say: the oldest transaction that has written or locked something, and connections."""
+    """Figures of PostgreSQL's own views: the oldest transaction that has written or locked, and the connections."""
     return connection.scalar(OLDEST_TRANSACTION), Connections(*connection.execute(CONNECTIONS).one())
 
 

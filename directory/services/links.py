@@ -31,7 +31,7 @@ _GIVEN_OUT = IPv6Network("2000::/3")
 _SPECIAL = (IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
 _INTERNAL_REASON = "Must be an address on the public internet, not one of a private network."
 
-# Parameters that say where a visitor came from and not what is shown. Beside them every name that begins with `utm_`.
+# Parameters that track visitors and do not select content. So does every name that begins with `utm_`.
 _TRACKING = frozenset(
     {
         "_ga", "_gl", "_hsenc", "_hsmi", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igsh", "igshid", "li_fat_id",

@@ -1,4 +1,4 @@
-"""Logos of projects: stored by their content, so that a picture's address never changes what it shows.
+"""Logos of projects: stored by their content, so that the picture at an address never changes.
 
 Whoever makes a project or a revision point to a logo has stored it in the same transaction.
 """

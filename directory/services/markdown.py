@@ -26,7 +26,7 @@ SCHEMES = {"http", "https"}
 ABSOLUTE = re.compile("https?://[^/]", re.IGNORECASE)
 TASK = re.compile(r"\[([ xX])\](?=[ \t\n])")
 BOXES = {" ": "\u2610", "x": "\u2611", "X": "\u2611"}
-# What follows "www." in a link: a domain, and whatever may be in a path.
+# The text after "www." in a link: a domain, and characters of a path.
 WWW = re.compile(r"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*(?::\d{1,5})?(?:[/?#][^\s<]*)?")
 TRAILING = "?!.,:*_~'\""  # what ends a sentence and not an address, by GFM
 ENTITY = re.compile(r"&[a-zA-Z0-9]+;\Z")
@@ -75,7 +75,7 @@ def _parser() -> MarkdownIt:
     parser.validateLink = _is_absolute  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
     assert parser.linkify is not None  # noqa: S101 (the option above asks for it)
-    # Only what says of itself that it is an address: "node.js" and "readme.md" are none.
+    # Only texts with a scheme or "www.": "node.js" and "readme.md" are not addresses.
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     for scheme in ("ftp:", "mailto:", "//"):
         parser.linkify.add(scheme, None)

@@ -159,7 +159,7 @@ def _encoded(square: "Image", side: int) -> bytes:
 
 
 def _turns() -> dict[int, Any]:
-    """What turns a picture upright, by the number that EXIF has for how it lies."""
+    """The transposition that turns a picture upright, by EXIF's number of its orientation."""
     from PIL.Image import Transpose
 
     return {

@@ -29,7 +29,7 @@ TAKEN = "The owner has another project with this URL."
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an edit writes.
+    """The values that an edit writes.
 
     `changes` apply at once. `before` are the values that waited before the edit, and `held` those that wait after it.
     `holding` are the fields in which these two differ, each with the live value and the one that the owner now wants.

@@ -1,11 +1,11 @@
-"""What the service is called and where people find it, as the settings say."""
+"""The name of the service and its public address, from the settings."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The name of the site, its public origin, which is empty where it is not known, and what it says of itself.
+    """The name of the site, its public origin, which is empty where it is not known, and its tagline.
 
     `links` are the label and address of each link at the end of a page. `logo` and `image`, for previews of links, are
     paths, empty where the operator has none.

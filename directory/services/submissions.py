@@ -1,4 +1,4 @@
-"""Submitting, editing and deleting a project: what its owner does."""
+"""Submitting, editing and deleting a project, by its owner."""
 
 from collections.abc import Container
 from datetime import datetime

@@ -21,7 +21,7 @@ PROJECT_SLUG_MAX = 80
 # A long run of combining marks makes NFC quadratic: one body of 64 KiB took 0.9 s. Thirty is the bound of
 # Unicode's stream-safe text format (UAX #15), above what any language writes.
 _MARKS_MAX = 30
-# NFC joins at most four code points into one, so what is longer than this cannot become short enough.
+# NFC joins at most four code points into one, so a text longer than this cannot become short enough.
 _NFC_SHRINKS_BY = 4
 
 _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
@@ -97,7 +97,7 @@ def _normalise(value: str) -> str:
         return value
     _refuse_piled_marks(value)
     text = unicodedata.normalize("NFC", value)
-    # Again, for NFC takes some characters apart: what is stored must pass when it is sent back.
+    # Again, for NFC takes some characters apart: a stored text must pass when it is sent back.
     _refuse_piled_marks(text)
     return text
 

@@ -1,4 +1,4 @@
-"""Who voted for a project, the signs of doubtful votes, and administrators' decisions about which votes count.
+"""The voters of a project, the signs of doubtful votes, and administrators' decisions about which votes count.
 
 A decision locks the project, as a vote does, and then counts its votes again. So each toggle of a vote, suspension and
 other decision comes either before it or after it. A discount stays while the vote is withdrawn.
@@ -78,8 +78,9 @@ def decide(
 ) -> dict[str, int]:
     """Discount the votes of these users for a project, or those that any of the rules matches, or count them again.
 
-    Users without a vote are skipped, but a discount is also lifted while its vote is withdrawn. What holds already
-    stays as it is. It returns how many have changed, and how many votes count now. Raises Unauthenticated, NotFound.
+    Users without a vote are skipped, but a discount is also lifted while its vote is withdrawn. Votes that already
+    have the state stay as they are. It returns how many have changed, and how many votes count now.
+    Raises Unauthenticated, NotFound.
     """
     require_active(by)
     locking = select(Project.id, Project.url_key, Project.title, Project.upvotes, Project.listed_at)

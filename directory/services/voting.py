@@ -189,7 +189,7 @@ def _count_each(voter_id: int, step: int) -> None:
 
 
 def _shown(vote: Vote, outcome: Outcome | None) -> dict[str, Any] | DirectoryError:
-    """What the caller gets for an outcome: the vote as it stands now, or a refusal."""
+    """The answer to the caller for an outcome: the present state of the vote, or a refusal."""
     if outcome is None:
         return NotFound()
     status, owner_id, upvoted, n = outcome

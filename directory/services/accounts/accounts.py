@@ -33,7 +33,7 @@ TAKEN = "This username or e-mail address is taken."
 
 
 def password_refusals(password: str | None, *, username: str | None, email: str | None) -> list[dict[str, str]]:
-    """What the rules refuse of a new password, as the errors of an answer; nothing where there is none to check."""
+    """The rules that a new password breaks, as the errors of an answer; empty without a new password."""
     refusal = None
     if password is not None:
         refusal = check_password_rules(password, username=username or "", email=email or "")
@@ -186,7 +186,7 @@ def choose_username(username: str, *, by: Caller) -> None:
 
 
 def username_refusals(username: str | None, user: User) -> list[dict[str, str]]:
-    """What the rules refuse of another username, as the errors of an answer."""
+    """The rules that another username breaks, as the errors of an answer."""
     if username is None:
         return []
     if not user.may_rename:

@@ -35,7 +35,7 @@ def _read(name: str) -> str:
 
 
 def refusals(username: str | None) -> list[dict[str, str]]:
-    """What the rules refuse of a new username, as the errors of an answer. Commands of the operator do not ask."""
+    """The rules that a new username breaks, as the errors of an answer. The operator's commands skip them."""
     if username is None or not is_reserved(username):
         return []
     return [{"pointer": "#/username", "detail": REFUSAL}]

@@ -38,7 +38,7 @@ TOKEN_PREFIX = "pds_"  # noqa: S105 (lets secret scanners know one)
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret. It has 256 random bits, so one round of SHA-256 is as good as a slow hash."""
+    """The stored form of a secret. It has 256 random bits, so one round of SHA-256 is as good as a slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
@@ -237,7 +237,7 @@ def end_passkeys(user_id: int) -> None:
 
 
 def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
-    """What the rules refuse of the valid fields of a new token, as the errors of an answer."""
+    """The rules that the valid fields of a new token break, as the errors of an answer."""
     expires_at = fields.get("expires_at")
     if expires_at is None or expires_at > now():
         return []

@@ -34,7 +34,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the users are narrowed to; None narrows nothing. `q` is a part of the username or e-mail address."""
+    """The filters of the list of users; None is no filter. `q` is a part of the username or e-mail address."""
 
     q: str | None = None
     role: str | None = None
@@ -53,7 +53,7 @@ def page(filters: Filters, sort: str, window: Window) -> Slice:
 
 
 def total(filters: Filters) -> int:
-    """How many users match: a sum of what is counted already, unless `q` makes it a count."""
+    """How many users match: a sum of stored counters, or a count if there is `q`."""
     if filters.q is not None:
         return db.session.scalar(select(func.count()).select_from(User).where(_condition(filters))) or 0
     return int(db.session.scalar(select(func.sum(UserCount.users)).where(*_kinds(filters, UserCount))) or 0)
@@ -68,7 +68,7 @@ def one(user_id: int) -> dict[str, Any]:
 
 
 def statistics(user_ids: list[int]) -> dict[int, dict[str, Any]]:
-    """What each of the users has submitted, given and received; users without any project or vote included."""
+    """The numbers of projects and votes of each user, also of users without any."""
     return {row.id: _figures(row) for row in db.session.execute(_statistics(), {"user_ids": user_ids})}
 
 

@@ -1,4 +1,4 @@
-"""What administrators see beside a project in a list: its owner's record, other submissions of its URL, warnings."""
+"""The facts beside a project in administrators' lists: its owner's record, submissions of the same URL, warnings."""
 
 from functools import cache
 from typing import Any

@@ -16,7 +16,8 @@ from directory.services.catalog.search_language import TIERS, Tier
 LOOKED_AT = (64, 500, 2_500)
 BETTER = 64  # better matches than those, for each step of the rank
 
-# What finds all that have a better rank, by rank: a title that equals the query as a whole may have none of its words.
+# The tiers that find all matches of a better rank, by rank: a title that equals the whole query may have none of its
+# words.
 _WHOLE, _TITLE, _BRIEF, *_BEGINNINGS, _ = TIERS
 _BETTER: tuple[tuple[Tier, ...], ...] = (
     (_WHOLE, _BEGINNINGS[1]),

@@ -41,9 +41,9 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a list is narrowed to; None narrows nothing. `owner` is a username, `owner_id` and `voter_id` are ids.
+    """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
 
-    With `waiting` it is narrowed to what waits for review.
+    With `waiting` the list has only projects that wait for review.
     """
 
     status: str | None = None
@@ -162,10 +162,10 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         statement = queries.page(shape, window.start, window.limit, viewer is not None)
         rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, queries.order(sort), window)
-    told = rows[0][after(viewer is not None)] if rows else None
-    if told is None:
-        told = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)
-    number = int(told)
+    total = rows[0][after(viewer is not None)] if rows else None
+    if total is None:
+        total = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)
+    number = int(total)
     if counted is not None and matches == queries.MANY:
         counted.store(number)
     found.total_capped = filters.q is not None and number > search.MOST

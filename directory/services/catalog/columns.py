@@ -37,7 +37,7 @@ COLUMNS = (
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
-# What a signed-in caller's statements read besides: the revision, which only owners and administrators see.
+# The further columns of a signed-in caller's statements: the revision, which only owners and administrators see.
 REVISION = (R.changes, R.category, R.submitted_at, R.reason)
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
 
@@ -89,7 +89,7 @@ def revision(
 
 
 def waiting(dialect: str) -> Subquery:
-    """What waits for review: pending projects, and live ones with changes that wait.
+    """The condition of projects that wait for review: pending ones, and live ones with changes that wait.
 
     `submitted_at` is that of the project, or of its changes. Either kind is read in the order of its index, which
     PostgreSQL does only where each has an order by itself, and SQLite only where it has none. SQLite is kept from

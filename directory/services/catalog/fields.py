@@ -19,14 +19,14 @@ Changes = dict[str, dict[str, Any]]  # by field an object with `from` and `to`
 
 
 class Kind(Enum):
-    """What the value of a field is."""
+    """The type of a field's value."""
 
     INTEGER, FLAG, TIME, WORDS, LINE, PROSE, LINK, SLUG, TAGS = range(9)
     CATEGORY, STATUS, OWNER, LOGO, REVISION = range(9, 14)
 
 
 class Writer(Enum):
-    """Who writes a field.
+    """The writer of a field.
 
     The owner does so by the body of a submission or edit, or by the route that takes a logo. What the service writes is
     also taken from the rows of `flask import` where it is one of IMPORT.
@@ -142,7 +142,7 @@ def reviewed(review_on_edit: str) -> tuple[str, ...]:
 
 
 def current(project: Project, names: Iterable[str]) -> dict[str, Any]:
-    """What a project says in some of its fields, as callers write it: a category by its slug."""
+    """The values of some fields of a project, as callers write them: a category by its slug."""
     return {name: _category_slug(project) if name == "category" else getattr(project, name) for name in names}
 
 
@@ -175,7 +175,7 @@ def filled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refusals(fields: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What the rules refuse of fields that are valid by themselves, as the errors of an answer."""
+    """The rules that fields break which are valid by themselves, as the errors of an answer."""
     if "category" not in fields or _find_category(fields["category"]) is not None:
         return []
     return [{"pointer": "#/category", "detail": NO_CATEGORY}]

@@ -1,4 +1,4 @@
-"""What a list is narrowed to, as conditions."""
+"""The filters of a list, as conditions of SQL."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an owner asks of their own projects beside the list of them: how many there are, and where in the queue."""
+"""An owner's own projects, beside the list of them: their numbers, and their places in the queue."""
 
 from datetime import datetime
 from functools import cache

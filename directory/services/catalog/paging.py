@@ -40,7 +40,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What part of a list is wanted: `limit` rows of page `page`, or next to `position`."""
+    """The requested part of a list: `limit` rows of page `page`, or next to `position`."""
 
     limit: int
     page: int | None = 1

@@ -59,7 +59,7 @@ COUNTERS = {
 
 @dataclass(frozen=True, slots=True)
 class ListShape:
-    """What the statements of a list depend on: the names of its filters, the state, the order and the database.
+    """All that the statements of a list depend on: the names of its filters, the state, the order and the database.
 
     `matches` says how many a query has: FEW, MANY or CAPPED; "" without a query.
     """
@@ -95,7 +95,7 @@ def order(sort: str) -> Sort:
 def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
     """A window of a list, with the list's total beside each row, null where unknown.
 
-    Its ids are found first, by an index alone where there is one, and what is shown is looked up for them and not for
+    Its ids are found first, by an index alone where there is one, and the columns shown are read for them and not for
     those that a page skips. Where counters have the total, one statement gives both for less than two do.
     """
     among, by, total = _listed(shape)

@@ -1,4 +1,4 @@
-"""What signed-in readers see of projects: one statement identifies several readers and reads what is theirs.
+"""Projects as signed-in readers see them: one statement identifies several readers and reads their own columns.
 
 It leaves out a session or token that has ended or whose last use is to be recorded, which needs a write. The rules for
 one caller answer those.
@@ -76,7 +76,7 @@ def votes(dialect: str) -> BatchedQuery:
 
 
 def _rest(dialect: str) -> AnySelect:
-    """What the owner of a project and administrators see of it beside its public fields, as JSON."""
+    """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
     changes = R.changes if dialect == "postgresql" else func.json(R.changes)
     columns = (P.id, P.rejection_reason, changes, *REVISION[1:])

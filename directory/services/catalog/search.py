@@ -77,7 +77,7 @@ def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: boo
 def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
     """The condition that a project matches, looked at by itself: for words that many have. Values: `expressions`.
 
-    A subquery for one value stays what it is: neither planner makes a join of it, or a list of all matches.
+    Neither planner turns a subquery for one value into a join, or into a list of all matches.
     """
     entry = select(_reaches(TIERS[-1], dialect)).where(_key(dialect) == project_id)
     return entry.correlate(project_id.table).scalar_subquery()
@@ -86,7 +86,7 @@ def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
 def leading(tier: Tier, dialect: str, most: int) -> Select[tuple[int]]:
     """The ids of the projects that have the words where `tier` says, `most` of them if there are more.
 
-    The tier is none that looks at descriptions: an index without those finds them.
+    The tier must not search descriptions: its matches are found by an index without them.
     """
     asked: Any = bindparam(name(tier), type_=String)
     if dialect == "postgresql":
@@ -133,7 +133,7 @@ def _ranked_entry(project_id: ColumnElement[int], dialect: str) -> Select[tuple[
 
 
 def _rank(reached: dict[Tier, ColumnElement[bool]]) -> ColumnElement[Any]:
-    """The rank of what matches, by what is reached. Most matches reach the last tier alone: that is found out early."""
+    """The rank of matches, by the tier that they reach. Most reach the last tier alone, so it is tested early."""
     whole, *better, brief, _ = TIERS
     steps = [(reached[tier], len(TIERS) - n) for n, tier in enumerate(better, 2)]
     return case((reached[whole], len(TIERS) - 1), (not_(reached[brief]), 0), *steps, else_=1).label("rank")

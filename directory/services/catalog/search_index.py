@@ -1,4 +1,4 @@
-"""The search index: what of a project the databases' engines hold, FTS5 on SQLite and tsvector with GIN on PostgreSQL.
+"""The search index: the texts of a project that are indexed, by FTS5 on SQLite and tsvector with GIN on PostgreSQL.
 
 Both hold the words of `search_words` in three parts: the title (with one word more, for the title as a whole), tagline
 and tags, and the description. Title and tagline also have what finds two or three words that a query spells as one, and

@@ -1,10 +1,10 @@
-"""Words: what of a text is indexed, and what a query asks for.
+"""Words: the parts of a text that are indexed, and those that a query asks for.
 
 A word is folded (`characters.fold`) and written in ASCII, so that both databases compare it alike. Hyphens, dots and
 apostrophes join words: `e-mail` is indexed as `e`, `mail` and `email`, so that it is found by each of its spellings.
 Where words are written without spaces, each sequence of one, two and three characters is a word: what is found has the
-characters of the query as neighbours. A change of what is indexed needs a migration that indexes all projects again (as
-0024 does).
+characters of the query as neighbours. A change of the indexed texts needs a migration that indexes all projects again,
+as 0024 does.
 """
 
 import re
@@ -38,7 +38,7 @@ _CLUSTER = re.compile(f"[{_UNSPACED}](?:[{_STACKING}][{_UNSPACED}]|[{_MARK}])*")
 
 
 def _patterns(letter: str, unspaced: str = "") -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What finds the units of a folded text, and the words of a unit, by what a letter, mark or digit is."""
+    """The patterns of the units of a folded text and of the words of a unit, from the pattern of one `letter`."""
     # A letter with ++ or # is the name of a language (c++, f#).
     word = rf"(?:(?<!{letter}){letter}(?:\+\+|\#)|{letter}+)"
     return re.compile(rf"{unspaced}(?<!\.)(?<!{letter})\.net(?!{letter})|{word}(?:[-'.]{word})*"), re.compile(word)
@@ -48,7 +48,7 @@ _PATTERNS = _patterns(rf"[^ \-'.+#{_UNSPACED}]", rf"[{_UNSPACED}]+|")
 _ASCII_PATTERNS = _patterns("[a-z0-9]")  # the same, found sooner
 _ADDRESS = re.compile(r"\s*https?://([^\s/?#]+)\S*\s*", re.IGNORECASE)
 
-# What begins the words that no query finds by their beginning.
+# Prefixes of words that no query finds by their beginning.
 _WHOLE, _JOINED, _DOMAIN = "=", "=+", "=."
 
 _IRREGULAR = {
@@ -138,14 +138,14 @@ def words(text: str) -> list[str]:
 
 
 def joined_words(text: str) -> list[str]:
-    """What finds neighbouring words of a text that a query spells as one."""
+    """The search term for neighbouring words of a text that a query spells as one."""
     found = units(text)
     joined = [unit.joined for unit in found]
     return [joined_word("".join(joined[run.start : run.stop])) for run in runs(found)]
 
 
 def joined_word(word: str) -> str:
-    """A word as the index holds what is written as several."""
+    """The indexed form of a word that a text writes as several."""
     return _JOINED + ascii_form(word[:MAX_WORD_LENGTH])
 
 
@@ -160,7 +160,7 @@ def runs(found: list[Unit]) -> Iterator[range]:
 
 
 def domain_words(host: str) -> list[str]:
-    """What finds a host by its name and by those of the domains that it is in."""
+    """The words that find a host: its name and those of the domains that it is in."""
     labels = re.sub("[-' ]", "", fold(host)).removeprefix("www.").split(".")
     return [_domain_word(labels[at:]) for at in range(len(labels) - 1)]
 
@@ -200,7 +200,7 @@ def is_beginning(word: str) -> bool:
 
 
 def singulars(word: str) -> list[str]:
-    """What an English plural may be the plural of; nothing for another word.
+    """The possible singulars of an English plural; empty for another word.
 
     Where the spelling does not decide (`caches` and `searches`), both possible words are given.
     """

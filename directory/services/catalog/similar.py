@@ -36,7 +36,7 @@ _COLUMNS = (*(P[name] for name in NAMES[:-1]), _VOTED, P.owner_id)
 def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[dict[str, Any]]]:
     """The projects of the `same` URL, live or the caller's, and live `similar` ones by title; the caller's own first.
 
-    Nothing in the answer depends on what others have submitted that is not live, nor does how common a word is.
+    Neither the answer nor the frequency of a word depends on projects of others that are not live.
     """
     same = [] if url is None else _same(url_key(url), by)
     similar = [] if title is None else _similar(title, by, {row[0] for row in same})
@@ -79,7 +79,7 @@ def _likeness(one: set[str], other: set[str]) -> float:
 
 
 def _terms(title: str) -> list[list[str]]:
-    """What to look for, each a list of words that a project has to have: the whole title, all words, and each word."""
+    """The searches, each a list of words that a project has to have: the whole title, all words, and each word."""
     key = whole(title)
     if key is None:
         return []

@@ -47,7 +47,7 @@ def _may_be_misspelled(unit: Unit) -> bool:
 
 
 def _spellings(word: str) -> Iterator[str]:
-    """A word, and then what it may be a misspelling of, nearest first."""
+    """A word, then the words of which it may be a misspelling, nearest first."""
     once = dict.fromkeys([word, *_slips(word), *_letters_changed(word)])
     yield from once
     if len(word) <= LONGEST_TWICE:

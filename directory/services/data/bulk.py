@@ -82,7 +82,7 @@ def load_dicts(model: Any, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def analyse() -> None:
-    """Let the planner know of what was loaded, in the current transaction."""
+    """Update the planner's statistics of the loaded tables, in the current transaction."""
     begin()
     if on_postgresql():
         names = [model.__table__.name for model in LOADED]

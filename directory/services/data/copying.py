@@ -45,13 +45,13 @@ SEARCH = table("project_search")
 
 @dataclass(slots=True)
 class Content:
-    """What a table holds: the number of rows, and a sum over what they say in which their order counts for nothing."""
+    """The content of a table: the number of rows, and a checksum of their values, whatever their order."""
 
     rows: int = 0
     digest: int = 0
 
     def add(self, row: Row[Any]) -> None:
-        """Take a row in. What is equal on both databases is equal as JSON."""
+        """Add a row. Values that are equal on both databases are equal as JSON."""
         self.rows += 1
         self.digest ^= int.from_bytes(blake2b(orjson.dumps(tuple(row), default=bytes.hex), digest_size=16).digest())
 
@@ -67,7 +67,7 @@ class Comparison:
 
 
 def tables() -> list[Table]:
-    """What is copied row by row, a table after those that it points to."""
+    """The tables that are copied row by row, each after those that it refers to."""
     models = (Session, PasskeyChallenge, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
     others = {model.__table__ for model in models}
     return [each for each in db.metadata.sorted_tables if each not in others]
@@ -126,7 +126,7 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
 
 
 def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
-    """What both sides hold now, besides the sessions. Rows that the source got since then are differences."""
+    """The content of both sides now, without the sessions. Rows that the source got since then are differences."""
     tags = Content()
     for row in _rows(source, _selected(ProjectTag.__table__)):
         tags.add(row)
@@ -156,7 +156,7 @@ def recounted() -> recount.Look:
 def number_on(source: Connection) -> None:
     """Have the target give the ids that the source would have given next.
 
-    Not those after the highest there is: the log tells of projects that are gone, and their ids are not for others.
+    Not those after the highest present id: the log has the ids of deleted projects, which others must not get.
     """
     for each in tables():
         if "id" in each.c:
@@ -176,7 +176,7 @@ def _require_migrated(connection: Connection, which: str) -> None:
 
 
 def _selected(each: Table) -> AnySelect:
-    """What a table's rows say by themselves; the counters, which triggers keep, are taken to begin at 0."""
+    """The values of a table's rows, with 0 for the counters, which triggers keep."""
     return select(*(literal(0).label(c.name) if c in _COUNTED else c for c in _columns(each)))
 
 

@@ -67,7 +67,7 @@ class Story:
 
 
 def data(name: str) -> Any:
-    """What a file of the data folder says, by its name without `.json`."""
+    """The content of a file of the data folder, by its name without `.json`."""
     return json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
 
 

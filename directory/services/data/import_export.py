@@ -20,7 +20,7 @@ from directory.services.data.wholesale import Draft
 from directory.services.links import url_key
 from directory.services.text import USERNAME
 
-# What a submission says, in the order of an export, and what an export contains besides.
+# The fields of a submission, in the order of an export, and the further fields of an export.
 WRITABLE = tuple(field.name for field in FIELDS if field.in_export and field in OWNED)
 READ_ONLY = tuple(field.name for field in FIELDS if field.in_export and field not in OWNED)
 READ_AT_ONCE = 500

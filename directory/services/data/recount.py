@@ -78,7 +78,7 @@ class Fault(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What was seen: how many projects and votes, and what of them seems wrong."""
+    """The result of a check: the numbers of projects and votes, and the suspected faults."""
 
     projects: int
     votes: int
@@ -119,7 +119,7 @@ def look(scope: Scope) -> Look:
 
 
 def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
-    """What is wrong with these projects under their locks; repaired, if asked."""
+    """The faults of these projects under their locks; repaired if `repair` asks for it."""
     locked = select(Project.id).where(Project.id.in_(ids)).order_by(Project.id)
     db.session.execute(locked.with_for_update(key_share=True))
     faults = look(lambda number: number.in_(ids)).faults

@@ -34,7 +34,7 @@ def confirm(*, repair: bool) -> list[Fault]:
 
 
 def _compared(revision: Revision, project: Project) -> Fault:
-    """What a revision holds, and what of that it should. The note of a refusal has no fields."""
+    """The fields that a revision has, and those of them that it should have. A note of a rejection has no fields."""
     held, is_live = revisions.changes_of(revision), project.status == Status.LIVE
     if revision.submitted_at is None:
         return Fault(KIND, project.id, ["refusal"], ["refusal"] if is_live else [])

@@ -42,4 +42,4 @@ def _submissions() -> list[Fault]:
     stored = func.coalesce(UserSubmissions.submissions, -1)
     query = _SUBMITTED.add_columns(User.username, stored).outerjoin(UserSubmissions, UserSubmissions.user_id == User.id)
     rows = db.session.execute(query.where(stored != _SIZE).order_by(User.id))
-    return [Fault("submissions", None, said, right, name) for _, right, name, said in rows]
+    return [Fault("submissions", None, stored, right, name) for _, right, name, stored in rows]

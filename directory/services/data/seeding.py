@@ -17,7 +17,7 @@ from directory.services.links import url_key
 
 @dataclass(slots=True)
 class Planted:
-    """What was added: numbers, and the accounts whose passwords hold."""
+    """The numbers of added rows, and the accounts whose passwords are valid."""
 
     categories: int
     people: list[Person]

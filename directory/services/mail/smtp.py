@@ -77,7 +77,7 @@ class _Client(smtplib.SMTP):
 
 
 class _Exchange:
-    """What one try sends, and what the server says to it."""
+    """The message of one try, and the server's replies to it."""
 
     def __init__(self, message: Message, server: MailServer, policy: Policy) -> None:
         self.wire = Wire()
@@ -131,7 +131,7 @@ class _Exchange:
     def _excerpt(self) -> str:
         user, password = self._server.user, self._server.password
         signed_in = (password, *(b64encode(text.encode()).decode() for text in (password, f"\0{user}\0{password}")))
-        # The address as well: what is stored of a message holds ids, and outlives the account.
+        # The address as well: the stored excerpt outlives the account, and must contain ids alone.
         hidden = {self._message.to, *self._message.secrets, *(signed_in if password else ())}
         return redaction.without(hidden, self._reply)
 

@@ -26,7 +26,7 @@ class GitHub:
         return openid.authorization_url(endpoint, self._client[0], SCOPE, secrets, redirect_uri)
 
     def identify(self, answer: Mapping[str, str], secrets: Secrets, redirect_uri: str) -> Claims:
-        """Who signs in, by the parameters with which the browser came back.
+        """The claims of the user who signs in, from the parameters with which the browser came back.
 
         Raises SignInCancelled, SignInRefused, ProviderUnavailable, ProviderFailed.
         """

@@ -42,7 +42,7 @@ def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tupl
 
 
 def _owner(claims: Claims) -> User | None:
-    """The account that has the identity, locked; None where none has. What the provider returned now is stored."""
+    """The account that has the identity, locked; None where none has. The provider's present claims are stored."""
     user_id = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
     if user_id is None:
         return None
@@ -85,8 +85,8 @@ def _require_active(user: User) -> None:
 
 
 def _add(claims: Claims, user: User, taken: Duplicate | IdentityTaken) -> None:
-    told = {"issuer": claims.issuer, "subject": claims.subject, "email": claims.email}
-    db.session.add(Identity(user_id=user.id, **told))
+    given = {"issuer": claims.issuer, "subject": claims.subject, "email": claims.email}
+    db.session.add(Identity(user_id=user.id, **given))
     with refusing(uq_identities_issuer_subject=taken):
         db.session.flush()
     by = Caller(user.id, user.username, user.role)

@@ -57,7 +57,7 @@ class OpenIdProvider:
         return authorization_url(endpoint, self._client_id, SCOPE, secrets, redirect_uri, nonce=secrets.nonce)
 
     def identify(self, answer: Mapping[str, str], secrets: Secrets, redirect_uri: str) -> Claims:
-        """Who signs in, by the parameters with which the browser came back.
+        """The claims of the user who signs in, from the parameters with which the browser came back.
 
         Raises SignInCancelled, SignInRefused, ProviderUnavailable, ProviderFailed.
         """
@@ -96,8 +96,8 @@ class OpenIdProvider:
                 "iss": {"essential": True, "value": self.issuer},
                 "aud": {"essential": True, "value": self._client_id},
             }
-            told = {"nonce": nonce, "client_id": self._client_id, "access_token": token.get("access_token")}
-            claims = CodeIDToken(decoded.claims, decoded.header, options, told)
+            params = {"nonce": nonce, "client_id": self._client_id, "access_token": token.get("access_token")}
+            claims = CodeIDToken(decoded.claims, decoded.header, options, params)
             claims.validate(leeway=LEEWAY)
         except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise SignInRefused(_reason(error)) from None
@@ -105,8 +105,8 @@ class OpenIdProvider:
 
     def _decoded(self, transport: Transport, token: str) -> jwt.Token:
         supported = self._published.metadata(transport).get("id_token_signing_alg_values_supported")
-        told = supported if isinstance(supported, list) else ["RS256"]
-        usable = [name for name in ALGORITHMS if name in told]
+        offered = supported if isinstance(supported, list) else ["RS256"]
+        usable = [name for name in ALGORITHMS if name in offered]
         if not usable:  # an empty list would allow what the library recommends
             raise SignInRefused("algorithm")
         allowed = JWSRegistry(algorithms=usable, strict_check_header=False)
@@ -116,7 +116,7 @@ class OpenIdProvider:
             return jwt.decode(token, self._published.keys(transport, unknown=True), registry=allowed)
 
     def _more(self, transport: Transport, token: dict[str, Any], subject: Any) -> dict[str, Any]:
-        """What the provider returns about the same subject beside the id_token, if anything. Raises SignInRefused."""
+        """The provider's further claims about the same subject, beside the id_token, if any. Raises SignInRefused."""
         url, access_token = self._published.userinfo_endpoint(transport), token.get("access_token")
         if url is None or not isinstance(access_token, str) or not access_token.isprintable():
             return {}
@@ -162,8 +162,9 @@ def exchange(
     try:
         token = asking.fetch_token(endpoint, grant_type="authorization_code", code=code, code_verifier=secrets.verifier)
     except OAuth2Error as error:
-        told = error.error if isinstance(error.error, str) and re.fullmatch("[a-z_]{1,40}", error.error) else "unknown"
-        log.warning("provider refused the code", extra={"provider": name, "reason": told})
+        is_plain = isinstance(error.error, str) and re.fullmatch("[a-z_]{1,40}", error.error)
+        reason = error.error if is_plain else "unknown"
+        log.warning("provider refused the code", extra={"provider": name, "reason": reason})
         raise SignInRefused("code_refused") from None
     except (ValueError, TypeError, OverflowError):  # Authlib reads the times of the token as numbers
         raise ProviderFailed("no_json") from None

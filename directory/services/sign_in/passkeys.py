@@ -44,7 +44,7 @@ class RelyingParty:
 
 
 def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
-    """What `navigator.credentials.create()` takes to add a passkey to the caller's account.
+    """The options of `navigator.credentials.create()` that add a passkey to the caller's account.
 
     Raises SignInAgain, PasskeyRequired, TooManyPasskeys.
     """
@@ -76,7 +76,7 @@ def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
 
 
 def sign_in_options(party: RelyingParty) -> dict[str, Any]:
-    """What `navigator.credentials.get()` takes to sign in by any passkey of this site."""
+    """The options of `navigator.credentials.get()` that sign in by any passkey of this site."""
     from webauthn import generate_authentication_options
     from webauthn.helpers import options_to_json_dict
     from webauthn.helpers.structs import UserVerificationRequirement
@@ -314,7 +314,7 @@ def _may_change(by: Caller) -> list[str]:
 
 
 def _handle(user_id: int) -> bytes:
-    """What authenticators know an account by."""
+    """The id of an account for authenticators."""
     return str(user_id).encode()
 
 

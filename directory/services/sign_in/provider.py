@@ -1,4 +1,4 @@
-"""What a provider is to the rest of the service, whatever its protocol."""
+"""The interface of a provider to the rest of the service, whatever its protocol."""
 
 import hmac
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ CODE_MAX = 2048
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What one sign-in is recognised by when it comes back. `nonce` and `verifier` are made of `state` by a key."""
+    """The secrets that recognise a sign-in that comes back. `nonce` and `verifier` are made of `state` by a key."""
 
     state: str
     nonce: str
@@ -40,7 +40,7 @@ def _derived(key: str, purpose: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Who signs in, as the provider proves it. `email` is None where it returned no usable address."""
+    """The user who signs in, as the provider proves it. `email` is None where it returned no usable address."""
 
     provider: str
     issuer: str
@@ -61,7 +61,7 @@ class Provider(Protocol):
         """Where the browser goes to sign in. Raises ProviderUnavailable, ProviderFailed."""
 
     def identify(self, answer: Mapping[str, str], secrets: Secrets, redirect_uri: str) -> Claims:
-        """Who signs in, by the parameters with which the browser came back.
+        """The claims of the user who signs in, from the parameters with which the browser came back.
 
         Raises SignInCancelled, SignInRefused, ProviderUnavailable, ProviderFailed.
         """

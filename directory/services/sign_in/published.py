@@ -1,4 +1,4 @@
-"""What an OpenID provider publishes: its metadata and its keys, each read at most once an hour.
+"""The metadata and keys that an OpenID provider publishes, each read at most once an hour.
 
 Keys are read again where a token names one that is not known, but at most once a minute: the token is an outsider's.
 """

@@ -1,4 +1,4 @@
-"""What can go wrong with a sign-in by a provider or a passkey.
+"""The errors of a sign-in by a provider or a passkey.
 
 `reason`, where there is one, is one of a few fixed words of ours.
 """

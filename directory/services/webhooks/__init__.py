@@ -1,1 +1,1 @@
-"""Webhooks: the outbox, and the delivery of what is in it. It may import what `services` may."""
+"""Webhooks: the outbox, and the delivery of its rows. It may import what `services` may."""

@@ -44,7 +44,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a try went: the receiver's status, or why there was none; `retry_after` in seconds.
+    """The outcome of a try: the receiver's status, or the reason why there is none; `retry_after` in seconds.
 
     One that `is_final` is not tried again.
     """

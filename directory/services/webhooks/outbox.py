@@ -1,4 +1,4 @@
-"""The outbox: a notification is a row written with the change that it tells of, and delivered later."""
+"""The outbox: a notification is a row that is written in the transaction of its change, and delivered later."""
 
 import hashlib
 import json
@@ -61,7 +61,7 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """What the outbox calls it: its configured name, or one made of its address."""
+        """Its name in the outbox: the configured one, or one made of its address."""
         return self.given_name or stable_name(self.url)
 
     @property
@@ -92,9 +92,9 @@ def enqueue(
     wanted_by = wanting(event, endpoints)
     if wanted_by:
         project = catalog.stored(project_id)
-        told = _told(wanted_by, project, _mailed([project], wanted_by))
+        recipients = _recipients(wanted_by, project, _mailed([project], wanted_by))
         payload = _payload(event, project, by, reason, changes)
-        db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, told, due=at_once()))
+        db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, recipients, due=at_once()))
 
 
 def enqueue_each(
@@ -115,7 +115,7 @@ def enqueue_each(
         {**row, **made}
         for project in projects
         for row in rows_of(
-            event, project["id"], _payload(event, project, by, reason), _told(wanted_by, project, mailed), due=due
+            event, project["id"], _payload(event, project, by, reason), _recipients(wanted_by, project, mailed), due=due
         )
     ]
     bulk.load_dicts(Delivery, rows)
@@ -155,7 +155,7 @@ def _left(owners: set[int]) -> dict[int, float]:
     return {user_id: UNCONFIRMED_MAILS - mails.get(user_id, 0) for user_id in owners}
 
 
-def _told(endpoints: list[Endpoint], project: dict[str, Any], mailed: dict[int, float]) -> list[Endpoint]:
+def _recipients(endpoints: list[Endpoint], project: dict[str, Any], mailed: dict[int, float]) -> list[Endpoint]:
     """The endpoints that get an event about a project; a mail to its owner counts against those that are left."""
     owner = project["owner"]["id"]
     left = mailed.get(owner, 0)

@@ -39,7 +39,7 @@ def send(endpoint: Endpoint, claim: Claim, policy: Policy) -> Outcome:
 
 
 class _Exchange:
-    """What one try sends, and what comes back of it."""
+    """One try: the request that is sent, and the receiver's answer."""
 
     def __init__(self, endpoint: Endpoint, claim: Claim, policy: Policy) -> None:
         self.wire = Wire()

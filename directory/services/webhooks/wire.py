@@ -1,4 +1,4 @@
-"""What an exchange over the network needs whatever its protocol: an end at its deadline, and an error in our words.
+"""The parts of an exchange that all protocols share: its end at a deadline, and its errors in our words.
 
 An exchange runs in a thread of its own while the deliverer watches the clock. The other side can send a byte at a time
 for ever without a single read that takes too long, and a name server can take its time as well. At the deadline the
