@@ -1,4 +1,4 @@
-"""What can go wrong, in the directory's own words. HTTP is not known here: `http.problem_details` has the statuses.
+"""The errors of the rules, without HTTP: `http.problem_details` has the statuses.
 
 DirectoryError
 ├── Invalid     WrongPassword

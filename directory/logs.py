@@ -25,7 +25,7 @@ BY_STATUS = {2: GREEN, 3: CYAN, 4: YELLOW, 5: RED}
 
 
 class Formatter(logging.Formatter):
-    """What the lines of both forms have in common."""
+    """The fields that the lines of both forms have in common."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 (logging's own name)
         """The traceback, without the lines in which PostgreSQL repeats the values of a row."""
@@ -108,7 +108,7 @@ def _printable(text: str) -> str:
 def _encoded(line: dict[str, Any]) -> str:
     """The line as JSON in printable ASCII.
 
-    By orjson, in a fifth of the time, wherever that comes to the same: it leaves U+2028 and terminal controls as they
+    By orjson, in a fifth of the time, wherever the result is the same: it leaves U+2028 and terminal controls as they
     are, and refuses lone surrogates and large numbers.
     """
     try:
@@ -147,7 +147,7 @@ class Lines(logging.StreamHandler[TextIO]):
             line = self.format(record) + self.terminator
             try:
                 os.write(self.stream.fileno(), line.encode())
-            except io.UnsupportedOperation:  # a stream that is no file
+            except io.UnsupportedOperation:  # a stream that is not a file
                 self.stream.write(line)
         except Exception:
             self.handleError(record)
@@ -165,7 +165,7 @@ def formatter(style: str, *, colours: bool) -> Formatter:
 
 def configure(level: str, style: str = "", *, colours: bool = False) -> None:
     """Send every record to standard error once: the service's from `level` on, of other libraries the warnings."""
-    # What no line of ours shows is not gathered for each: the library's own advice for what has to be cheap.
+    # Values that no line of ours shows are not collected: the library's own advice for what has to be cheap.
     logging._srcfile = None
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = Lines(sys.stderr)

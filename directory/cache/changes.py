@@ -1,4 +1,4 @@
-"""The change feed: what has changed in the database, by the number of the snapshot that first showed it."""
+"""The change feed: the changes of the database, by the number of the snapshot that first showed them."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ MAX_PROJECTS = 2_000  # whose last vote is remembered; at most twice as many vot
 
 
 class ChangeFeed:
-    """Decides whether a response that was valid at a snapshot is still valid, by what was written since.
+    """Decides whether a response that was valid at a snapshot is still valid, by the writes since then.
 
     One thread adds changes, any thread asks. All changes of a snapshot are added before its number is given out, so a
     thread that has a snapshot sees all of them.

@@ -2,9 +2,9 @@
 
 A public response may be given again under one rule: it was made for the same address, and since before its making
 nothing that it depends on was written. A write of any process is in the database's snapshot before it is acknowledged,
-so the next response shows what was acknowledged. Nothing here expires by time.
+so the next response shows every acknowledged write. Nothing here expires by time.
 
-For signed-in readers one statement returns the snapshot, the readers, and what is theirs of the projects shown. If the
+For signed-in readers one statement returns the snapshot, the readers, and their votes for the projects shown. If the
 public response is valid at that snapshot, theirs is the public one with that filled in. Objects by an id are read by
 one statement for all readers. So many reads take as many statements as one.
 """
@@ -33,7 +33,7 @@ from directory.http.cache_policy import CREDENTIALS, CacheTags
 from directory.services.accounts.sessions import Credential
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
-OVERHEAD = 1_600  # bytes that an entry takes beside its body, the places of what is personal included
+OVERHEAD = 1_600  # bytes that an entry takes beside its body, with the places of the personal parts
 log = logging.getLogger(__name__)
 
 
@@ -252,7 +252,7 @@ class Responder:
             each.snapshot, each.row, each.is_settled = snapshot, row, True
 
     def _filled(self, asked: _Asked) -> Response | None:
-        """The public response with what is the reader's, if it is valid at the snapshot at which that was read."""
+        """The public response with the reader's own parts, if it is valid at the snapshot at which these were read."""
         if asked.snapshot is None:
             return None
         public = self.store.get(asked.read.key, asked.snapshot)

@@ -1,4 +1,4 @@
-"""Holds the constants of the cache: bounds of time, in seconds, and of callers, each with what it was measured by."""
+"""Holds the constants of the cache: bounds of time, in seconds, and of callers, each with the measurement behind it."""
 
 TIMEOUT = 1.0  # for a thread's read of the snapshot; where the database takes longer, the application answers
 

@@ -1,4 +1,4 @@
-"""Reads the database's snapshot for all callers that wait, which tells which stored responses are still valid."""
+"""Reads the database's snapshot, which decides which stored responses are valid, once for all waiting callers."""
 
 import logging
 import threading

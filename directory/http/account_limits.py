@@ -13,7 +13,7 @@ GUESSES = ("auth", "account", "password")  # what a guess at a password counts a
 TIERS = ("mail_account", "mail_address")
 
 # Over all addresses a login has so many failures an hour without a delay: half of the hundred of an account, which has
-# two logins. If both counted together, a delay would tell which e-mail address belongs to which username.
+# two logins. If both counted together, a delay would reveal which e-mail address belongs to which username.
 FREE_FAILURES = 50
 # A delay, and the failures after which it doubles.
 FIRST_SECONDS, MOST_SECONDS, DOUBLED_EVERY = 0.25, 1.0, 10
@@ -33,11 +33,11 @@ class Attempt:
 def guess_at_login(login: str, account_id: int | None) -> Attempt:
     """Count a guess at the password of a login. Raises RateLimited.
 
-    The limit that refuses with 429 counts what was typed. If it counted the account, five wrong logins by username and
-    one by e-mail address would tell whether the two belong together. A second limit counts the account, by whichever
-    name, so that the names together allow no more guesses. Beyond it the attempt may not pass: the caller treats the
-    account as unknown, and the answer is that of a wrong password, for a right one too. A login that no account has
-    counts the same way, so that the time tells nothing.
+    The limit that refuses with 429 counts the login as it was typed. If it counted the account, five wrong logins by
+    username and one by e-mail address would reveal whether the two belong together. A second limit counts the account,
+    by whichever name, so that the names together allow no more guesses. Beyond it the attempt may not pass: the caller
+    treats the account as unknown, and the answer is that of a wrong password, for a right one too. A login that no
+    account has counts the same way, so that the time reveals nothing.
     """
     g.login, g.account_id = login.strip().lower(), account_id
     # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
@@ -99,13 +99,13 @@ def spend_on_mail(login: str, account_id: int | None) -> None:
 
 
 def may_mail(login: str, account_id: int | None) -> bool:
-    """Count a link, and tell whether it may be mailed. The answer does not show the limits."""
+    """Count a link, and return whether it may be mailed. The answer does not show the limits."""
     g.login, g.account_id = login.strip().lower(), account_id
     return all(_spent(tier) for tier in TIERS)
 
 
 def _spent(tier: str) -> bool:
-    """Count the request, and tell whether the tier allows it. The answer does not show the tier."""
+    """Count the request, and return whether the tier allows it. The answer does not show the tier."""
     try:
         rate_limits.hit(tier, shown=False)
     except RateLimited:

@@ -1,4 +1,4 @@
-"""What a route tells the response cache about its answers: the policy that its operation names."""
+"""The cache policy that a route's operation names: how the response cache treats its answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class LoadMany(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """What the response cache needs to know of a route.
+    """The properties of a route that the response cache needs.
 
     `tags` is a function of the data and the query, and returns what a public answer depends on; without it, or where it
     returns None, the answer depends on all that is in the database. `projects` is a function of the data of a public

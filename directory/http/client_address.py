@@ -24,5 +24,5 @@ def client_address() -> str:
 
 
 def user_agent() -> str:
-    """What the browser says it is, as far as it can be printed."""
+    """The browser's User-Agent, as far as it can be printed."""
     return "".join(c for c in request.user_agent.string if c.isprintable())

@@ -33,7 +33,7 @@ ID = re.compile(_numbers_to(HIGHEST_ID))
 
 
 class IdConverter(BaseConverter):
-    """A positive whole number of 63 bits; anything else is no path of ours, on any method."""
+    """A positive integer of 63 bits; a path with anything else is unknown, for every method."""
 
     regex = ID.pattern
 

@@ -1,4 +1,4 @@
-"""CORS: which other origins' pages may call the API, and what they may read of its answers."""
+"""CORS: which other origins' pages may call the API, and which headers of its answers they may read."""
 
 import logging
 

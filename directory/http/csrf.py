@@ -22,8 +22,8 @@ def refuse_cross_site() -> None:
 def is_cross_site(environ: dict[str, Any]) -> bool:
     """Whether another site's page caused the write with this WSGI environment.
 
-    Fetch Metadata tells, and Origin where a browser sends none. With a bearer token the request passes, because no page
-    of another site can add one.
+    Fetch Metadata decides, or Origin where a browser sends none. With a bearer token the request passes: no page of
+    another site can add one.
     """
     if bearer_of(environ) is not None:
         return False

@@ -32,7 +32,7 @@ READS = {"GET", "HEAD", "OPTIONS"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What a view takes and gives; as a decorator it wraps the view in the way of a request.
+    """The parameters, body and answer of a view; as a decorator it wraps the view in the handling of a request.
 
     `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
     transaction: because they hash a password first, or count several callers' votes in one. `personal` says that a
@@ -84,7 +84,7 @@ operation = Operation  # as a decorator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documentation:
-    """What the OpenAPI document says of a view beside its operation; as a decorator it gives it to the view.
+    """The description of a view in the OpenAPI document, beside its operation; a decorator.
 
     `raises` are the errors that the rule may raise beyond those that every route may; `headers` are those of the answer
     beyond those of every answer, and `optional_headers` those that it may have; `media_types` are those of an answer
@@ -179,7 +179,7 @@ def render(result: Any, spec: Operation) -> Rendered:
 
 
 def digest(body: bytes) -> str:
-    """What tells one body from another."""
+    """A digest that identifies a body."""
     return hashlib.sha256(body).hexdigest()[:20]
 
 
@@ -204,7 +204,7 @@ class Versions:
 
 
 def versions_allowed() -> Container[int] | None:
-    """What If-Match and If-None-Match say of a project that is there (RFC 9110 section 13.1); None for nothing."""
+    """The versions of a project that If-Match and If-None-Match allow (RFC 9110 section 13.1); None: all."""
     if "If-None-Match" in request.headers and request.if_none_match.star_tag:
         return ()
     wanted = "If-Match" in request.headers and not request.if_match.star_tag

@@ -13,8 +13,8 @@ from directory.services.links import URL_MAX, check_url
 from directory.services.text import SLUG, clean_text, is_visible
 from directory.services.webhooks.outbox import timestamp
 
-# What the document says of texts, in the part of regular expressions that JavaScript, Python and Rust share. They
-# leave out what they cannot say in few words: the rarer invisible characters, and runs of combining marks.
+# The patterns of texts in the document, in the part of regular expressions that JavaScript, Python and Rust share.
+# They allow rare invisible characters and runs of combining marks, which the service refuses.
 _NEVER = r"\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff"
 _IN_LINES = rf"\u0000-\u001f\u007f-\u009f\u2028\u2029{_NEVER}"
 # Python's white space includes the separators of files, groups, records and units.

@@ -1,4 +1,4 @@
-"""What every request and response goes through: its id, the checks of a write, the headers, the line in the log."""
+"""The steps of every request and response: its id, the checks of a write, the headers, the line in the log."""
 
 import logging
 import re

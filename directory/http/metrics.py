@@ -1,4 +1,4 @@
-"""Prometheus metrics, off unless METRICS_ENABLED. What is off costs nothing: not even the client is imported.
+"""Prometheus metrics, off unless METRICS_ENABLED. While off, they cost nothing: not even the client is imported.
 
 Of several processes each answers a scrape for all of them: PROMETHEUS_MULTIPROC_DIR, which is the client library's
 own variable, names a folder that they share. Where the operator names none, gunicorn's configuration does.
@@ -47,7 +47,7 @@ class Metrics:
         self.votes = Counter(
             "directory_votes", "Votes acknowledged, by what they left behind.", ("vote",), registry=self.registry
         )
-        # Without labels, so that they are there at 0: the first count of a series that appears with it is no increase.
+        # Without labels, so that they are there at 0: PromQL takes the first value of a new series for no increase.
         self.faults = Counter("directory_faults", "Requests answered with 500.", registry=self.registry)
         self.late = Counter("directory_late", "Requests that took longer than 5 s.", registry=self.registry)
         cache = Counter(
@@ -85,7 +85,7 @@ class Metrics:
         self.fallback.set(on_fallback())
 
     def count_vote(self, vote: dict[str, Any]) -> None:
-        """Count a vote by what it left behind."""
+        """Count a vote by its result: cast or withdrawn."""
         self.votes.labels("cast" if vote["upvoted"] else "withdrawn").inc()
 
     def count_cache(self, source: str) -> None:
@@ -122,7 +122,7 @@ def init_app(app: Flask) -> None:
 
 
 def settle_folder() -> None:
-    """Make the folder that the operator named; an empty name is none. Raises SystemExit where it cannot be made."""
+    """Make the folder that the operator named; an empty name means none. Raises SystemExit where it cannot be made."""
     named = os.environ.get(FOLDER_VARIABLE)
     if not named:
         os.environ.pop(FOLDER_VARIABLE, None)
@@ -144,7 +144,7 @@ def page() -> Response:
 
 
 def resident_bytes() -> int:
-    """The memory of this process that is in RAM; 0 where the system does not tell."""
+    """The memory of this process that is in RAM; 0 where the system does not report it."""
     try:
         return int(MEMORY.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

@@ -17,7 +17,7 @@ from directory.services.catalog.paging import Position, Slice, Window
 
 DEPTH = 10_000  # how many items deep page numbers reach
 SIGNATURE_BYTES = 12
-FORM = re.compile(r"(?:[A-Za-z0-9_-]{4})*[A-Za-z0-9_-]{2,4}")  # a single character over is no base64
+FORM = re.compile(r"(?:[A-Za-z0-9_-]{4})*[A-Za-z0-9_-]{2,4}")  # 4n + 1 characters are not base64
 
 
 def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Window:
@@ -105,7 +105,7 @@ def _encode(position: Position | None) -> str | None:
 
 def _decode(cursor: str) -> Position:
     """The position, if this very list gave the cursor out. Raises Invalid."""
-    # The library skips what is no letter of its alphabet, and the last bits that are none of a byte.
+    # The library ignores characters outside its alphabet, and the last bits where they do not fill a byte.
     data = base64url.decode(cursor) if FORM.fullmatch(cursor) else b""
     if base64url.encode(data) != cursor:
         data = b""

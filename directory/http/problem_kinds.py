@@ -1,11 +1,11 @@
-"""The kinds of problems: what each code means, as its page and the OpenAPI document say it."""
+"""The kinds of problems: the meaning of each code, as its page and the OpenAPI document describe it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of problem: its status, its title, and what its page says."""
+    """A kind of problem: its status, its title, and the text of its page."""
 
     status: int
     title: str

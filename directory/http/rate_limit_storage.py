@@ -51,7 +51,7 @@ class ProcessMemory(MemoryStorage):
         return windows
 
     def _follow_the_clock(self, key: str) -> None:
-        """Count what is from the future as of now: else a clock that is put back an hour bars callers for that hour."""
+        """Count hits from the future as of now: else a clock that is put back an hour bars callers for that hour."""
         now = time.time()
         for entry in self.events.get(key, []):  # the newest first
             if entry.atime <= now:

@@ -31,8 +31,8 @@ REDIS_SECONDS = 0.25
 # Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers.
 FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
 FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in by a provider is two requests
-# What `account_limits` delays guesses by: wrong passwords of a login over all addresses, of which 100 are counted, and
-# whether a login has succeeded from an address.
+# The tiers by which `account_limits` delays guesses: wrong passwords of a login over all addresses, of which 100 are
+# counted, and whether a login has succeeded from an address.
 FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
 # Sign-ins and registrations of an address that succeeded, and so do not count as guesses.
 FIXED |= {"not_guessed": "100 per 5 minutes"}
@@ -61,14 +61,14 @@ def init_app(app: Flask) -> None:
         app.config["RATELIMIT_STORAGE_OPTIONS"] = options
     with hookless(app):
         limiter.init_app(app)
-    # What the library would fall back to is the storage that ours mends, and it has no setting for that. Its one
-    # limiter serves all applications of a process in turn: what an earlier one found out about its Redis goes.
+    # The library's own fallback has the faults that our storage fixes, and no setting replaces it. The library's one
+    # limiter serves all applications of a process in turn, so an earlier one's state of Redis is reset.
     limiter._fallback_limiter, limiter._storage_dead = MovingWindowRateLimiter(ProcessMemory()), False
     app.after_request(_headers)
 
 
 def key_of(user: Caller | None) -> str:
-    """What a request of this caller counts by."""
+    """The key by which requests of this caller are counted."""
     return f"user:{user.id}" if user else f"address:{client_address()}"
 
 
@@ -122,8 +122,8 @@ def counted(tier: str | None) -> Iterator[None]:
 
     A body that is refused with 422 counts no hit of `auth`: else ten passwords that are too short bar an address. So
     `auth` is counted after the body is checked, and before a password is hashed; `give_back` takes it back where the
-    password was right. To refuse before the body is read, a first look tells whether the limit is used up. Callers at
-    once may all pass this look; the hit alone decides, so that no more passwords are tried than the limit allows.
+    password was right. To refuse before the body is read, `require` first checks whether the limit is used up. Callers
+    at once may all pass it; the hit alone decides, so that no more passwords are tried than the limit allows.
     """
     if tier is None:
         yield
@@ -221,7 +221,7 @@ def give_back(tier: str) -> None:
         for item in _items(_limits(tier)):
             limiter.limiter.storage.take_back(item.key_for(PREFIX, key, tier))  # type: ignore[attr-defined]
     except Exception:
-        fall_back()  # what is counted in a Redis that is gone is gone
+        fall_back()  # the hits counted in an unreachable Redis are lost
     if tier in states_of_request():
         states_of_request()[tier] = _states(tier)
 
@@ -243,7 +243,7 @@ def states_of_request() -> dict[str, list[LimitState]]:
 
 
 def _masked(text: str) -> str:
-    """What stands for a text, the same in all processes and without them of no use for guessing at it."""
+    """A keyed digest of a text: the same in all processes, and useless for guessing at the text without the key."""
     key = current_app.config["SECRET_KEY"].encode()
     return hmac.new(key, b"login:" + text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:32]
 

@@ -1,4 +1,4 @@
-"""What `/readyz` asks, each in bounded time."""
+"""The checks of `/readyz`, each in bounded time."""
 
 import logging
 from collections.abc import Callable
@@ -22,13 +22,13 @@ REDIS_SECONDS = 1.0
 
 
 def checks() -> tuple[bool, dict[str, Any]]:
-    """Whether the service is ready, and what was found."""
+    """Whether the service is ready, with the results of the checks."""
     found = {**_database(), "redis": _redis()}
     return found["database"]["ok"] and found["migrations"]["ok"], found
 
 
 def _database() -> dict[str, Any]:
-    """What the database says of itself."""
+    """The state of the database."""
     state, reason, head = None, None, ", ".join(health.heads())
     try:
         state = _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
@@ -57,7 +57,7 @@ def _sends_mail() -> bool:
 
 
 def _missing_settings(error: BaseException) -> str | None:
-    """What to set where the sessions behind a connection pooler lack our settings; None where that is not the error."""
+    """The settings that sessions behind a connection pooler lack; None where that is not the error."""
     cause = getattr(error, "orig", None)
     return str(cause) if isinstance(cause, SettingsMissing) else None
 
@@ -74,7 +74,7 @@ def _redis() -> dict[str, bool] | None:
 
 
 def report(app: Flask) -> None:
-    """Log at the start what has to be set at the database, and that Redis does not answer where it counts limits."""
+    """Log at the start the settings that the database lacks, and a Redis for limits that does not answer."""
     with app.app_context():
         try:
             _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()

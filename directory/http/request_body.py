@@ -133,7 +133,7 @@ def _read_chunk(size: int) -> bytes:
     try:
         return request.stream.read(size)
     except Exception as error:
-        # Every server has its own exceptions for a connection that closed or a chunk that is none (gunicorn's
+        # Every server has its own exceptions for a connection that closed or a malformed chunk (gunicorn's
         # derive from Exception alone), and all of them say that the client did not send a whole body.
         raise MalformedJson("The body broke off before its end.") from error
 

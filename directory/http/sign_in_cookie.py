@@ -1,4 +1,4 @@
-"""The cookie of a browser that is at a provider: what comes back is taken from the same browser alone."""
+"""The cookie of a browser that is at a provider: a sign-in is completed by the same browser alone."""
 
 import re
 import secrets

@@ -19,7 +19,7 @@ SCRAPE_SECONDS = 3.0
 
 
 class Stored:
-    """What the database counts, asked at each scrape: exact, and the same whichever process is asked.
+    """The counts in the database, read at each scrape: exact, and the same in every process.
 
     Where it does not answer in time these are left out, and the rest of the scrape stands.
     """
@@ -69,12 +69,12 @@ def _outbox(ledger: health.Ledger) -> Iterator["Metric"]:
         for state, count in counts.items():
             family.add_metric([state], count)
         yield family
-        said = f"Age of the oldest pending {one}; 0: none."
-        yield GaugeMetricFamily(f"directory_oldest_{one}_seconds", said, value=_age(oldest))
+        text = f"Age of the oldest pending {one}; 0: none."
+        yield GaugeMetricFamily(f"directory_oldest_{one}_seconds", text, value=_age(oldest))
 
 
 def _queue(ledger: health.Ledger) -> Iterator["Metric"]:
-    """What waits for review."""
+    """The numbers of projects and revisions that wait for review."""
     from prometheus_client.core import GaugeMetricFamily
 
     yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)

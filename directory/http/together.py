@@ -1,8 +1,8 @@
 """Answers several requests for a batched route together, without a request of Flask's for each.
 
-The route's `many` does the work of all, and of one where Flask answers. What is left out here leaves nothing done, and
-the application answers it alone: who is not signed in, whose last use is to be recorded, what another
-site's page sent, what is meant for another account.
+The route's `many` does the work of all, and of one where Flask answers. The application answers some requests alone,
+and nothing has been done for them here: those of anonymous callers, of sessions whose last use is to be recorded, of
+other sites' pages, and those meant for another account.
 """
 
 import logging
@@ -47,7 +47,7 @@ class BatchedRequest:
 
     @property
     def vote(self) -> Vote:
-        """What is wanted, by a caller who is known."""
+        """The vote that a request asks for, by its identified caller."""
         return Vote(self.caller, self.id, self.view.operation.action)
 
 

@@ -37,7 +37,7 @@ def checked_query(schema: Schema, path: str, query_string: bytes) -> dict[str, A
 
 
 def page_query(query_string: bytes) -> dict[str, Any]:
-    """The parameters of a page as the view's `query`: for people, so that it passes over what it does not know."""
+    """The parameters of a page as the view's `query`: for people, so it ignores unknown ones."""
     return {"query": read_loosely(query_string)}
 
 
@@ -113,7 +113,7 @@ UNREAD, NO_BODY = Body(), JsonBody(NOTHING, optional=True)
 
 
 def _loaded(body: Body, given: dict[str, Any], refused: Errors) -> dict[str, Any]:
-    """What the schema and the rules make of a body. Raises Invalid with all that they refuse."""
+    """A body as the schema and the rules load it. Raises Invalid with all errors."""
     try:
         loaded: dict[str, Any] = body.schema.load(given)
     except ValidationError as error:
@@ -127,7 +127,7 @@ def _loaded(body: Body, given: dict[str, Any], refused: Errors) -> dict[str, Any
 
 
 def _add(refused: Errors, found: Errors) -> None:
-    """Add what is found, but for the places that are refused already."""
+    """Add the found errors, except at places that have one already."""
     known = {each["pointer"] for each in refused}
     refused += [each for each in found if each["pointer"] not in known]
 

@@ -32,7 +32,7 @@ from directory.server.tuning import (
 if TYPE_CHECKING:
     from directory.server.dispatch import Dispatcher
 
-# What is the same for every request. The server never has a part of a body in hand, so it ends the input itself.
+# The part of the environment that every request shares. The server reads bodies whole, so it ends the input itself.
 BASE: dict[str, Any] = {
     "wsgi.errors": sys.stderr, "wsgi.version": (1, 0), "wsgi.multithread": True, "wsgi.multiprocess": True,
     "wsgi.run_once": False, "wsgi.input_terminated": True, "wsgi.url_scheme": "http", "SCRIPT_NAME": "",
@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
         self._refusal: Refusal | None = None
         self._began = 0.0
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: Any) -> None:
         """Begin to read."""
@@ -135,7 +135,7 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def eof_received(self) -> bool:
-        """Answer what has come, a request without the end of its body too; then close."""
+        """Answer the received requests, even one whose body is incomplete; then close."""
         self._ended = True
         if self._has_head and self._begun and not self._closing and not self._is_over:
             self._take_broken()
@@ -159,7 +159,7 @@ class Connection(asyncio.Protocol):
         elif not self._busy:
             self._finish()
 
-    # What httptools calls.
+    # Called by httptools.
 
     def on_message_begin(self) -> None:
         """Begin a request."""

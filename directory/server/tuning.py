@@ -1,6 +1,6 @@
-"""The server's constants, each with what it bounds or what it was measured against."""
+"""The server's constants, each with the resource that it bounds or the measurement behind it."""
 
-# What a client may take of the server. Every time is in seconds.
+# The limits of a client. Every time is in seconds.
 LINE_MAX = 4094  # bytes of a request line
 HEAD_MAX = 8192  # bytes of a head, which is what nginx takes of one header
 FIELDS_MAX = 64  # header fields
