@@ -46,7 +46,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
         return self.server != self.servers.current
 
     def commit(self) -> None:
-        """Commit the transaction. Raises psycopg.Error, also where what is committed may not last."""
+        """Commit the transaction. Raises psycopg.Error, also where the commit may not be durable."""
         self._is_cancelled = False
         super().commit()
         self._require_certainty()
@@ -71,7 +71,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
             return end.value  # type: ignore[no-any-return]
 
     def result(self, seconds: float | None = None) -> Any:
-        """The result of what was sent through libpq directly, below the driver's cursors.
+        """The result of a statement that was sent through libpq directly, below the driver's cursors.
 
         With `seconds` the connection is closed where the result takes longer, without an attempt to cancel.
         Raises psycopg.Error.
@@ -128,7 +128,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
             self._cancel()
 
     def _require_certainty(self) -> None:
-        """Give up where a success does not mean that what was written stays.
+        """Give up where a success does not mean that the writes are durable.
 
         A commit can wait for a synchronous standby. If it is cancelled then, PostgreSQL ends it with a warning and
         reports success, but this server alone has the data. And another server may have taken the place of this one.

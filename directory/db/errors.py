@@ -1,4 +1,4 @@
-"""What a database's error means: a broken rule, or a database that is unavailable or out of space."""
+"""The meaning of a database's error: a broken rule, or a database that is unavailable or out of space."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
 # BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}
 
-# What an operator has to look at, by SQLSTATE or SQLite's name of the error.
+# Errors that need an operator, by SQLSTATE or SQLite's name of the error.
 CAUSES = {
     "28P01": "the database refuses the password", "28000": "the database refuses the user",
     "3D000": "there is no database of that name", "53300": "the database has no connections left",
@@ -34,7 +34,7 @@ CAUSES = {
 }  # fmt: skip
 FULL = {"53100", "SQLITE_FULL"}  # the disk
 LATE = "the database does not answer in time"
-# A connection that fails has no SQLSTATE, only libpq's text. What the server adds to it may be in another language.
+# A connection that fails has no SQLSTATE, only libpq's text. The server's part of it may be in another language.
 CONNECTING = {
     "password authentication failed": CAUSES["28P01"], "no password supplied": "the database asks for a password",
     "failed to resolve host": "the host of the database is unknown",

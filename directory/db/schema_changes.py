@@ -1,6 +1,6 @@
 """Steps by which a migration changes PostgreSQL while others read and write.
 
-They are for autocommit blocks. What a step has done stays when a later one fails, and the migration then runs again
+They are for autocommit blocks. The changes of a step stay when a later one fails, and the migration then runs again
 from its beginning, so each step has to be repeatable.
 """
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Slots(Protocol):
-    """What hands out slots: the server's thread pool."""
+    """A provider of slots: the server's thread pool."""
 
     def acquire(self) -> None:
         """Wait for a slot, behind the requests that wait already."""

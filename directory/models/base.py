@@ -36,7 +36,7 @@ class AccountStatus(StrEnum):
 
 
 class LinkPurpose(StrEnum):
-    """What a mailed link is for, or what a notice without a link is about."""
+    """The purpose of a mailed link, or the subject of a notice without a link."""
 
     RESET = "reset"
     VERIFY = "verify"

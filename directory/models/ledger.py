@@ -102,7 +102,7 @@ class Delivery(db.Model):  # type: ignore[name-defined,misc]
 
 
 class DeliveryAttempt(db.Model):  # type: ignore[name-defined,misc]
-    """One try of a delivery: when, the receiver's status or why there was none, how long, the answer's start."""
+    """One try of a delivery: its time, the receiver's status or the error, the duration, the start of the answer."""
 
     __tablename__ = "delivery_attempts"
     __table_args__ = (

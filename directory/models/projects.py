@@ -1,4 +1,4 @@
-"""What the directory holds: categories, projects, their tags and votes."""
+"""The content of the directory: categories, projects, their tags and votes."""
 
 from datetime import datetime
 from typing import Any

@@ -1,9 +1,9 @@
-"""What the server says to people once it is ready: where it is, and how to stop it."""
+"""The lines that the server prints once it is ready: its address, and how to stop it."""
 
 from collections.abc import Mapping
 from typing import Any
 
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (what a server listens on is no address to open)
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (a browser cannot open them)
 PAGES = (("Site", "/"), ("Console", "/admin"), ("API", "/api/docs"), ("Feed", "/api/projects.atom"))
 
 

@@ -1,4 +1,4 @@
-"""What is done to the database before the first request, where PREPARE_DATABASE says so, as `make run` does."""
+"""Prepares the database before the first request, if PREPARE_DATABASE is set, as `make run` does."""
 
 import logging
 import os
@@ -41,12 +41,12 @@ def _migrated() -> bool:
     try:
         with db.engine.connect() as connection:
             return health.suffices(health.migrations(connection))
-    except SQLAlchemyError:  # the command meets the same, and says what it is
+    except SQLAlchemyError:  # the command meets and reports the same
         return False
 
 
 def _run(*command: str) -> str:
-    """What the command prints. Its log begins with warnings: one line for all migrations is the server's."""
+    """The output of the command. It logs warnings and above: the server logs one line for all migrations."""
     level = "ERROR" if current_app.config["LOG_LEVEL"] == "ERROR" else "WARNING"
     environment = {**os.environ, "LOG_LEVEL": level}
     ran = subprocess.run([*FLASK, *command], env=environment, stdout=subprocess.PIPE, text=True)  # noqa: S603 (our own)

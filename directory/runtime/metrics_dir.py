@@ -1,4 +1,4 @@
-"""The folder in which the processes of a server share what they measure, for as long as the server runs."""
+"""The folder in which the processes of a server share their metrics, for as long as the server runs."""
 
 import atexit
 import fcntl

@@ -89,7 +89,7 @@ class Supervisor:
 
 
 def _inheritable() -> Iterator[int]:
-    """What a new program would find open: the server's listening socket, kept so for its own successor.
+    """The descriptors that a new program inherits: the server's listening socket, kept for its own successor.
 
     A deliverer that holds it outlives a server that is killed by an exchange, and its port could not be used again.
     """

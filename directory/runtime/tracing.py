@@ -1,7 +1,7 @@
 """Traces by OpenTelemetry, where OTEL_EXPORTER_OTLP_ENDPOINT is set; otherwise nothing of it is imported.
 
 Each request that a thread answers is a span with its method, route, status and request id. It holds nothing else of the
-request: no path, query, header, address, caller or body. What the event loop answers itself has no span.
+request: no path, query, header, address, caller or body. Requests that the event loop answers itself have no span.
 """
 
 import threading
@@ -54,7 +54,7 @@ class Tracing:
 
     `make_tracer` is called with the first request: its thread belongs into the process that answers, after the fork.
     With `trusts_callers` a span continues the trace of the `traceparent` header, which a proxy in front has checked;
-    otherwise anybody could decide what is recorded.
+    otherwise anybody could decide which requests are recorded.
     """
 
     def __init__(
