@@ -1,4 +1,4 @@
-"""Leaving: taking one's data along, and deleting one's account."""
+"""The export of the caller's data, and the deletion of the caller's account."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
 
 
 def _refused(body: dict[str, Any]) -> Errors:
-    """What the rules refuse of a deletion: one without the password that the account has."""
+    """The errors of a deletion: the account's password is missing."""
     return missing_password(body, "Missing data for required field.")
 
 

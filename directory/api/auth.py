@@ -40,17 +40,17 @@ bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 
 
 def _weak_password(body: dict[str, Any]) -> Errors:
-    """What the rules refuse of the new password, as far as the username and address beside it are valid."""
+    """The rules that the new password breaks, as far as the username and address beside it are valid."""
     return accounts.password_refusals(body.get("password"), username=body.get("username"), email=body.get("email"))
 
 
 def _refused_registration(body: dict[str, Any]) -> Errors:
-    """What the rules refuse of a registration, as far as its fields are valid."""
+    """The rules that a registration breaks, as far as its fields are valid."""
     return [*reserved.refusals(body.get("username")), *_weak_password(body)]
 
 
 def _bad_changes(body: dict[str, Any]) -> Errors:
-    """What the rules refuse of changes to the caller's account, but for a wrong current password."""
+    """The rules that changes to the caller's account break, except a wrong current password."""
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
     refused = accounts.username_refusals(body.get("username"), user)

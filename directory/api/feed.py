@@ -12,7 +12,7 @@ from directory.services.webhooks.outbox import timestamp
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
 PATH = "/api/projects.atom"
 NOTHING_YET = "1970-01-01T00:00:00Z"  # a feed must say when it changed; one without entries never has
-# What XML 1.0 cannot hold, not even escaped. The rules for text refuse it, but older rows may be of other rules.
+# Characters that XML 1.0 cannot contain, even escaped. The rules for text refuse them, but older rows may have them.
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -22,7 +22,7 @@ from directory.services.accounts import accounts
 from directory.services.accounts.passwords import AT_ONCE
 from directory.services.sign_in import identities
 
-# Twice as many as can hash: that keeps these busy. What the others do before, all at once, would hold up every read.
+# Twice as many as can hash, which keeps these busy. More at once would delay every read by the work before a hash.
 DOOR = 2 * AT_ONCE
 _door = FairSemaphore(DOOR)
 

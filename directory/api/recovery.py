@@ -30,7 +30,7 @@ def forgot(body: dict[str, Any]) -> Any:
     answer does not show whether the account exists or whether a link was mailed.
     """
     server, user = mail_server(), accounts.find(body["login"])
-    accounts.release()  # what was read stays readable; to read it anew would tell a known login by its time
+    accounts.release()  # loaded rows stay readable; reading them again would reveal a known login by its time
     is_allowed = account_limits.may_mail(user.email if user else body["login"], user.id if user else None)
     transaction(lambda: recovery.forgot(user if is_allowed else None, server))
 

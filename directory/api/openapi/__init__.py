@@ -1,4 +1,4 @@
-"""The API's OpenAPI 3.1 document, made of the routes themselves: what a view's `operation` does is what it says."""
+"""The API's OpenAPI 3.1 document, made from the routes: a view's `operation` both runs and describes it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -67,7 +67,7 @@ def _with_nested(schema: Schema) -> Iterator[type[Schema]]:
 
 
 def _shared(spec: APISpec) -> None:
-    """What the operations refer to, but for schemas and refusals, which they bring along themselves."""
+    """The components that operations refer to, except schemas and refusals, which the operations add themselves."""
     for name, header in answers.HEADERS.items():
         spec.components.header(name, header)
     spec.components.schema("Problem", answers.PROBLEM)

@@ -1,4 +1,4 @@
-"""What the routes answer: successes by what they say of themselves, refusals by their codes."""
+"""The answers of the routes: successes from their operations, refusals from their codes."""
 
 import inspect
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": TEXT,
     },
     "Location": {
-        "description": "The path of what was made; of a redirect, where to go.",
+        "description": "The path of the new object, or the target of a redirect.",
         "required": True,
         "schema": {"type": "string", "pattern": "^(/|https?:)"},
     },
@@ -53,7 +53,7 @@ HEADERS: dict[str, dict[str, Any]] = {
     },
     "RateLimit": {
         "description": "What is left of each limit that the request was counted against (IETF draft): `r` requests "
-        "for `t` seconds. A login is told of an account's own limit only when that refuses it.",
+        "for `t` seconds. The answer to a login shows an account's own limit only when that refuses it.",
         "schema": TEXT,
     },
     "RateLimit-Policy": {"description": "Those limits: `q` requests in `w` seconds.", "schema": TEXT},
@@ -63,7 +63,7 @@ PROBLEM: dict[str, Any] = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "code", "request_id"],
     "properties": {
-        "type": {"type": "string", "format": "uri-reference", "description": "The page that says what it means."},
+        "type": {"type": "string", "format": "uri-reference", "description": "The page that explains the error."},
         "title": {"type": "string"},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
         "detail": {"type": "string", "description": "What happened this time."},
@@ -126,10 +126,10 @@ def successes(route: "Route") -> dict[str, Any]:
         names.append("Vary")
     if operation.tier is not None:
         names += ["RateLimit", "RateLimit-Policy"]
-    said = inspect.getdoc(type(operation.answer)) if operation.answer else None
+    described = inspect.getdoc(type(operation.answer)) if operation.answer else None
     headers: dict[str, Any] = {name: name for name in names}
     headers |= {name: {**HEADERS[name], "required": False} for name in documented.optional_headers}
-    answer = {"description": said or f"{route.summary}.", "headers": headers}
+    answer = {"description": described or f"{route.summary}.", "headers": headers}
     if operation.answer or operation.status not in {202, 204, 302}:
         schema: Any = operation.answer or {"type": "object" if _json(documented.media_types) else "string"}
         answer["content"] = {media_type: {"schema": schema} for media_type in documented.media_types}
@@ -153,7 +153,7 @@ def by_status(codes: set[str]) -> dict[int, list[str]]:
 
 
 def name(codes: list[str]) -> str:
-    """What the document calls the answer with one of these codes."""
+    """The name in the document of the answer with one of these codes."""
     return "Or".join("".join(word.title() for word in code.split("_")) for code in codes)
 
 
@@ -162,9 +162,9 @@ def refusal(codes: list[str], media_type: str) -> dict[str, Any]:
     status = KINDS[codes[0]].status
     names = ["X-Request-ID", "Cache-Control", "RateLimit", "RateLimit-Policy"]
     names += {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}.get(status, [])
-    told = {"type": "object", "properties": {"status": {"const": status}, "code": {"enum": codes}}}
+    narrowed = {"type": "object", "properties": {"status": {"const": status}, "code": {"enum": codes}}}
     content = {
-        "schema": {"allOf": [{"$ref": "#/components/schemas/Problem"}, told]},
+        "schema": {"allOf": [{"$ref": "#/components/schemas/Problem"}, narrowed]},
         "examples": {code: {"summary": KINDS[code].title, "value": _example(code)} for code in codes},
     }
     return {

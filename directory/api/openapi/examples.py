@@ -1,4 +1,4 @@
-"""The examples of the document: what each operation takes and gives, made from its schema and the values in `prose`."""
+"""The examples of bodies and answers, made from each operation's schemas and the values in `prose`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -65,7 +65,7 @@ def _plain(schema: dict[str, Any], key: str) -> Any:
 
 
 def _contents(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What an operation takes and, if it grants the request, gives: media types and their contents."""
+    """The contents of an operation's body and of its successful answer, by media type."""
     yield from operation.get("requestBody", {}).get("content", {}).items()
     for status, answer in operation["responses"].items():
         if status.startswith("2"):

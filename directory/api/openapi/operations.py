@@ -47,18 +47,18 @@ class Route:
 
     @property
     def operation(self) -> Operation:
-        """What the view takes and gives."""
+        """The parameters, the body and the answers of the view."""
         found: Operation = self.view.operation  # type: ignore[attr-defined]
         return found
 
     @property
     def documentation(self) -> Documentation:
-        """What the document says of the view beside that."""
+        """The further description of the view in the document."""
         return getattr(self.view, "documentation", Documentation())
 
     @property
     def access(self) -> str:
-        """Who may call."""
+        """The callers whom the view admits."""
         return str(self.view.access)  # type: ignore[attr-defined]
 
     @property
@@ -92,7 +92,7 @@ class Route:
         return " ".join(summary.split()), rest
 
     def parameters(self) -> list[dict[str, Any]]:
-        """What stands in the path, the query and the headers."""
+        """The parameters in the path, the query and the headers."""
         found = [self._path_parameter(name) for name in sorted(self.rule.arguments)]
         if self.operation.query is not NOTHING:
             found.append({"in": "query", "schema": self.operation.query})

@@ -1,4 +1,4 @@
-"""What the document says in sentences."""
+"""The texts of the document."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Marshmallow's schemas as JSON Schema: what they are called, and what apispec does not say of them."""
+"""Marshmallow's schemas as JSON Schema: their names, and the properties that apispec leaves out."""
 
 import inspect
 from typing import Any
@@ -12,7 +12,7 @@ from directory.http.fields import Strict
 
 
 def name(schema: Any) -> str:
-    """What the document calls a schema: Project for ProjectOutput, ProjectChanges for a partial ProjectInput."""
+    """The name of a schema in the document: Project for ProjectOutput, ProjectChanges for a partial ProjectInput."""
     own = (schema if isinstance(schema, type) else type(schema)).__name__
     if getattr(schema, "partial", None):
         return str(own.removesuffix("Input")) + "Changes"

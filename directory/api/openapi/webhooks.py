@@ -1,4 +1,4 @@
-"""The events that the service sends, as the document's `webhooks` section tells them."""
+"""The events that the service sends, as the document's `webhooks` section."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def add(document: dict[str, Any], maker: Maker) -> None:
     """Add the `webhooks` section, and the schema of a project as the events carry it."""
     schemas = document["components"]["schemas"]
     members = schemas["ProjectDetail"]["properties"]
-    # What a webhook sends is a request's body, in which no member may be read-only.
+    # A webhook's payload is a request's body, in which no member may be read-only.
     public = {name: {k: v for k, v in members[name].items() if k != "readOnly"} for name in IN_WEBHOOKS}
     schemas["WebhookProject"] = {
         "description": "A project as the public sees it, at the time of the event.",

@@ -1,1 +1,1 @@
-"""Marshmallow schemas: what the API takes and what it gives, field by field."""
+"""The marshmallow schemas of the API's bodies, parameters and answers."""

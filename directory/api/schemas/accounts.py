@@ -1,4 +1,4 @@
-"""Accounts, sessions and tokens: what is taken and what is given."""
+"""The schemas of accounts, sessions and tokens."""
 
 from typing import Any, ClassVar
 

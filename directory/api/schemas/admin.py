@@ -1,4 +1,4 @@
-"""The review: what only administrators send and see of projects and of the log."""
+"""The schemas of projects and of the log for administrators alone."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class ProjectRef(Strict):
     title = fields.String(required=True, allow_none=True)
 
 
-# What a project's writable fields hold: texts, null, the list of tags, and the addresses of a logo by size.
+# The values of a project's writable fields: texts, null, the list of tags, and the addresses of a logo by size.
 TEXTS = {
     "type": ["string", "array", "object", "null"], "items": {"type": "string"},
     "additionalProperties": {"type": "string"},
@@ -26,7 +26,7 @@ TEXTS = {
 
 
 class Change(Strict):
-    """What a field was before an edit and after it: whole, a category by its slug."""
+    """The whole value of a field before an edit and after it; a category is its slug."""
 
     from_ = fields.Raw(required=True, data_key="from", attribute="from", metadata=TEXTS)
     to = fields.Raw(required=True, metadata=TEXTS)
@@ -81,7 +81,7 @@ class Username(Matching):
 
 
 class AuditFilters(Strict):
-    """What the audit log is narrowed to."""
+    """The filters of the audit log."""
 
     action = Word(ACTIONS)
     project_id = Whole(1, HIGHEST_ID)

@@ -29,7 +29,7 @@ class UserCounts(Strict):
 
 
 class Totals(Strict):
-    """What there is."""
+    """The present numbers of projects, users and votes."""
 
     projects = fields.Nested(ProjectCounts, required=True)
     users = fields.Nested(UserCounts, required=True)
@@ -49,7 +49,7 @@ class Review(Strict):
 
 
 class Happened(Strict):
-    """What happened in a period, without the changes of live projects.
+    """The numbers of events in a period, without the changes of live projects.
 
     An imported project counts in `imported` alone, whatever its state.
     """
@@ -63,7 +63,7 @@ class Happened(Strict):
 
 
 class Day(Happened):
-    """What happened on one UTC day."""
+    """The numbers of events on one UTC day."""
 
     date = fields.Date(required=True)
 

@@ -39,7 +39,7 @@ class Cursor(fields.String):
 
 
 class PageQuery(Strict):
-    """What every list that pages takes. `page` and `cursor` exclude each other."""
+    """The parameters of every list with pages. `page` and `cursor` exclude each other."""
 
     page = Whole(
         1,

@@ -1,4 +1,4 @@
-"""Passkeys: what is taken and given. Options and credentials are WebAuthn's own objects."""
+"""The schemas of passkeys. Options and credentials are WebAuthn's own objects."""
 
 from marshmallow import fields
 
@@ -13,7 +13,7 @@ def _object(**facts: object) -> fields.Dict:
 
 
 class CreationOptions(Strict):
-    """What `PublicKeyCredential.parseCreationOptionsFromJSON()` takes."""
+    """The argument of `PublicKeyCredential.parseCreationOptionsFromJSON()`."""
 
     rp = _object()
     user = _object()
@@ -26,7 +26,7 @@ class CreationOptions(Strict):
 
 
 class RequestOptions(Strict):
-    """What `PublicKeyCredential.parseRequestOptionsFromJSON()` takes."""
+    """The argument of `PublicKeyCredential.parseRequestOptionsFromJSON()`."""
 
     challenge = fields.String(required=True)
     timeout = fields.Integer(required=True)

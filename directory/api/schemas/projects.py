@@ -1,4 +1,4 @@
-"""Projects, votes and categories: what is taken and what is given."""
+"""The schemas of projects, votes and categories."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -50,10 +50,10 @@ class Owner(Matching):
 
 
 def _facts(field: Field) -> dict[str, Any]:
-    """What the document says of a field beside its type."""
+    """The description of a field in the document, beside its type."""
     least = field.limits[0] if field.limits and field.kind is Kind.INTEGER else None
-    said = {"minimum": least, "description": field.description or None}
-    return {"metadata": {name: value for name, value in said.items() if value is not None}}
+    metadata = {"minimum": least, "description": field.description or None}
+    return {"metadata": {name: value for name, value in metadata.items() if value is not None}}
 
 
 # How a field is read from a body; `limits` are those of the table.
@@ -215,7 +215,7 @@ class CountsOutput(Strict):
 
 
 class CheckQuery(Strict):
-    """What a submission would say."""
+    """The URL of a planned submission, its title, or both."""
 
     url = Link(metadata={"description": "With it or `title`, or both."})
     title = Line(1, 100)

@@ -1,4 +1,4 @@
-"""Signing in by providers: what is taken and given."""
+"""The schemas of signing in by providers."""
 
 from marshmallow import fields
 
@@ -25,13 +25,13 @@ class Path(Checked):
 
 
 class StartQuery(Strict):
-    """Where to go afterwards; the first page unless it is said."""
+    """The page to open afterwards; without it, the first page."""
 
     next = Path(load_default="/", metadata={"default": "/"})
 
 
 class CallbackQuery(Strict):
-    """What the provider sends the browser back with. It may add parameters of its own, which are not looked at."""
+    """The parameters with which the provider sends the browser back. Any others are ignored."""
 
     class Meta:
         unknown = "exclude"
@@ -58,7 +58,7 @@ class IdentityOutput(Strict):
     """An account at a provider by which the caller signs in.
 
     `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the
-    address that it told last.
+    address that the provider returned last.
     """
 
     id = fields.Integer(required=True)

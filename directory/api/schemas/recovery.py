@@ -1,4 +1,4 @@
-"""Ways back into an account: what is taken."""
+"""The schemas of recovering an account."""
 
 from typing import Any
 

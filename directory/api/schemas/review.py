@@ -123,7 +123,7 @@ class DecisionsInput(Strict):
 
 
 class Decision(Strict):
-    """What became of one project of many."""
+    """The outcome for one project of several."""
 
     id = fields.Integer(required=True)
     status = fields.Integer(required=True, metadata={"description": "200, 404, 409 or 412."})
@@ -147,7 +147,7 @@ class HistoryQuery(CursorQuery):
 
 
 class TimelineEvent(Strict):
-    """What happened to a project, and when."""
+    """An event of a project."""
 
     at = Timestamp(required=True)
     event = Word(tuple(dict.fromkeys(EVENTS.values())), required=True)
@@ -155,7 +155,7 @@ class TimelineEvent(Strict):
 
 
 class TimelinePage(Strict):
-    """What happened to a project, oldest first. It does not name those who reviewed it."""
+    """The events of a project, oldest first. It does not name the reviewers."""
 
     items = fields.List(fields.Nested(TimelineEvent), required=True)
     pagination = fields.Nested(CursorPagination, required=True)

@@ -1,4 +1,4 @@
-"""What pages ask for besides projects: who calls, what the site is, tags, and members as everybody sees them."""
+"""The schemas of the session, the site, tags, and public profiles."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 
 class SiteOutput(Strict):
-    """What the site is called, and its public address, null where it is not configured."""
+    """The site's name, and its public address, null where it is not configured."""
 
     name = fields.String(required=True)
     url = fields.String(required=True, allow_none=True)
@@ -33,7 +33,7 @@ class ServiceOutput(Strict):
 
 
 class SessionState(Strict):
-    """Who calls and what the site allows. `user` is null for an anonymous caller, `service` is for administrators.
+    """The caller and what the site allows. `user` is null for an anonymous caller, `service` is for administrators.
 
     `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which
     one can sign in.
@@ -88,7 +88,7 @@ class MarkdownOutput(Strict):
 
 
 class FeedQuery(Strict):
-    """What the feed is narrowed to; an unknown category or tag has no entries."""
+    """The filters of the feed; an unknown category or tag has no entries."""
 
     category = Slug(CATEGORY_SLUG_MAX)
     tag = Slug(TAG_MAX)

@@ -1,4 +1,4 @@
-"""What health and readiness answer."""
+"""The schemas of health and readiness."""
 
 from marshmallow import fields
 
@@ -40,7 +40,7 @@ class WebhooksCheck(Strict):
 
 
 class Checks(Strict):
-    """What was asked. Only the database and its migrations decide; `redis` and `mail` are null where there is none."""
+    """The results of the checks. Only the database and its migrations decide; `redis` and `mail` are null if unused."""
 
     database = fields.Nested(DatabaseCheck, required=True)
     migrations = fields.Nested(MigrationsCheck, required=True)

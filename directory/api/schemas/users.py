@@ -56,7 +56,7 @@ class UserChanges(Strict):
 
 
 class Stats(Strict):
-    """What a user has submitted, given and received."""
+    """The numbers of a user's projects and of the votes given and received."""
 
     projects = fields.Nested(ProjectCounts, required=True)
     upvotes_given = fields.Integer(required=True)

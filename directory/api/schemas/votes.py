@@ -22,7 +22,7 @@ class VotesQuery(CursorQuery):
 
 
 class Voter(Strict):
-    """Who voted."""
+    """The voter."""
 
     id = fields.Integer(required=True)
     username = fields.String(required=True)
@@ -89,7 +89,7 @@ class VoteDecisionsInput(Strict):
 
 
 class VotesDecided(Strict):
-    """What a decision about votes has changed."""
+    """The result of a decision about votes."""
 
     changed = fields.Integer(
         required=True, metadata={"minimum": 0, "description": "How many votes were discounted, or discounts lifted."}

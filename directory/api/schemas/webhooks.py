@@ -51,7 +51,7 @@ class DeliveriesQuery(CursorQuery):
 
 
 class AttemptOutput(Strict):
-    """One try: the receiver's status, or why there was none; how long; the first kilobyte of the answer."""
+    """One try: the receiver's status or the error, the duration, and the first kilobyte of the answer."""
 
     at = Timestamp(required=True)
     status = fields.Integer(required=True, allow_none=True)
@@ -61,7 +61,7 @@ class AttemptOutput(Strict):
 
 
 class DeliveryOutput(Strict):
-    """One notification for one endpoint. The endpoint goes by a name: its address may be a secret."""
+    """One notification for one endpoint. The endpoint is identified by its name: its address may be a secret."""
 
     id = fields.Integer(required=True)
     webhook_id = fields.String(required=True)
