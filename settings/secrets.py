@@ -24,7 +24,7 @@ WEBHOOK_PREFIX = "whsec_"
 def is_guessable(secret: str) -> bool:
     """Whether a secret is a placeholder, a row of digits, or one character or placeholder repeated.
 
-    A secret of webhooks counts by what it is in base64 as well.
+    A secret of webhooks is also checked in its base64-decoded form.
     """
     return any(map(_is_guessable, (secret, *_decoded(secret))))
 

@@ -1,4 +1,4 @@
-"""What makes the site its operator's own. Each function raises ValueError with the reason."""
+"""The settings of the site's look and texts. Each function raises ValueError with the reason."""
 
 import json
 import re
@@ -13,7 +13,7 @@ LINK = '{"label": "Imprint", "url": "/imprint"}'
 
 
 class Picture(NamedTuple):
-    """A picture of the site: what ends its name, and its content."""
+    """A picture of the site: the end of its file's name, and its content."""
 
     suffix: str
     content: bytes

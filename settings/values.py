@@ -24,7 +24,7 @@ def database_url(value: str) -> str:
             url = url.set(drivername="postgresql+psycopg")
         named: MutableMapping[str, Any] = {}
         if url.drivername in {"sqlite", "postgresql+psycopg"}:
-            _, named = url.get_dialect()().create_connect_args(url)  # refuses what it cannot read
+            _, named = url.get_dialect()().create_connect_args(url)  # raises for a URL that it cannot read
     except (TypeError, ValueError, ArgumentError):
         # The library's own words may repeat a part of the password.
         raise ValueError("is not a database URL, such as postgresql+psycopg://user:password@host/name") from None
@@ -87,7 +87,7 @@ def ratelimit(value: str) -> str:
         makes_sense = all(0 < limit.amount < HUGE and limit.get_expiry() < HUGE for limit in limits)
     except ValueError:
         makes_sense = False
-    # The library takes no minutes for one.
+    # The library reads "per 0 minutes" as "per 1 minute".
     if not makes_sense or re.search(r"(?:per|/)\s*0+(?!\d)", value, re.IGNORECASE):
         raise ValueError(f"{value!r} is not a rate limit, such as '30 per minute; 300 per hour'")
     return value

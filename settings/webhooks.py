@@ -53,7 +53,7 @@ def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
     events = given.get("events", list(DEFAULT_EVENTS))
     if not isinstance(events, list) or not events or not all(event in list(EVENTS) for event in events):
         raise ValueError(f"an endpoint's events must be a list of {', '.join(sorted(EVENTS))}")
-    url = address(given.get("url", ""))  # first: what is wrong with it explains the rest
+    url = address(given.get("url", ""))  # first: its errors explain the rest
     secret = given.get("secret", [])
     listed = signing_secrets([secret] if isinstance(secret, str) else secret, style)
     return {"name": name, "url": url, "format": style, "events": events, "secrets": listed}

@@ -7,7 +7,7 @@ import click
 from flask import Flask
 from flask.cli import AppGroup, FlaskGroup, with_appcontext
 
-# The commands by name: the module of this package, and what it calls the command.
+# The commands by name: the module of this package, and the command's name in it.
 COMMANDS = {
     "seed": ("seed", "seed"),
     "import": ("transfer", "import_projects"),

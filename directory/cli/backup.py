@@ -47,7 +47,7 @@ def _copy(database: Path, part: Path) -> None:
     """Copy a database in one read transaction, and check the copy. Raises OSError, sqlite3.Error."""
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it holds hashes of passwords
     with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(part)) as copy:
-        source.execute("BEGIN")  # else each write of another process would begin the copying anew
+        source.execute("BEGIN")  # else each write of another process would restart the copying
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         source.backup(copy, pages=PAGES_AT_ONCE)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it

@@ -1,4 +1,4 @@
-"""What the commands share: the database named, refusals as one line and exit status 1, and a progress bar."""
+"""Parts of several commands: the database's name, refusals as one line and exit status 1, and a progress bar."""
 
 import logging
 import sys
@@ -33,7 +33,7 @@ def refusals() -> Iterator[None]:
 
 
 def names_database(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a command that writes name its database on standard error first, unless LOG_LEVEL leaves out what is info.
+    """Have a command that writes name its database on standard error first, unless LOG_LEVEL leaves out level info.
 
     Two terminals with two environments have two databases, and a command must not write to the wrong one in silence.
     """
@@ -48,14 +48,14 @@ def names_database(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def sayings(error: DirectoryError) -> list[str]:
-    """What a refusal says, each refused field for itself: `url: Must be …`."""
+    """The lines of a refusal, one for each refused field: `url: Must be …`."""
     if not isinstance(error, Invalid):
         return [error.detail]
     return [f"{one['pointer'].removeprefix('#/')}: {one['detail']}" for one in error.errors]
 
 
 def checked(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
-    """What `given` is by an input schema of the API. Raises Invalid."""
+    """`given`, loaded by an input schema of the API. Raises Invalid."""
     try:
         loaded: dict[str, Any] = schema.load(given)
     except ValidationError as error:
@@ -72,7 +72,7 @@ def _flat(messages: Any, path: str = "#") -> Iterator[dict[str, str]]:
 
 
 def _database_fault(error: SQLAlchemyError) -> str | None:
-    """What an operator can do something about, or None for a fault of ours."""
+    """The line for an error that the operator can fix, or None for a fault of ours."""
     cause = getattr(error, "orig", None)
     if getattr(cause, "sqlstate", None) == UNDEFINED_TABLE or str(cause).startswith("no such table"):
         return "The database has no tables yet: run `flask db upgrade` first."
@@ -109,7 +109,7 @@ class Progress:
 
 
 def table(heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Text in columns, as wide as what they hold; numbers stand at the right."""
+    """Text in columns, each as wide as its longest cell; numbers are right-aligned."""
     cells = [heads, *(tuple(map(str, row)) for row in rows)]
     widths = [max(len(row[n]) for row in cells) for n in range(len(heads))]
     numeric = [bool(rows) and isinstance(value, int) for value in (rows[0] if rows else heads)]

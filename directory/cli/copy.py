@@ -26,7 +26,7 @@ class Database(click.ParamType[URL]):
     name = "url"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> URL:
-        """Raise BadParameter without a word of what was given: it may hold a password."""
+        """Raise BadParameter without the given value: it may contain a password."""
         try:
             url = make_url(value)
             url = url.set(drivername=DRIVERS[url.drivername.removesuffix("+psycopg") if url.database else ""])

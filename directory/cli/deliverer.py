@@ -42,7 +42,7 @@ class DeliveryThread(threading.Thread):
         self._pause = 0.0
 
     def run(self) -> None:
-        """Take and send in turns. What was sent is written down even when it is time to stop."""
+        """Take and send in turns. Outcomes are written down even when it is time to stop."""
         done: Done | None = None
         while done is not None or not self._stopping.is_set():
             try:
@@ -87,7 +87,7 @@ class DeliveryThread(threading.Thread):
         return None if self._stopping.is_set() else claims.take(self._endpoint.name, self._policy)
 
     def _wait_for_database(self, error: Exception, done: Done | None) -> Done | None:
-        """Pause, longer each time. The outcome of what was sent is held until it is written or the lease ends."""
+        """Pause, longer each time. Outcomes of sent deliveries are kept until they are written or the lease ends."""
         known = is_unavailable(error)
         log.warning("no look at the outbox: %s", type(error).__name__, exc_info=None if known else error)
         self._pause = min(max(0.25, self._pause * 2), LONGEST_PAUSE)
@@ -106,12 +106,12 @@ class DeliveryThread(threading.Thread):
             "error": outcome.error,
             "milliseconds": outcome.milliseconds,
         }
-        told = {None: "outcome came too late", "pending": "failed, to be tried again"}.get(state, state)
+        text = {None: "outcome came too late", "pending": "failed, to be tried again"}.get(state, state)
         level = {"delivered": logging.INFO, "dead": logging.ERROR}.get(str(state), logging.WARNING)
         if isinstance(self._endpoint, MailServer):
-            log.log(level, "mail %s", told, extra=facts)
+            log.log(level, "mail %s", text, extra=facts)
         else:
-            log.log(level, "webhook %s", told, extra=facts)
+            log.log(level, "webhook %s", text, extra=facts)
 
 
 class Deliverer:

@@ -17,7 +17,7 @@ SHOWN = 20  # faults of a kind; a lost index would be a line for each project
 
 
 class Findings:
-    """The faults found so far, each said aloud up to a number of its kind."""
+    """The faults found so far; the first of each kind are printed."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress

@@ -71,7 +71,7 @@ class Picture(fields.Field[tuple[bytes, bytes]]):
 
 
 class ImportedProject(ProjectInput):
-    """A submission, and what belongs to it where it comes from: its owner, its dates, and what was decided on it."""
+    """A submission with its owner, its dates and the decision on it in the directory that it comes from."""
 
     status = Word(tuple(state.value for state in Status), allow_none=True)
     rejection_reason = Prose(0, 1000, allow_none=True)
@@ -162,7 +162,7 @@ def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[Ro
 
 
 def writer(file: IO[str], form: str) -> Callable[[dict[str, Any]], object]:
-    """What writes a project to a file, as one row."""
+    """A function that writes a project to a file, as one row."""
     if form == "csv":
         table = csv.writer(file, lineterminator="\n")
         table.writerow(FIELDS)
@@ -233,8 +233,8 @@ def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]], keep: 
         return Row(number, checked(PROJECT, project), [], left_out)
     except DirectoryError as error:
         # "Line 1" would be the first of the row, which is whole in one.
-        said = (saying.replace("The body", "The row").replace("line 1, ", "") for saying in sayings(error))
-        return Row(number, {}, list(said))
+        lines = (saying.replace("The body", "The row").replace("line 1, ", "") for saying in sayings(error))
+        return Row(number, {}, list(lines))
     except ValueError as error:
         return Row(number, {}, [str(error)])
 

@@ -98,7 +98,7 @@ def seed_sizes(projects: int, users: int, votes: int, random_seed: int) -> None:
 
 
 def _bench() -> Any:
-    """What makes up directories of any size. It serves measurements, so it is not in the package."""
+    """The generator of directories of any size. It serves measurements, so it is not in the package."""
     try:
         return import_module("bench.synthetic")
     except ModuleNotFoundError:
@@ -108,7 +108,7 @@ def _bench() -> Any:
 
 
 def _sizes(projects: int | None, users: int | None, votes: int | None) -> tuple[int, int, int]:
-    """The sizes given, and what is usual beside them for those that are not."""
+    """The given sizes, and defaults in proportion for the others."""
     projects = DEFAULT_PROJECTS if projects is None else projects
     users = max(10, projects // 2) if users is None else users
     return projects, users, min(projects * VOTES_PER_PROJECT, projects * users // 2) if votes is None else votes

@@ -22,7 +22,7 @@ from directory.services.data import import_export
 from directory.services.data.bulk import chunks
 
 NO_OWNER = "Add one by `flask users create-admin`, or name an owner by --owner."
-# What an export has and an import leaves out, with the members of a row and the option that keeps it.
+# Parts of an export that an import leaves out, with the members of a row and the option that keeps them.
 NOT_KEPT = {
     "votes": (frozenset({"upvotes"}), "flask copy and flask backup keep them."),
     "dates": (DATES, "--keep-dates keeps them."),
@@ -32,7 +32,7 @@ FORM = click.Choice(FORMATS)
 
 
 class Tally:
-    """What became of the rows, and how many had something that an import does not keep."""
+    """The outcomes of the rows, and how many had values that an import does not keep."""
 
     def __init__(self, kinds: Mapping[str, tuple[frozenset[str], str]]) -> None:
         self.imported = self.unchanged = self.refused = 0
@@ -44,7 +44,7 @@ class Tally:
             self._not_kept[kind] += not members.isdisjoint(names)
 
     def losses(self) -> Iterator[str]:
-        """Say what was not kept, and how it can be."""
+        """Print which values were not kept, and the options that keep them."""
         for kind, number in self._not_kept.items():
             if number:
                 yield f"Not kept: {kind} of {count(number, 'row')}. {self._kinds[kind][1]}"

@@ -29,7 +29,7 @@ ACCENT = """
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a page loads: a style sheet, a script, and what that script imports."""
+    """The files that a page loads: a style sheet, a script, and the modules that the script imports."""
 
     style: str
     script: str
@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What was built: the entries and the assets, each by name. Both are empty where nothing was."""
+    """The built entries and assets, each by name. Both are empty where nothing was built."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
     assets: dict[str, StoredFile] = field(default_factory=dict)

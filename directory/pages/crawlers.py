@@ -1,4 +1,4 @@
-"""What crawlers and programs read beside the pages: robots.txt, the sitemap, the icon, and links as JSON."""
+"""Routes for crawlers and programs, beside the pages: robots.txt, the sitemap, the icon, and links as JSON."""
 
 from functools import cache
 from html import escape
@@ -21,7 +21,7 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemap
 
 
 def links_for_programs() -> Response | None:
-    """What a client that prefers JSON gets at "/": links. None for all others, and where there is no request."""
+    """The links that a client that prefers JSON gets at "/". None for all others, and outside a request."""
     if not has_request_context() or not _prefers_json():
         return None
     response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)

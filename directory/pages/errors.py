@@ -1,4 +1,4 @@
-"""What people get at an address without a page."""
+"""The page of an unknown address."""
 
 from contextlib import suppress
 

@@ -1,6 +1,6 @@
 """Forms: HTML forms over the operations of the API.
 
-A form has the schema, the rules, the rate limit and the errors of a route of the API. What is accepted is answered by
+A form has the schema, the rules, the rate limit and the errors of a route of the API. An accepted form is answered by
 303. A refusal shows the form again, with what was typed, each error at its field, and the status of the API.
 """
 
@@ -28,7 +28,7 @@ form_page = operation(tier="read", page=True, parameters=True, etag=True, person
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a form shows: the values typed, the errors by field, and what is wrong with the whole, with its title."""
+    """The content of a form: the typed values, the errors by field, and the error of the whole with its title."""
 
     values: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)

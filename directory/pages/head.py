@@ -28,7 +28,7 @@ NEW = Feed("New projects", "/api/projects.atom")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the head of a page says.
+    """The values in the head of a page.
 
     `path` is the page's canonical address, "" where it has none. `indexed` says whether search engines may list the
     page; `previous` and `next` are the addresses of the pages beside it. `image` is for previews of links. `data` is
@@ -58,7 +58,7 @@ def _in_script(text: str) -> str:
 
 
 def source_of(script: str) -> str:
-    """What lets this one inline script through the policy."""
+    """The source expression that allows this one inline script in the policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 

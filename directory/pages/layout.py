@@ -1,4 +1,4 @@
-"""How a page is made of a template: what every page shows, its policy, and what stands in its place unless built."""
+"""How a page is made from a template: the common parts, its policy, and the page shown while there is no build."""
 
 import logging
 import re
@@ -39,7 +39,7 @@ Answer = tuple["Page", dict[str, str]]
 
 
 class Page(bytes):
-    """The HTML of a page, and the cache tags of what it shows; None where it depends on everything."""
+    """The HTML of a page, and its cache tags; None where it depends on everything."""
 
     tags: CacheTags | None = CacheTags(())
 
@@ -168,7 +168,7 @@ def address_with(path: str, **parameters: object) -> str:
 
 
 def init_app(app: Flask) -> None:
-    """Give the templates what they write values with."""
+    """Register the filters and functions of the templates."""
     app.jinja_env.filters |= {
         "day": _day, "number": _number, "letters": _letters, "tint": _tint, "markdown": _markdown, "path": path_of,
         "host": _host,

@@ -59,7 +59,7 @@ class OwnPage:
 
 @dataclass(frozen=True, slots=True)
 class OwnSite:
-    """What the folder holds: pages in the order of their names, templates by name with their files, files by path."""
+    """The content of the folder: pages in the order of their names, templates by name, files by path."""
 
     pages: tuple[OwnPage, ...] = ()
     templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class OwnSite:
 
 
 def read(folder: str, caching: str) -> OwnSite:
-    """What a folder holds, its files with that Cache-Control; nothing where none is named. Raises SiteError."""
+    """The content of a folder, its files with that Cache-Control; empty where none is named. Raises SiteError."""
     if not folder:
         return OwnSite()
     root = Path(folder)

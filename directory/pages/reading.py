@@ -73,7 +73,7 @@ class Wanted:
         return _address(category, self.tag, self.q, self.sort)
 
     def narrowed(self, chosen: Any) -> list[tuple[str, str]]:
-        """What narrows the list: the name of each, and what it means in words."""
+        """The filters of the list: the name of each, and its text."""
         texts = {
             "q": f"for “{self.q}”" if self.q else "",
             "category": f"in {chosen.name}" if chosen else "",
@@ -176,7 +176,7 @@ def _list(at: Wanted, query: dict[str, str]) -> Answer:
 
 
 def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
-    """The list that the parameters ask for, and what is wrong with the search."""
+    """The list that the parameters ask for, and the error of the search."""
     given = {name: query[name] for name in QUERY.fields if query.get(name)}
     refused: dict[str, Any] = {}
     try:
@@ -211,7 +211,7 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
 
 
 def _subject(wanted: Wanted, chosen: Any) -> str:
-    """What the list is narrowed to, in words."""
+    """The filters of the list, in words."""
     if chosen is None:
         return f"Projects tagged {wanted.tag}" if wanted.tag else ""
     return f"{chosen.name}, tagged {wanted.tag}" if wanted.tag else str(chosen.name)

@@ -15,7 +15,7 @@ CAST, WITHDRAW = "cast", "withdraw"
 
 
 class VoteForm(Strict):
-    """What becomes of the caller's vote."""
+    """The action on the caller's vote."""
 
     vote = Word((CAST, WITHDRAW), required=True)
 
