@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from directory.services import feed
 from directory.services.site import Site
-from directory.services.webhooks.outbox import timestamp
+from directory.services.timestamps import timestamp
 
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
 PATH = "/api/projects.atom"

@@ -58,7 +58,7 @@ class DeliveryThread(threading.Thread):
         """Write down the last try and claim the next in one transaction, then send that one, in none."""
         with deadline.within(deadline.SECONDS):  # a thread that waited for a frozen database would miss its successor
             claim = self._record_and_take(done)
-        # Late to start is late to end: another may have it by then.
+        # If we start late, the lease may expire before we finish, and another deliverer take it over.
         if claim is None or claim.age() > self._policy.slack:
             return None
         return claim, self._send(claim)

@@ -28,7 +28,7 @@ from directory.services import pictures
 from directory.services.catalog.fields import BODY, OWNED, Kind
 from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.data.import_export import READ_ONLY, WRITABLE
-from directory.services.webhooks.outbox import timestamp
+from directory.services.timestamps import timestamp
 
 FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)

@@ -66,7 +66,7 @@ class NoSession(SessionInterface):
 
 
 class Synchronous(Flask):
-    """Flask without its question, before each call of a function of ours, whether that is asynchronous: none is."""
+    """A Flask app that skips the check for asynchronous functions before each call: all of ours are synchronous."""
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function as it is."""

@@ -11,7 +11,7 @@ from marshmallow import Schema, ValidationError, fields, missing
 from directory.services.characters import without_invisible
 from directory.services.links import URL_MAX, check_url
 from directory.services.text import SLUG, clean_text, is_visible
-from directory.services.webhooks.outbox import timestamp
+from directory.services.timestamps import timestamp
 
 # The patterns of texts in the document, in the part of regular expressions that JavaScript, Python and Rust share.
 # They allow rare invisible characters and runs of combining marks, which the service refuses.

@@ -10,7 +10,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from directory.http.fields import Timestamp
-from directory.services.webhooks.outbox import timestamp
+from directory.services.timestamps import timestamp
 
 Dump = Callable[[Any], Any]
 _ABSENT = object()

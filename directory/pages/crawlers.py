@@ -11,7 +11,7 @@ from directory.http.access import public
 from directory.http.endpoint import operation, tag
 from directory.services import sitemap
 from directory.services.site import Site
-from directory.services.webhooks.outbox import timestamp
+from directory.services.timestamps import timestamp
 
 bp = Blueprint("crawlers", __name__)
 

@@ -9,7 +9,7 @@ from directory.extensions import db
 from directory.models import Status, User
 from directory.services.catalog import catalog
 from directory.services.catalog.paging import Window
-from directory.services.webhooks.outbox import timestamp
+from directory.services.timestamps import timestamp
 
 SIZE = 50
 

@@ -10,7 +10,7 @@ from marshmallow import ValidationError
 
 from directory.api.schemas.accounts import Email
 from directory.api.schemas.review import DecisionsInput
-from directory.services.webhooks.outbox import timestamp
+from directory.services.timestamps import timestamp
 
 TAKEN = ["a@b.cd", "A.b+c@Sub.Example.ORG", "o'neill@a-b.example", "1@1.1", "a@xn--bcher-kva.example"]
 REFUSED = [

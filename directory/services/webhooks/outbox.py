@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
 from sqlalchemy import BigInteger, bindparam, func, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -22,6 +21,7 @@ from directory.services.catalog import catalog
 from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.data import bulk
 from directory.services.site import NOWHERE, Site
+from directory.services.timestamps import timestamp
 from directory.services.webhooks.schedule import at_once, database_clock
 
 MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
@@ -224,9 +224,3 @@ def _compact(value: Any) -> str:
 
 def _json(value: Any) -> Any:
     return timestamp(value) if isinstance(value, datetime) else value
-
-
-def timestamp(instant: datetime) -> str:
-    """An instant, which must be in UTC as all of ours are, in RFC 3339 with Z and microseconds."""
-    written = orjson.dumps(instant, option=orjson.OPT_UTC_Z)[1:-1].decode()
-    return written if instant.microsecond else f"{written[:-1]}.000000Z"
