@@ -138,7 +138,7 @@ def play(round_: int, names: list[str], directories: list[Filled], given: Any, p
     with ExitStack() as stack:
         serving = [[stack.enter_context(served(name, directory, given)) for name in names] for directory in directories]
         for n, operation in enumerate(given.ops):
-            # What the database puts off until later is paid for by who comes next, so they take turns at that.
+            # Work that the database puts off falls on the next server measured, so they take turns.
             for server in itertools.chain.from_iterable(serving[:: 1 if (round_ + n) % 2 else -1]):
                 if server.name != "ours" and operation not in {"list", "one", "vote", "analytics"}:
                     continue
@@ -187,16 +187,16 @@ def served(name: str, directory: Filled, given: Any) -> Iterator[Served]:
 
 
 def asked(operation: str, server: Served, given: Any, postgres: Any) -> dict[str, Any]:
-    """What an operation took."""
+    """The figures of an operation."""
     subjects = server.directory.subjects
-    told = {"server": server.name, "size": server.directory.size, "start_s": server.started}
+    row = {"server": server.name, "size": server.directory.size, "start_s": server.started}
     if operation == "fresh_analytics":
-        return told | fresh(server.url, subjects)
+        return row | fresh(server.url, subjects)
     if operation == "search_common":
-        return told | search.common(server.url, subjects.admin, subjects.words)
+        return row | search.common(server.url, subjects.admin, subjects.words)
     pids = {"server": server.pid} | ({"database": postgres.pid} if postgres else {})
     lines = requests(operation, subjects)
-    return told | measure(server.url, lines, seconds=given.seconds, connections=given.connections, pids=pids)
+    return row | measure(server.url, lines, seconds=given.seconds, connections=given.connections, pids=pids)
 
 
 def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is asked about in a directory: credentials, words and cursors, put there or gathered before a run."""
+"""The subjects of requests to a directory: credentials, words and cursors, added or collected before a run."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What is asked of a server, and what it took to answer: prepared requests, wrk, CPU by process tree."""
+"""The load on a server and its cost: prepared requests, wrk, CPU by process tree."""
 
 import itertools
 import json
@@ -18,7 +18,8 @@ import psutil
 OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
 # The same page and the same projects, asked for by members: by a token, or as a browser does.
 SIGNED_IN = ("list_me", "list_me_cookie", "one_me", "one_me_cookie")
-# What else must not grow with the directory. Asked as an administrator, to whom nothing is given from memory; the
+# Further requests whose cost must not grow with the directory. An administrator sends them and gets nothing from
+# memory; the
 # dashboard, which is, after a vote each time. Of the queue, the pages that the smallest directory has as well.
 GROWING = (
     "cursor", "search", "search_common", "queue", "queue_page", "users", "tags", "check", "session", "fresh_analytics",
@@ -28,7 +29,7 @@ SCRIPT = Path(__file__).parent / "replay.lua"
 
 @dataclass(frozen=True)
 class Subjects:
-    """What requests can be about; `tokens` and `cookies` are members', `admin` the administrator's token.
+    """The subjects of requests; `tokens` and `cookies` are members', `admin` the administrator's token.
 
     `cursors` stand anywhere in the list of the newest, `words` each in one project.
     """
@@ -104,9 +105,9 @@ def measure(url: str, lines: list[str], *, seconds: int, connections: int, pids:
         _wrk(url, file.name, 2, connections)
         before = {party: cpu_seconds(pid) for party, pid in pids.items()}
         result = _wrk(url, file.name, seconds, connections)
-        spent = {party: cpu_seconds(pid) - before[party] for party, pid in pids.items()}
+        cpu = {party: cpu_seconds(pid) - before[party] for party, pid in pids.items()}
     result["rps"] = result["requests"] / result["seconds"]
-    result |= {f"{party}_us": 1e6 * used / max(1, result["requests"]) for party, used in spent.items()}
+    result |= {f"{party}_us": 1e6 * used / max(1, result["requests"]) for party, used in cpu.items()}
     result["worker_mb"] = worker_megabytes(pids["server"])
     return result
 
@@ -146,7 +147,7 @@ def _wrk(url: str, file: str, seconds: int, connections: int) -> dict[str, Any]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process and its children have used, those that ended included."""
+    """The CPU seconds of a process and its children, those that ended included."""
     total = 0.0
     for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
         try:

@@ -47,7 +47,7 @@ class Composer:
         return noun if self.rng.random() < 0.2 else f"{self.one(self.adjectives).capitalize()} {noun}"
 
     def tagline(self) -> str:
-        """What it is for, in a line."""
+        """The tagline: its purpose, in a line."""
         return f"{self.one(self.adjectives).capitalize()} software {self.one(self.purposes)}"
 
     def description(self, title: str) -> str:

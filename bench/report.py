@@ -49,7 +49,7 @@ def _line(op: str, server: str, mine: Rows, rows: Rows) -> str:
 
 
 def growth(rows: Rows) -> str:
-    """What a request costs at each size, in CPU microseconds of server and database: medians of all rounds.
+    """The cost of a request at each size, in CPU microseconds of server and database: medians of all rounds.
 
     Of what is timed one by one, its median time instead. As a multiple of the first, the median of the rounds' own
     multiples, and the least and the greatest.

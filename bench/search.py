@@ -1,4 +1,4 @@
-"""What a search costs whose word half of all projects have, beside one whose word a single project has."""
+"""The cost of a search for a word that half of all projects have, beside that for a word of a single project."""
 
 import statistics
 import time

@@ -49,7 +49,7 @@ class Step(NamedTuple):
 
 
 class Plan:
-    """What becomes of each project (its state, its votes) and when each user joins. Raises Invalid."""
+    """The state and votes of each project, and when each user joins. Raises Invalid."""
 
     def __init__(self, sizes: Sizes, *, seed: int, password_hash: str) -> None:
         self.sizes, self.seed, self.password_hash = sizes, seed, password_hash
@@ -155,7 +155,7 @@ def statuses(size: int, rng: random.Random) -> bytearray:
     found = bytearray(size)
     pending, rejected = (bytes([list(Status).index(status)])[0] for status in (Status.PENDING, Status.REJECTED))
     for _ in range(round(size * PENDING)):
-        # What waits is mostly young: the root of a root of a root leans far to the end.
+        # Waiting projects are mostly young: the root of a root of a root leans far to the end.
         number = int(size * rng.random() ** (1 / 8))
         while found[number]:
             number = int(size * rng.random() ** (1 / 8))

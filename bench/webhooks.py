@@ -1,4 +1,4 @@
-"""What the webhook promises, at length: `python -m bench.webhooks`, over SQLite and PostgreSQL, on loopback alone.
+"""The promises of webhooks, tested: `python -m bench.webhooks`, over SQLite and PostgreSQL, on loopback alone.
 
 1. Many due deliveries, several deliverers: no try sent twice, and how many a second.
 2. The time of an approval with a receiver that hangs, beside that with no receiver; the two take turns.
@@ -48,7 +48,7 @@ def together(app: Flask, settings: dict[str, str], due: int = 10_000) -> bool:
 def hanging(app: Flask, settings: dict[str, str], approvals: int = 400) -> bool:
     """The second. Three servers on one database take turns, so that what disturbs one disturbs all.
 
-    Two of them are the same: what lies between these is noise.
+    Two of them are the same: the difference between these is noise.
     """
     world = World(app)
     owner, token = world.user(), world.caller(world.admin()).token

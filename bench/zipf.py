@@ -19,7 +19,7 @@ def shares(total: int, size: int, most: int) -> Iterator[int]:
             # Rounded in sum, not each: where things are fewer than ranks, they are not all left to the last ones.
             passed += own
             due = round(total * passed / weight) - given
-            # What must be given, so that the ranks below need no more than `most` each; and no more than that here.
+            # At least so many that the ranks below need at most `most` each; and at most `most` here.
             share = min(most, max(due, total - given - below * most))
             given += share
         yield share

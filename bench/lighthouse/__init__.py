@@ -1,1 +1,1 @@
-"""What Lighthouse and axe say of the pages."""
+"""Audits of the pages by Lighthouse and axe."""

@@ -49,8 +49,8 @@ class Lighthouse:
                 "report": str(report),
             }
             print(json.dumps(order), file=self._process.stdin, flush=True)
-            said = self._process.stdout.readline()
-        failed = json.loads(said).get("error") if said else "it ended"
+            line = self._process.stdout.readline()
+        failed = json.loads(line).get("error") if line else "it ended"
         if failed:
             raise AuditFailed(f"Lighthouse cannot audit {page.path}: {failed}")
         return json.loads(report.read_text())
@@ -69,16 +69,16 @@ def chromium() -> Iterator[int]:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen([chromium_program(whole=True), *QUIET, *own, "about:blank"], **quiet)
         try:
-            told = Path(folder) / "DevToolsActivePort"
-            until(lambda: told.exists() and "\n" in told.read_text())
-            yield int(told.read_text().splitlines()[0])
+            port = Path(folder) / "DevToolsActivePort"
+            until(lambda: port.exists() and "\n" in port.read_text())
+            yield int(port.read_text().splitlines()[0])
         finally:
             process.terminate()
             process.wait()
 
 
 def violations(browser: Browser, site: Site, page: Page) -> list[str]:
-    """What axe finds on a page, light, dark and in forced colours, on three widths."""
+    """The findings of axe on a page, light, dark and in forced colours, on three widths."""
     found = []
     for look, options in LOOKS.items():
         with _opened(browser, site, page, reduced_motion="reduce", **options) as opened:

@@ -53,14 +53,14 @@ class Bar:
         return self.limit - self.value if self.least else self.value - self.limit
 
     def __str__(self) -> str:
-        """What is wrong, in words."""
-        told = f"{self.where}: {self.name} {self.value:.4g} of at {'least' if self.least else 'most'} {self.limit:g}"
-        return f"{told} ({self.why})" if self.why else told
+        """The fault, in words."""
+        text = f"{self.where}: {self.name} {self.value:.4g} of at {'least' if self.least else 'most'} {self.limit:g}"
+        return f"{text} ({self.why})" if self.why else text
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What Lighthouse measured of one page in one profile.
+    """The measurements of one page in one profile by Lighthouse.
 
     Scores are of 100, times in milliseconds, weights in KB as compressed by gzip. `failed` are the audits behind a
     score that is not full, by category.

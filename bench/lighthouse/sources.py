@@ -37,8 +37,8 @@ def packages() -> int:
 
 def _build() -> int:
     command = [sys.executable, str(SCRIPT), "run", "build.mjs"]
-    told = subprocess.run(command, cwd=WEB, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return int(TOLD.search(told)[1])
+    output = subprocess.run(command, cwd=WEB, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return int(TOLD.search(output)[1])
 
 
 def _lines(path) -> int:
