@@ -18,9 +18,9 @@ import psutil
 OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
 # The same page and the same projects, asked for by members: by a token, or as a browser does.
 SIGNED_IN = ("list_me", "list_me_cookie", "one_me", "one_me_cookie")
-# Further requests whose cost must not grow with the directory. An administrator sends them and gets nothing from
-# memory; the
-# dashboard, which is, after a vote each time. Of the queue, the pages that the smallest directory has as well.
+# Further requests whose cost must not grow with the directory. An administrator sends them, whose answers never come
+# from memory, except the dashboard's: a vote precedes each of those. Of the queue, the pages that the smallest
+# directory has as well.
 GROWING = (
     "cursor", "search", "search_common", "queue", "queue_page", "users", "tags", "check", "session", "fresh_analytics",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What every test may use: both databases, applications, callers, things to act on, and a recorder of statements."""
+"""The fixtures of every test: both databases, applications, callers, things to act on, and a recorder of statements."""
 
 import os
 import tempfile

@@ -16,7 +16,7 @@ STATES = ("live", "pending", "rejected")
 
 
 def states(live, pending=None, rejected=None):
-    """What each of CALLERS gets of a project in each state; one line where the state makes no difference."""
+    """The statuses for each of CALLERS and each state of a project; one line where the state makes no difference."""
     return {"live": live, "pending": pending or live, "rejected": rejected or pending or live}
 
 
@@ -181,7 +181,7 @@ class ByCookie(Api):
         return super().call(method, path, json, headers=headers, **options)
 
 
-# What a session that was opened just now gets in place of a token.
+# The statuses of a session that was opened just now, in place of those of a token.
 FRESH = {
     "POST /api/auth/passkeys/options": "200", "POST /api/auth/passkeys": "422",
     "DELETE /api/auth/passkeys/<id:passkey_id>": "404",

@@ -138,7 +138,7 @@ def test_the_period_before_has_the_same_totals(app: Flask, world: World, admin: 
     }  # fmt: skip
     now = figures["series"]
     assert sum(day["submissions"] for day in now) == 1
-    # What is before the series of three days is the first half of a series of six.
+    # The period before the series of three days is the first half of a series of six.
     longer = dashboard(admin, "?days=6")["series"][:3]
     assert figures["previous"] == {name: sum(day[name] for day in longer) for name in figures["previous"]}
     assert project

@@ -1,4 +1,4 @@
-"""What the fields of bodies and headers take, where it is easily got wrong."""
+"""The values that fields of bodies and headers accept, in the cases that are easily wrong."""
 
 from datetime import UTC
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""What administrators see beside each project of their list: its owner's record, and other submissions of its URL."""
+"""The facts beside each project in administrators' list: its owner's record, and other submissions of its URL."""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ from tests.support.serving import serving
 REFUSED = (503, "read_only")
 TRUSTED = "https://app.example.com"
 EVIL = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example", "Cookie": "__Host-directory=dead"}
-# What differs from one answer to the next, or by what an earlier request of the test has recorded.
+# Parts that differ between answers, or that an earlier request of the test has changed.
 OF_THE_MOMENT = re.compile(
     r'"(generated_at|exported_at|last_used_at|last_seen_at|request_id|ms|read_only)":("[^"]*"|[0-9.]+|null|true|false)'
 )
@@ -38,7 +38,7 @@ OF_THE_MOMENT = re.compile(
 
 @pytest.fixture
 def app(make_app: Any) -> Flask:
-    """The same service in its usual mode: it makes what there is, and tells what an answer would be."""
+    """The same service in its usual mode: it adds the rows, and its answers are the expected ones."""
     return make_app(METRICS_ENABLED="true", CORS_ORIGINS=TRUSTED)  # type: ignore[no-any-return]
 
 
@@ -86,7 +86,7 @@ def code(answer: Any) -> tuple[int, str]:
 
 
 def lasting(answer: Any) -> tuple[int, str]:
-    """What an answer says but for what is of its moment."""
+    """An answer without the parts that change with time."""
     return answer.status_code, OF_THE_MOMENT.sub("", STRIP.sub("", answer.text))
 
 

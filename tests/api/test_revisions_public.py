@@ -1,4 +1,4 @@
-"""What waits for review is not public: no answer, page, feed or sitemap changes by it, in one byte."""
+"""Changes that wait for review are not public: they change no answer, page, feed or sitemap by one byte."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ HELD: dict[str, Any] = {
     "url": "https://held.example", "repository_url": "https://held.example/code", "logo_url": None,
     "category": "games", "tags": ["held"],
 }  # fmt: skip
-# What a rule with a parameter is asked for, and the queries that name what waits.
+# The values of parameters in paths, and queries that name waiting changes.
 ADDRESSES: dict[str, list[str]] = {
     **LISTS,
     "/api/projects": [

@@ -1,4 +1,4 @@
-"""What a page asks for first: who calls, and what the site allows."""
+"""The first request of a page: the caller, and what the site allows."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What crawlers read: robots.txt, the sitemap in its parts, and the icon."""
+"""Addresses for crawlers: robots.txt, the sitemap in its parts, and the icon."""
 
 from typing import Any
 from xml.etree import ElementTree

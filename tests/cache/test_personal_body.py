@@ -1,4 +1,4 @@
-"""What of a public body differs for a signed-in reader is found by its bytes, whatever texts the body holds."""
+"""The parts of a public body that differ for a signed-in reader are found by their bytes, whatever its texts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What owners and administrators read in turns with others is what the application makes, after each kind of change."""
+"""Owners and administrators who read in turns with others get what the application makes, after each change."""
 
 from random import Random
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the commands share: one line for what an operator can mend, tables, and a bar for who watches."""
+"""Parts of several commands: one line for errors that an operator can fix, tables, and a bar on a terminal."""
 
 import io
 import sys

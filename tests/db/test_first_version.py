@@ -86,7 +86,7 @@ def row(number: int) -> dict[str, Any]:
 
 
 class OldProcess:
-    """What a process of the first version reads and writes."""
+    """The reads and writes of a process of the first version."""
 
     def __init__(self, backend: str) -> None:
         self.backend, self.number = backend, PROJECTS

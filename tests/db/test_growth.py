@@ -1,4 +1,4 @@
-"""What a client's requests read of the database, in a small directory and in one ten times as large."""
+"""The work of the database for a client's requests, in a small directory and in one ten times as large."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -50,7 +50,7 @@ def guess(app: Flask) -> Callable[..., Any]:
 
 
 def known(answer: Any) -> Any:
-    """What an answer tells: all of it but the request's id."""
+    """An answer without the request's id."""
     headers = {name: value for name, value in answer.headers if name not in {"X-Request-ID", "Date"}}
     return answer.status_code, headers, {**answer.json, "request_id": None}
 

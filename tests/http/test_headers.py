@@ -1,4 +1,4 @@
-"""What every answer carries: security headers, its request's id, how it may be cached; and the cookie's attributes."""
+"""The headers of every answer: security, the request's id, caching; and the cookie's attributes."""
 
 import re
 

@@ -62,7 +62,7 @@ def by_application(app: Flask, made: dict[str, Any]) -> Any:
 
 
 def answered(app: Flask, asks: list[dict[str, Any]]) -> list[Any]:
-    """What the callers get of requests that come at once; "application" for each that is left to it."""
+    """The answers to requests that come at once; "application" for each that is left to it."""
     outcomes = Together(app).answer([asked(app, made) for made in asks])
     done = [each() if callable(each) else each for each in outcomes]
     return ["application" if each is None else shown(*each) for each in done]

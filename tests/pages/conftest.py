@@ -1,4 +1,4 @@
-"""What the tests of the pages share: a build of one script, and a way to read what a page says."""
+"""Fixtures of the tests of the pages: a build of one script, and the text of a page."""
 
 import re
 from html import unescape

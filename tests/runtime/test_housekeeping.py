@@ -1,4 +1,4 @@
-"""What is deleted when it has expired, and why no other table grows without bound."""
+"""Expired rows are deleted, and no other table grows without bound."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What keeps the deliverer running beside the server."""
+"""The supervisor keeps the deliverer running beside the server."""
 
 import contextlib
 import logging

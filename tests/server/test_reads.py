@@ -1,4 +1,4 @@
-"""What the event loop answers itself: the same answers, never stale ones, and never a long wait for the database."""
+"""Requests that the event loop answers itself: the same answers, never stale, without a long wait for the database."""
 
 import json
 import re

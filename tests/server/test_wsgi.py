@@ -1,4 +1,4 @@
-"""What the application says to a request that the server has read itself, as it is sent."""
+"""The application's answer to a request that the server has read itself, as it is sent."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an administrator who is demoted was about to decide: nothing of it commits after the demotion."""
+"""Decisions of an administrator who is being demoted: none commits after the demotion."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,4 +1,4 @@
-"""What changes between a look at an account or a link and the lock of the account is seen under the lock."""
+"""Changes between the first read of an account or a link and the lock of the account are seen under the lock."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a suspended user was about to do: nothing of it commits after the suspension, and none of it is overlooked."""
+"""Requests of a user who is being suspended: none commits after the suspension, and none is overlooked."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

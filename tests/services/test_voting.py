@@ -41,7 +41,7 @@ def votes() -> set[tuple[int, int]]:
 
 
 def stand(call: VoteCall, there: set[tuple[int, int]]) -> tuple[bool, int]:
-    """What a vote for a live project comes to, by the rule itself."""
+    """The result of a vote for a live project, by the rule itself."""
     key = (call.voter_id, call.project_id)
     wanted = call.action == "cast" or (call.action == "toggle" and key not in there)
     (there.add if wanted else there.discard)(key)

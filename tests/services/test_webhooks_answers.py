@@ -1,4 +1,4 @@
-"""What is taken from a receiver's answer: when to come again, and an excerpt without secrets."""
+"""The parts of a receiver's answer that are used: when to try again, and an excerpt without secrets."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

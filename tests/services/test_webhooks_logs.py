@@ -1,4 +1,4 @@
-"""What the deliverer logs: one line for each try, and never a secret. On both databases."""
+"""The deliverer's log: one line for each try, and never a secret. On both databases."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the tests of a deletion of an account ask: the deletion by the rule, and what is left of a user."""
+"""Helpers for the deletion of an account: the deletion by the rule, and the rows that are left of a user."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def faults(app: Flask) -> list[Any]:
 
 
 def left(app: Flask, user: Caller) -> dict[str, Any]:
-    """What there is of a user."""
+    """The numbers of a user's rows."""
     with app.app_context():
         states = select(Project.status, func.count()).filter_by(owner_id=user.id).group_by(Project.status)
         found: dict[str, Any] = {"states": dict(db.session.execute(states).all())}

@@ -1,4 +1,4 @@
-"""The application for gunicorn, which ends with all its processes by SIGKILL once the file named by DIES exists.
+"""The application for gunicorn, which is killed with all its processes once the file named by DIES exists.
 
 Where the file is empty it does so between a commit and its answer: the first commit that has something in the outbox.
 Where it has a number, it does so at that moment of an approval: before its first statement (1), its second and so on,

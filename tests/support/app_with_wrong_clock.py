@@ -1,4 +1,4 @@
-"""The application for gunicorn, by a clock that is wrong by the seconds that stand in the file named by SHIFT."""
+"""The application for gunicorn, with a clock that is wrong by the seconds in the file named by SHIFT."""
 
 import os
 import time
@@ -18,7 +18,7 @@ def shift() -> float:
 
 
 class Shifted(datetime):
-    """What the models take the time from."""
+    """The clock of the models."""
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> datetime:

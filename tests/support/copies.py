@@ -1,4 +1,4 @@
-"""What the tests of `flask copy` share: a second database, the command, and a look at what a database holds."""
+"""Helpers for `flask copy`: a second database, the command, and the content of a database."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Runs schemathesis over the application's own document, as one caller, and tells what it found."""
+"""Runs schemathesis over the application's own document, as one caller, and returns its findings."""
 
 import time
 from collections import Counter, defaultdict
@@ -278,7 +278,7 @@ def _beyond_schema(messages: Any) -> bool:
 
 
 def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
-    """Let no answer have a member that the document does not tell of; to clients it promises no such thing."""
+    """Fail for an answer with a member that the document does not describe; clients are not promised this."""
     for name, schema in raw_schema["components"]["schemas"].items():
         if name != "Problem":
             schema.setdefault("additionalProperties", False)

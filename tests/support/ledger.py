@@ -1,4 +1,4 @@
-"""What callers were told, line by line, and whether the database agrees: a ledger after the manner of Jepsen.
+"""The outcomes that callers got, line by line, and whether the database agrees: a ledger after the manner of Jepsen.
 
 Edits are noted where REVIEW_ON_EDIT is never: there a live project has the title that was sent.
 Whoever puts load on the service notes every write with what was answered, `unknown` where nothing or a 5xx came (it
@@ -155,7 +155,7 @@ def _votes(connection: Connection, entries: list[dict[str, Any]], late: bool) ->
 
 
 def _projects(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[str]:
-    """What was acknowledged as submitted is there, and what as deleted is gone."""
+    """Acknowledged submissions are there, and acknowledged deletions are gone."""
     alive = {row[0] for row in _rows(connection, "SELECT id FROM projects")}
     deletions = [entry for entry in entries if entry["op"] == "delete" and entry["reply"] in {204, "unknown"}]
     perhaps = {entry["project"] for entry in deletions}
@@ -166,7 +166,7 @@ def _projects(connection: Connection, entries: list[dict[str, Any]]) -> Iterator
 
 
 def _decisions(connection: Connection, entries: list[dict[str, Any]]) -> Iterator[str]:
-    """What was acknowledged as decided is in the audit log, each unpublishing by a line of its own.
+    """Acknowledged decisions are in the audit log, each unpublishing by a line of its own.
 
     To approve (or reject) what is approved already is acknowledged too, and changes nothing.
     """
@@ -217,5 +217,5 @@ def _last(noted: list[dict[str, Any]], late: bool) -> list[dict[str, Any]]:
 
 
 def _good(entry: dict[str, Any]) -> bool:
-    """Whether its caller was told that it was done."""
+    """Whether its success was acknowledged to its caller."""
     return entry["reply"] in {200, 201, 204}

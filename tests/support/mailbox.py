@@ -160,7 +160,7 @@ class Mailbox:
 
     @property
     def url(self) -> str:
-        """What MAIL_URL would say."""
+        """The MAIL_URL of it."""
         credentials = f"{USER}:{PASSWORD.replace(' ', '%20')}@" if self._auth else ""
         return f"{'smtps' if self._tls else 'smtp'}://{credentials}127.0.0.1:{self.port}"
 

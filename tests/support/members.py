@@ -1,4 +1,4 @@
-"""What a caller is answered, by each way: the cache middleware, the event loop, and the application without a cache."""
+"""The answers to a caller by each way: the cache middleware, the event loop, the application without a cache."""
 
 from typing import Any
 from unittest.mock import patch

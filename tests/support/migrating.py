@@ -1,4 +1,4 @@
-"""What a migration sends to the database, statement by statement."""
+"""The statements that a migration sends to the database."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a PromQL expression names: metrics, the labels by which it selects and groups, and the values it selects."""
+"""The names in a PromQL expression: metrics, the labels by which it selects and groups, and the selected values."""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What makes the tests quick: passwords are hashed cheaply, files lie in memory, and compiled URL rules are shared."""
+"""Makes the tests quick: passwords are hashed cheaply, files lie in memory, and compiled URL rules are shared."""
 
 import os
 import shutil

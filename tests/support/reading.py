@@ -1,4 +1,4 @@
-"""What the server makes of what a client sends, without a server: a connection, and the answers of loop and threads."""
+"""The server's handling of a client's bytes, without a server: a connection, and the answers of loop and threads."""
 
 import time
 from typing import Any

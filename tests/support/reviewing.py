@@ -1,4 +1,4 @@
-"""What tests of the review look at: an endpoint that wants every event, the outbox, the log, and a decision."""
+"""Helpers for tests of the review: an endpoint that wants every event, the outbox, the log, and a decision."""
 
 import json
 from typing import Any

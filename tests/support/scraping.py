@@ -1,4 +1,4 @@
-"""What a scrape says of a service that has done something of everything."""
+"""A scrape of a service that has done something of everything."""
 
 from typing import Any
 

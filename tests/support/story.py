@@ -1,4 +1,4 @@
-"""What the steps of a story are made of: people and their credentials, requests, answers held against the model."""
+"""The parts of a story's steps: people and their credentials, requests, and answers compared with the model."""
 
 from itertools import count
 from typing import Any

@@ -21,7 +21,7 @@ def withdraw(project_id: int, *, by: Caller) -> dict[str, Any]:
 
 
 def counted(vote: Vote) -> dict[str, Any]:
-    """What the caller of one vote gets. Raises what is refused."""
+    """The answer to the caller of one vote. Raises its refusal."""
     (outcome,) = count([vote])
     if isinstance(outcome, Exception):
         raise outcome
@@ -29,7 +29,7 @@ def counted(vote: Vote) -> dict[str, Any]:
 
 
 def gather(app: Flask, votes: list[Vote]) -> list[Any]:
-    """What the callers of votes that come at once get: what cannot be counted together is counted alone."""
+    """The answers to votes that come at once: those that cannot be counted together are counted alone."""
     with app.app_context():
         outcomes = count(votes)
         return [

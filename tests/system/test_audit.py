@@ -1,4 +1,4 @@
-"""What is pinned is looked up among the known vulnerabilities where that can be done, and else `make check` goes on."""
+"""Pinned packages are checked for known vulnerabilities where an index lists them; else `make check` goes on."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What production installs: the versions that are tested, each file by its hash, and from no address in particular."""
+"""The files that production installs: the tested versions, each by its hash, from any index."""
 
 import re
 from importlib.metadata import requires

@@ -1,4 +1,4 @@
-"""What make shows while it installs: a line that moves on a terminal, and what a command printed where it fails."""
+"""The output of make while it installs: a moving line on a terminal, and a command's output where it fails."""
 
 import os
 import subprocess

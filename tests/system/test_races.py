@@ -1,4 +1,4 @@
-"""What must hold whatever runs at once: real threads, in separate processes, on both databases."""
+"""Invariants under concurrency: real threads, in separate processes, on both databases."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a release says that it consists of: every pinned and bundled package, in CycloneDX's form, and the licences."""
+"""A release's list of its parts: every pinned and bundled package, in CycloneDX's form, and the licences."""
 
 import json
 import re

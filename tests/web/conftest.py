@@ -1,4 +1,4 @@
-"""What the tests of the pages share: the browser, the pages themselves, and who reviews."""
+"""Fixtures of the tests of the pages: the browser, the pages themselves, and a reviewer."""
 
 from collections.abc import Iterator
 

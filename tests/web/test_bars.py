@@ -1,4 +1,4 @@
-"""What `make lighthouse` reads from a report, and which bars its tables say are broken."""
+"""The figures that `make lighthouse` reads from a report, and the bars that its tables show as broken."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What holds on every page of the console: its navigation and states, who may see it, hostile texts, and axe."""
+"""Rules for every page of the console: its navigation and states, its access, hostile texts, and axe."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What people do at the pages, in a real browser, on both databases."""
+"""Stories of people at the pages, in a real browser, on both databases."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the pages show when something does not work, and what hostile texts do to them: nothing."""
+"""The pages when something fails, and with hostile texts, which must have no effect."""
 
 import threading
 

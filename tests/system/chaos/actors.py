@@ -1,4 +1,4 @@
-"""What people do to the service, over and over, noting in the ledger what they were told."""
+"""Actions of people on the service, over and over, with their outcomes noted in the ledger."""
 
 import random
 import time
