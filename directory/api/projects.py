@@ -195,7 +195,7 @@ def delete(project_id: int) -> Any:
 @documented(raises=(NotOwner,))
 @operation(query=HistoryQuery(), answer=TimelinePage(), tier="read")
 def timeline(project_id: int, query: dict[str, Any]) -> Any:
-    """List what happened to a project: submission, edits and decisions, oldest first."""
+    """List the events of a project: submission, edits and decisions, oldest first."""
     window = pagination.window(query)
     found = audit.timeline(project_id, window)
     return pagination.by_cursor(found, window)

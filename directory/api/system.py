@@ -103,7 +103,7 @@ def problems() -> Response:
 @documented(media_types=("text/html",), raises=(NotFound,))
 @operation(tier="read", etag=True)
 def problem(code: str) -> Response:
-    """Say what a kind of problem means, for people: the address that every problem's `type` names."""
+    """Explain a kind of problem, for people: the address that every problem's `type` names."""
     return docs.problem(code)
 
 

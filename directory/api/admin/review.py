@@ -130,7 +130,7 @@ def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) 
 @admin_required
 @operation(query=HistoryQuery(), answer=AuditPage(), tier="read")
 def history(project_id: int, query: dict[str, Any]) -> Any:
-    """List what happened to a project, and to earlier submissions of its URL."""
+    """List the events of a project, and of earlier submissions of its URL."""
     window = pagination.window(query)
     found = audit.history(project_id, window)
     return pagination.by_cursor(found, window)

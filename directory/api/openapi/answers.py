@@ -22,7 +22,7 @@ HEADERS: dict[str, dict[str, Any]] = {
         "required": True,
         "schema": {"type": "string", "pattern": '^"[0-9a-f-]+"$'},
     },
-    "Cache-Control": {"description": "Who may keep the answer, and for how long.", "required": True, "schema": TEXT},
+    "Cache-Control": {"description": "Which caches may store it, and for how long.", "required": True, "schema": TEXT},
     "Vary": {"description": "The request's headers on which the answer depends.", "required": True, "schema": TEXT},
     "Content-Disposition": {
         "description": "The name of the file to save the answer as.",
@@ -70,7 +70,7 @@ PROBLEM: dict[str, Any] = {
         "code": {"type": "string", "enum": list(KINDS), "description": "Stable; decide by this."},
         "request_id": {"type": "string", "description": "To be quoted when the problem is reported."},
         "errors": {
-            "description": "With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the "
+            "description": "With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the "
             "body or by the name of a query parameter.",
             "type": "array",
             "minItems": 1,

@@ -9,7 +9,7 @@ A directory of projects: members submit them, administrators review them, everyb
 
 **JSON.** UTF-8 both ways. Unknown or repeated members and query parameters are refused by name: nothing that a client
 sends is dropped in silence. Times are RFC 3339 in UTC. Ids are integers. Bodies have 64 KiB at most. Text is stored
-in NFC, a single line without white space at its ends; this form is what a length in code points counts.
+in NFC, a single line without white space at its ends; lengths in code points are those of this form.
 
 **Signing in.** A browser gets a cookie from `POST /api/auth/login`; a program sends a token from
 `POST /api/auth/tokens` as `Authorization: Bearer`. If a request has a bearer token, the cookie is ignored, and
@@ -25,8 +25,8 @@ repeats. `Link` names the neighbouring pages.
 **Caching.** Public reads carry an `ETag`; `If-None-Match` is answered by 304. A project's tag also goes into
 `If-Match`, so that no edit overwrites another.
 
-**Limits.** Votes, submissions, sign-in and other writes are limited, by user or by address. `RateLimit` and
-`RateLimit-Policy` say what is left, `Retry-After` when to come back.
+**Limits.** Votes, submissions, sign-in and other writes are limited, by user or by address. `RateLimit`
+shows the remaining requests, `RateLimit-Policy` the limits, `Retry-After` when to try again.
 
 **Other methods.** HEAD works wherever GET does, and OPTIONS everywhere. Any other method is 405, with `Allow`.
 

@@ -39,7 +39,7 @@ class ExportedVote(Strict):
 
 
 class ExportedIdentity(Strict):
-    """An account at a provider by which the caller signs in; `subject` is what the provider calls it."""
+    """An account at a provider by which the caller signs in; `subject` is the provider's id of it."""
 
     id = fields.Integer(required=True)
     issuer = fields.String(required=True)

@@ -35,9 +35,9 @@ SEARCH = (
     "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
     f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
     "that begin with it, an English plural its singular. The best match is a title that equals the query; then all "
-    "words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; at last what "
-    f"matches by the description alone. Equal ones stand by votes. Of more than {MOST:,} matches the best are found "
-    f"among the {MOST:,} with the most votes; the other orders are complete."
+    "words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the "
+    f"matches by the description alone. Equal ones are ordered by votes. Of more than {MOST:,} matches the best are "
+    f"found among the {MOST:,} with the most votes; the other orders are complete."
 )
 
 
@@ -79,7 +79,7 @@ class ProjectInput(Strict):
 
 
 class LogoOutput(Strict):
-    """The addresses of a logo's pictures, WebP of 64 and of 256 pixels a side. They never change what they show."""
+    """The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes."""
 
     small = fields.String(required=True, data_key="64", attribute="64")
     large = fields.String(required=True, data_key="256", attribute="256")

@@ -43,7 +43,7 @@ class OwnerStats(Strict):
 
 
 class QueueItem(ProjectOutput):
-    """A project as administrators see it in a list, with what its owner has submitted."""
+    """A project as administrators see it in a list, with the numbers of its owner's submissions."""
 
     description_html = fields.String(
         dump_only=True,

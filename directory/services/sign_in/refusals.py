@@ -17,7 +17,7 @@ class SignInExpired(Forbidden):
     """No sign-in of this browser is under way to which the provider's answer belongs."""
 
     code = "sign_in_expired"
-    default = "This sign-in has expired, or it began in another browser. Begin it anew."
+    default = "This sign-in has expired, or it began in another browser. Start it again."
 
 
 class SignInRefused(Forbidden):
