@@ -193,7 +193,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what happened to a project, and to earlier submissions of its URL
+         * List the events of a project, and of earlier submissions of its URL
          * @description Needs an administrator.
          */
         get: operations["adminHistory"];
@@ -1129,7 +1129,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say what a kind of problem means, for people: the address that every problem's `type` names
+         * Explain a kind of problem, for people: the address that every problem's `type` names
          * @description No sign-in is needed.
          */
         get: operations["systemProblem"];
@@ -1328,7 +1328,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what happened to a project: submission, edits and decisions, oldest first
+         * List the events of a project: submission, edits and decisions, oldest first
          * @description Needs the project's owner or an administrator.
          */
         get: operations["projectsTimeline"];
@@ -1649,7 +1649,7 @@ export interface components {
         Problem: {
             /**
              * Format: uri-reference
-             * @description The page that says what it means.
+             * @description The page that explains the error.
              */
             type: string;
             title: string;
@@ -1663,7 +1663,7 @@ export interface components {
             code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
-            /** @description With `validation_failed` and `duplicate`: what was refused, by a JSON Pointer into the body or by the name of a query parameter. */
+            /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
             errors?: ({
                 pointer?: string;
                 parameter?: string;
@@ -1699,7 +1699,7 @@ export interface components {
             suspended: number;
             total: number;
         };
-        /** @description What there is. */
+        /** @description The present numbers of projects, users and votes. */
         Totals: {
             projects: components["schemas"]["ProjectCounts"];
             users: components["schemas"]["UserCounts"];
@@ -1713,7 +1713,7 @@ export interface components {
             median_seconds_to_decision: number | null;
             approval_rate: number | null;
         };
-        /** @description What happened on one UTC day. */
+        /** @description The numbers of events on one UTC day. */
         Day: {
             submissions: number;
             imported: number;
@@ -1724,7 +1724,7 @@ export interface components {
             /** Format: date */
             date: string;
         };
-        /** @description What happened in a period, without the changes of live projects. An imported project counts in `imported` alone, whatever its state. */
+        /** @description The numbers of events in a period, without the changes of live projects. An imported project counts in `imported` alone, whatever its state. */
         Happened: {
             submissions: number;
             imported: number;
@@ -1778,7 +1778,7 @@ export interface components {
             id: number;
             title: string | null;
         };
-        /** @description What a field was before an edit and after it: whole, a category by its slug. */
+        /** @description The whole value of a field before an edit and after it; a category is its slug. */
         Change: {
             from: string | string[] | {
                 [key: string]: string;
@@ -1851,7 +1851,7 @@ export interface components {
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
         };
-        /** @description The addresses of a logo's pictures, WebP of 64 and of 256 pixels a side. They never change what they show. */
+        /** @description The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes. */
         Logo: {
             64: string;
             256: string;
@@ -1890,7 +1890,7 @@ export interface components {
             pending: number;
             rejected: number;
         };
-        /** @description A project as administrators see it in a list, with what its owner has submitted. */
+        /** @description A project as administrators see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
@@ -2018,7 +2018,7 @@ export interface components {
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
         };
-        /** @description What became of one project of many. */
+        /** @description The outcome for one project of several. */
         Decision: {
             id: number;
             /** @description 200, 404, 409 or 412. */
@@ -2037,7 +2037,7 @@ export interface components {
             /** @example The link is dead. */
             reason?: string | null;
         };
-        /** @description Who voted. */
+        /** @description The voter. */
         Voter: {
             id: number;
             username: string;
@@ -2093,14 +2093,14 @@ export interface components {
              */
             reason?: string | null;
         } & (unknown | unknown);
-        /** @description What a decision about votes has changed. */
+        /** @description The result of a decision about votes. */
         VotesDecided: {
             /** @description How many votes were discounted, or discounts lifted. */
             changed: number;
             /** @description How many votes count now. */
             upvotes: number;
         };
-        /** @description What a user has submitted, given and received. */
+        /** @description The numbers of a user's projects and of the votes given and received. */
         Stats: {
             projects: components["schemas"]["ProjectCounts"];
             upvotes_given: number;
@@ -2223,7 +2223,7 @@ export interface components {
             stats: components["schemas"]["Stats"];
             taken_down?: components["schemas"]["TakenDown"];
         };
-        /** @description One try: the receiver's status, or why there was none; how long; the first kilobyte of the answer. */
+        /** @description One try: the receiver's status or the error, the duration, and the first kilobyte of the answer. */
         Attempt: {
             /** Format: date-time */
             at: string;
@@ -2232,7 +2232,7 @@ export interface components {
             milliseconds: number;
             response: string;
         };
-        /** @description One notification for one endpoint. The endpoint goes by a name: its address may be a secret. */
+        /** @description One notification for one endpoint. The endpoint is identified by its name: its address may be a secret. */
         Delivery: {
             id: number;
             webhook_id: string;
@@ -2283,7 +2283,7 @@ export interface components {
             /** @example uQ3nX0example-of-a-token-that-opens-nothing */
             token: string;
         };
-        /** @description An account at a provider by which the caller signs in. `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the address that it told last. */
+        /** @description An account at a provider by which the caller signs in. `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the address that the provider returned last. */
         Identity: {
             id: number;
             provider: string | null;
@@ -2370,7 +2370,7 @@ export interface components {
              */
             current_password?: string;
         };
-        /** @description What happened to a project, and when. */
+        /** @description An event of a project. */
         TimelineEvent: {
             /** Format: date-time */
             at: string;
@@ -2449,7 +2449,7 @@ export interface components {
             /** Format: date-time */
             last_used_at: string | null;
         };
-        /** @description An account at a provider by which the caller signs in; `subject` is what the provider calls it. */
+        /** @description An account at a provider by which the caller signs in; `subject` is the provider's id of it. */
         ExportedIdentity: {
             id: number;
             issuer: string;
@@ -2527,7 +2527,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description What `PublicKeyCredential.parseRequestOptionsFromJSON()` takes. */
+        /** @description The argument of `PublicKeyCredential.parseRequestOptionsFromJSON()`. */
         RequestOptions: {
             challenge: string;
             timeout: number;
@@ -2537,7 +2537,7 @@ export interface components {
             }[];
             userVerification: string;
         };
-        /** @description What `PublicKeyCredential.parseCreationOptionsFromJSON()` takes. */
+        /** @description The argument of `PublicKeyCredential.parseCreationOptionsFromJSON()`. */
         CreationOptions: {
             rp: {
                 [key: string]: unknown;
@@ -2748,7 +2748,7 @@ export interface components {
              */
             category?: string;
         };
-        /** @description What happened to a project, oldest first. It does not name those who reviewed it. */
+        /** @description The events of a project, oldest first. It does not name the reviewers. */
         TimelinePage: {
             items: components["schemas"]["TimelineEvent"][];
             pagination: components["schemas"]["CursorPagination"];
@@ -2759,7 +2759,7 @@ export interface components {
             upvoted: boolean;
             upvotes: number;
         };
-        /** @description What the site is called, and its public address, null where it is not configured. */
+        /** @description The site's name, and its public address, null where it is not configured. */
         Site: {
             name: string;
             url: string | null;
@@ -2774,7 +2774,7 @@ export interface components {
             name: string;
             label: string;
         };
-        /** @description Who calls and what the site allows. `user` is null for an anonymous caller, `service` is for administrators. `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which one can sign in. */
+        /** @description The caller and what the site allows. `user` is null for an anonymous caller, `service` is for administrators. `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which one can sign in. */
         SessionState: {
             user: components["schemas"]["User"] | null;
             site: components["schemas"]["Site"];
@@ -2833,7 +2833,7 @@ export interface components {
         WebhooksCheck: {
             oldest_undelivered_seconds: number | null;
         };
-        /** @description What was asked. Only the database and its migrations decide; `redis` and `mail` are null where there is none. */
+        /** @description The results of the checks. Only the database and its migrations decide; `redis` and `mail` are null if unused. */
         Checks: {
             database: components["schemas"]["DatabaseCheck"];
             migrations: components["schemas"]["MigrationsCheck"];
@@ -3707,7 +3707,7 @@ export interface components {
         "X-Request-ID": string;
         /** @description The version of this answer, for `If-None-Match`, and of a project for `If-Match`. */
         ETag: string;
-        /** @description Who may keep the answer, and for how long. */
+        /** @description Which caches may store it, and for how long. */
         "Cache-Control": string;
         /** @description The request's headers on which the answer depends. */
         Vary: string;
@@ -3715,7 +3715,7 @@ export interface components {
         "Content-Disposition": string;
         /** @description RFC 8288: first, prev, next and last, as far as they exist, with all filters. */
         Link: string;
-        /** @description The path of what was made; of a redirect, where to go. */
+        /** @description The path of the new object, or the target of a redirect. */
         Location: string;
         /** @description The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out by a token sends none. */
         "Set-Cookie": string;
@@ -3723,7 +3723,7 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description In how many seconds to try again. */
         "Retry-After": number;
-        /** @description What is left of each limit that the request was counted against (IETF draft): `r` requests for `t` seconds. A login is told of an account's own limit only when that refuses it. */
+        /** @description What is left of each limit that the request was counted against (IETF draft): `r` requests for `t` seconds. The answer to a login shows an account's own limit only when that refuses it. */
         RateLimit: string;
         /** @description Those limits: `q` requests in `w` seconds. */
         "RateLimit-Policy": string;
@@ -4146,7 +4146,7 @@ export interface operations {
                 category?: string;
                 /** @description A username, or `me` (signed in). */
                 owner?: string;
-                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; at last what matches by the description alone. Equal ones stand by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
                 /** @description Only pending projects, and live projects with waiting changes. `oldest` then orders by the `submitted_at` of the project or of the changes. */
                 waiting?: "true";
@@ -4817,7 +4817,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What a decision about votes has changed. */
+            /** @description The result of a decision about votes. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5284,7 +5284,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One notification for one endpoint. The endpoint goes by a name: its address may be a secret. */
+            /** @description One notification for one endpoint. The endpoint is identified by its name: its address may be a secret. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5403,7 +5403,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One notification for one endpoint. The endpoint goes by a name: its address may be a secret. */
+            /** @description One notification for one endpoint. The endpoint is identified by its name: its address may be a secret. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -6292,7 +6292,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What `PublicKeyCredential.parseRequestOptionsFromJSON()` takes. */
+            /** @description The argument of `PublicKeyCredential.parseRequestOptionsFromJSON()`. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -6341,7 +6341,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What `PublicKeyCredential.parseCreationOptionsFromJSON()` takes. */
+            /** @description The argument of `PublicKeyCredential.parseCreationOptionsFromJSON()`. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -7297,7 +7297,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Say what a kind of problem means, for people: the address that every problem's `type` names. */
+            /** @description Explain a kind of problem, for people: the address that every problem's `type` names. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -7351,7 +7351,7 @@ export interface operations {
                 category?: string;
                 /** @description Default newest; with q best match. */
                 sort?: "newest" | "popular" | "upvotes";
-                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; at last what matches by the description alone. Equal ones stand by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
                 /** @description Projects that carry this tag. */
                 tag?: string;
@@ -8164,7 +8164,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What happened to a project, oldest first. It does not name those who reviewed it. */
+            /** @description The events of a project, oldest first. It does not name the reviewers. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -8360,7 +8360,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             /**
-             * @description Who calls and what the site allows. `user` is null for an anonymous caller, `service` is for administrators.
+             * @description The caller and what the site allows. `user` is null for an anonymous caller, `service` is for administrators.
              *
              *     `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which
              *     one can sign in.
