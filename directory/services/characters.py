@@ -70,6 +70,8 @@ def script(char: str) -> str:
 
 def has_lookalikes(text: str) -> bool:
     """Whether a word of the text mixes Latin with letters that look like it, or may be taken for a Latin word."""
+    if text.isascii():
+        return False
     letters = [char for char in unicodedata.normalize("NFC", text) if char.isalpha()]
     scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
     # A text that also has letters of its script that look like no other is of that language, and reads as such.

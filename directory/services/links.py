@@ -51,7 +51,8 @@ def check_url(value: str, *, internal: bool = False) -> str:
 
     With `internal` addresses of private networks are accepted too. ValueError gives the reason of a refusal.
     """
-    if any(unicodedata.category(char) == "Cc" for char in value):
+    plain = value.isascii() and value.isprintable()  # nothing invisible but perhaps a space
+    if not plain and any(unicodedata.category(char) == "Cc" for char in value):
         raise ValueError("Must not contain line breaks or control characters.")
     url = value.strip()
     if not url:
@@ -60,7 +61,7 @@ def check_url(value: str, *, internal: bool = False) -> str:
         raise ValueError(f"Must have 1 to {URL_MAX} characters.")
     if not _UNSAFE.isdisjoint(url):
         raise ValueError('Must not contain \\, <, > or ".')
-    if any(unicodedata.category(char) in _UNSEEN_CATEGORIES or _is_noncharacter(char) for char in url):
+    if " " in url or (not plain and any(map(_is_unseen, url))):
         raise ValueError("Must not contain white space or invisible characters.")
     host = _checked_host(url)
     if not internal and _is_internal(host):
@@ -96,8 +97,9 @@ def ascii_host(url: str) -> str | None:
     return parsed.hostname if parsed is not None and not typed.isascii() and "xn--" in parsed.hostname else None
 
 
-def _is_noncharacter(char: str) -> bool:
-    return ord(char) & 0xFFFE == 0xFFFE or "\ufdd0" <= char <= "\ufdef"
+def _is_unseen(char: str) -> bool:
+    is_noncharacter = ord(char) & 0xFFFE == 0xFFFE or "\ufdd0" <= char <= "\ufdef"
+    return is_noncharacter or unicodedata.category(char) in _UNSEEN_CATEGORIES
 
 
 def _checked_host(url: str) -> str:

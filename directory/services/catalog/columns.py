@@ -4,9 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
+    JSON,
+    BigInteger,
     ColumnElement,
     Subquery,
     UnaryExpression,
+    any_,
     bindparam,
     case,
     func,
@@ -123,3 +127,10 @@ def queue_position() -> ColumnElement[Any]:
     )
     counted = (number.correlate(projects, revisions).scalar_subquery() for number in numbers)
     return func.nullif(sum(counted, start=literal_column("0")), 0)
+
+
+def among(column: Any, dialect: str) -> Any:
+    """Whether a column is one of the numbers of the parameter `ids`, a list, which the engine takes as one value."""
+    if dialect == "postgresql":
+        return column == any_(bindparam("ids", type_=ARRAY(BigInteger)))
+    return column.in_(func.json_each(bindparam("ids", type_=JSON)).table_valued("value").select())

@@ -4,11 +4,8 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
-    ARRAY,
-    JSON,
     BigInteger,
     Select,
-    any_,
     bindparam,
     cast,
     column,
@@ -23,7 +20,7 @@ from sqlalchemy import (
 from directory.db.statements import Prepared
 from directory.models import Project, Status, VoteRanking
 from directory.services.catalog import narrowing, queries, search
-from directory.services.catalog.columns import shown
+from directory.services.catalog.columns import among, shown
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import Tier
 
@@ -97,8 +94,4 @@ def above(names: tuple[str, ...], dialect: str) -> Prepared:
 @lru_cache
 def these(signed_in: bool, dialect: str) -> Prepared:
     """The projects of a list of ids, whatever their state, which as a condition might be looked up before the ids."""
-    ids: Any = any_(bindparam("ids", type_=ARRAY(BigInteger)))
-    if dialect == "postgresql":
-        return Prepared(shown(signed_in).where(P.id == ids))
-    ids = func.json_each(bindparam("ids", type_=JSON)).table_valued("value").select()
-    return Prepared(shown(signed_in).where(P.id.in_(ids)))
+    return Prepared(shown(signed_in).where(among(P.id, dialect)))
