@@ -236,7 +236,7 @@ def test_the_services_work_together_as_processes(tmp_path: Path, secrets: dict[s
     with Receiver() as receiver, ExitStack() as stack:
         site = Site(tmp_path, secrets, receiver, stack)
         account = {"username": "grace", "email": "grace@example.org", "password": "nine blue paper boats"}
-        [typed] = re.findall(r"^docker compose run --rm directory (.*)$", PAGE, re.M)
+        [typed] = re.findall(r"^docker compose run --rm directory (users .*)$", PAGE, re.M)
         command = [sys.executable, str(ROOT), *typed.split(), *(f"--{name}={value}" for name, value in account.items())]
         subprocess.run(command, cwd=tmp_path, env=site.environments["directory"], check=True)
         assert site.ask("POST", "/api/auth/login", {"login": "grace", "password": account["password"]})[0] == 200
