@@ -62,7 +62,7 @@ class BrokenBody(BytesIO):
 
 
 class Request:
-    """A request that is whole: its WSGI environment, and when it came, by time.perf_counter()."""
+    """A request that is whole: its WSGI environment, and when its last byte came, by time.perf_counter()."""
 
     __slots__ = ("began", "connection", "environ", "keep")
 
@@ -92,7 +92,6 @@ class Connection(asyncio.Protocol):
         self._target = b""
         self._head_size = self._fields = self._size = self._received = 0
         self._refusal: Refusal | None = None
-        self._began = 0.0
 
     # Called by asyncio.
 
@@ -165,7 +164,6 @@ class Connection(asyncio.Protocol):
         """Begin a request."""
         self._reset()
         self._begun = True
-        self._began = time.perf_counter()
         self._environ = self._base.copy()
         if not self._busy and not self._stalls:
             self.deadline = time.monotonic() + HEAD_SECONDS
@@ -234,7 +232,8 @@ class Connection(asyncio.Protocol):
 
     def _put(self, body: BytesIO, *, keep: bool) -> None:
         self._environ["wsgi.input"] = body
-        self._queue.append(Request(self, self._environ, self._began, keep=keep))
+        # The time of the application counts from here: a body over a slow line takes longer than that to come.
+        self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep))
         self._body = []
         self._is_over = self._is_over or not keep
 

@@ -55,6 +55,13 @@ def line() -> Line:
     return Line()
 
 
+def test_the_time_of_a_request_counts_from_its_last_byte(line: Line) -> None:
+    line.send(POST + b"Content-Length: 2\r\n\r\n", b"a")
+    half = time.perf_counter()
+    line.send(b"b")
+    assert half <= line.request.began <= time.perf_counter()
+
+
 def test_a_request_becomes_an_environment(line: Line) -> None:
     line.send(GET)
     expected = {
