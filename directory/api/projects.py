@@ -34,7 +34,7 @@ bp = Blueprint("projects", __name__, url_prefix="/api/projects")
 
 
 def subscribers() -> list[Endpoint]:
-    """The configured webhook endpoints."""
+    """The configured receivers of events: the webhook endpoints, and the mail server."""
     return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
 
 

@@ -11,8 +11,8 @@ MAX_PROJECTS = 2_000  # whose last vote is remembered; at most twice as many vot
 class ChangeFeed:
     """Decides whether a response that was valid at a snapshot is still valid, by the writes since then.
 
-    One thread adds changes, any thread asks. All changes of a snapshot are added before its number is given out, so a
-    thread that has a snapshot sees all of them.
+    One thread at a time adds changes, under the validator's lock; any thread asks, without one. All changes of a
+    snapshot are added before its number is given out, so a thread that has a snapshot sees all of them.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class ChangeFeed:
 
     def is_unaffected(self, tags: CacheTags, since: int) -> bool:
         """Whether a response with these tags, valid at the snapshot `since`, is still valid."""
-        # Both are read before `_last_unknown`: another thread may empty them meanwhile, and `add` sets that first.
+        # Both are read before `_last_unknown`: `add` sets it before it empties them.
         last_votes, vote_changes = self._last_votes, self._vote_changes
         if self._last_unknown > since:
             return False

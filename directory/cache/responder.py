@@ -6,7 +6,7 @@ so the next response shows every acknowledged write. Nothing here expires by tim
 
 For signed-in readers one statement returns the snapshot, the readers, and their votes for the projects shown. If the
 public response is valid at that snapshot, theirs is the public one with that filled in. Objects by an id are read by
-one statement for all readers. So many reads take as many statements as one.
+one statement for all readers. Several reads together need no more statements than one.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Holds the constants of the cache: bounds of time, in seconds, and of callers, each with the measurement behind it."""
+"""Holds the bounds of the cache: of time, in seconds, and of callers."""
 
 TIMEOUT = 1.0  # for a thread's read of the snapshot; where the database takes longer, the application answers
 
@@ -7,7 +7,7 @@ LOOP_TIMEOUT = 0.05  # for the statements of one wait
 LOOP_LOCK_TIMEOUT = 0.02  # for a read that a thread has begun
 LOOP_QUERY_SECONDS = 0.03  # of an iteration, after which it begins no other statement
 LOST_PAUSE = 1.0  # for which it leaves the database alone after it lost the connection
-SLOW_PAUSE = 0.1  # for which it does so where another thread's read of a snapshot took longer than it may wait
+SLOW_PAUSE = 0.1  # for which it leaves the database alone after it waited in vain for another thread's snapshot
 # Signed-in reads of one iteration: to fill in the votes takes 0.1 ms for each, and 0.5 ms for the longest pages.
 READERS_MAX = 64
 

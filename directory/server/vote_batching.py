@@ -23,8 +23,8 @@ from directory.server.tuning import BATCH_MAX, PAUSE_SECONDS, WINDOW_SECONDS
 class BatchingWindow:
     """Which requests are served together: those that come while the batch before is being served.
 
-    A request that finds no batch under way is served at once. The next batch starts when as many further requests have
-    come as were in this one, or after PAUSE_SECONDS. The requests of a batch share what costs each of them most when
+    A request that finds no batch under way is served at once. Once a batch is served, the next starts when as many new
+    requests have come as were in it, or after PAUSE_SECONDS; after WINDOW_SECONDS it starts in any case. The requests of a batch share what costs each of them most when
     alone: a thread that sleeps and wakes, a lookup, a transaction. Instants are of time.monotonic().
     """
 
@@ -32,7 +32,7 @@ class BatchingWindow:
         self._waiting: list[Request] = []
         self._underway: list[Request] = []
         self._opens_at = 0.0
-        self._enough = BATCH_MAX  # requests that start the next batch before that
+        self._enough = BATCH_MAX  # waiting requests that start the next batch before `_opens_at`
 
     def add(self, received: Request) -> None:
         """Add a request that has come."""

@@ -82,7 +82,7 @@ class Vote(NamedTuple):
 
 
 class VoteCall(NamedTuple):
-    """The arguments of a call of the database's function `vote`; `entered` is by time.monotonic()."""
+    """A vote to be counted; `entered` is the time.monotonic() at which the caller was admitted."""
 
     project_id: int
     voter_id: int

@@ -1,7 +1,7 @@
 """Makes a message of an event in the outbox: its recipient and its text.
 
-The outbox holds ids and no addresses. The account and its address are read when the message is sent, so a deleted
-account gets none, and a changed address is the one that is used.
+The outbox holds ids and no addresses. Decisions and tests go to the address that the account has when they are sent;
+links and notices go to the address stored with the link. A deleted account gets no mail.
 """
 
 import json

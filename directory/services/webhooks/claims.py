@@ -2,7 +2,7 @@
 
 A claim is a lease with a fencing token, committed before anything is sent. The lease of a deliverer that dies ends, and
 another deliverer takes the work. A deliverer that reports too late holds a token that is no longer in the row, so its
-report changes nothing. A try counts once it is reported.
+report changes nothing. A try counts only after it is reported.
 """
 
 import secrets
@@ -18,7 +18,7 @@ from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.deleting import delete_some
 from directory.services.webhooks.schedule import RETENTION, Policy
 
-# Spelt out in the statement: as a parameter, neither database could use the index of the pending ones.
+# A literal: with a parameter neither database could use the partial index of the pending ones.
 PENDING = Delivery.state == literal_column("'pending'")
 GONE = 410
 ERROR_MAX = 200
@@ -26,7 +26,7 @@ ERROR_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A due delivery that is ours until the lease ends. `tries` went before; `taken` is on the monotonic clock."""
+    """A due delivery that is ours until the lease ends. `tries` were made before; `taken` is of time.monotonic()."""
 
     delivery_id: int
     webhook_id: str
@@ -104,12 +104,12 @@ def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
 
 
 def purge(policy: Policy, most: int = 500) -> int:
-    """Delete deliveries that were settled 90 days ago, with their attempts; how many, `most` at a time."""
+    """Delete at most `most` deliveries that were settled 90 days ago, with their attempts. Returns how many."""
     return delete_some(Delivery, Delivery.settled_at < policy.clock() - RETENTION, most)
 
 
 def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
-    # A lease that would last for longer than any does is from before the clock was put back: no deliverer holds it.
+    # A lease that ends later than a new one could is from before the clock was set back: no deliverer holds it.
     stale = Delivery.leased_until > at + 2 * policy.lease
     free = or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
     due = select(Delivery.id).where(Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free)

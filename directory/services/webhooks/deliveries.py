@@ -58,7 +58,7 @@ def redeliver(delivery_id: int) -> dict[str, Any]:
 
 
 def redeliver_all(*, dead_only: bool = False, since: datetime | None = None) -> int:
-    """The same for many: those that are dead, those made since a time, or both together. Returns how many.
+    """The same for all deliveries that meet the conditions: dead, made since a time, or both. Returns how many.
 
     A delivery that a deliverer is sending right now is left to it.
     """

@@ -25,7 +25,7 @@ from directory.services.timestamps import timestamp
 from directory.services.webhooks.schedule import at_once, database_clock
 
 MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
-# Decisions mailed to an address that is not confirmed.
+# So many decisions are mailed in so long to an address that is not confirmed.
 UNCONFIRMED_MAILS, UNCONFIRMED_PERIOD = 3, timedelta(hours=1)
 _ALONE = text("SELECT pg_try_advisory_xact_lock(hashtextextended('decision mail ' || :user_id, 0))")
 _FORGET_ANSWERS = text("UPDATE delivery_attempts SET response = '' WHERE delivery_id = ANY(:ids) AND response <> ''")
@@ -49,7 +49,7 @@ MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": 
 class Endpoint:
     """A configured receiver: its address, its secrets (newest first), its format and the events that it wants.
 
-    `site` is what messages to a chat link to. `given_name` is its configured name, empty where it has none.
+    Messages to a chat link to `site`. `given_name` is its configured name, empty where it has none.
     """
 
     url: str = field(repr=False)
@@ -143,7 +143,7 @@ def _mailed(projects: list[dict[str, Any]], endpoints: list[Endpoint]) -> dict[i
 
 def _left(owners: set[int]) -> dict[int, float]:
     """How many decisions may be mailed to each of these owners, after those of the last hour."""
-    if on_postgresql():  # of several transactions one mails: another's rows are not seen, and a wait could deadlock
+    if on_postgresql():  # one of several transactions mails: it cannot see the others' rows, and a wait could deadlock
         owners = {user_id for user_id in owners if db.session.scalar(_ALONE, {"user_id": user_id})}
     if not owners:
         return {}

@@ -1,6 +1,6 @@
 """When a notification is tried, and for how long a try may last.
 
-Everything is timed by the database's clock, on PostgreSQL its server's: deliverers on several machines then agree on
+Due times and leases are by the database's clock, on PostgreSQL its server's: deliverers on several machines then agree on
 what is due and on whose lease has ended, however wrong their own clocks are. A SQLite file has one machine and its
 clock.
 """
@@ -61,8 +61,8 @@ class Policy:
     def wait(self, tries: int, retry_after: float | None) -> timedelta | None:
         """The time from failed try number `tries` to the next one; None where that was the last.
 
-        Retry-After can only put it off: brought forward, ten tries would be over within an outage that the schedule
-        is made to outlast.
+        Retry-After can only delay the next try. If it could shorten the wait, all ten tries could be over within an
+        outage that the schedule is made to outlast.
         """
         if tries >= len(self.delays):
             return None

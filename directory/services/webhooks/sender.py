@@ -53,7 +53,7 @@ class _Exchange:
         """Send, and read the answer's beginning."""
         try:
             with WireSession(self.wire) as session, self._post(session) as response:
-                # A head that the cut broke off reads like one that has come to its end.
+                # http.client reads headers that the cut broke off as if they were whole.
                 if not self.wire.was_cut:
                     self._retry_after = retry_after(response.headers.get("Retry-After"))
                     self._status = response.status_code

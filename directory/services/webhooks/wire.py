@@ -32,8 +32,8 @@ class Wire:
             if self.was_cut:
                 connection.close()
                 raise TimeoutError
-            # A second handle on the same connection: TLS takes the first one's number away, and a number that is
-            # closed may be given to another file by the time that we cut.
+            # A second handle on the same connection, to cut it by: TLS detaches the file descriptor of the first one,
+            # and a descriptor that is closed may be given to another file.
             self._handle = connection.dup()
         return connection
 
