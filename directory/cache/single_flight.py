@@ -21,7 +21,10 @@ class SingleFlight:
         self._flights: dict[Hashable, _Flight] = {}
 
     def run(self, key: Hashable, work: Callable[[], T]) -> T:
-        """The result of the work. Raises what it raises. After a run that raised, each caller that waited runs it itself."""
+        """The result of the work. Raises what it raises.
+
+        After a run that raised, each caller that waited runs the work itself.
+        """
         with self._guard:
             flight = self._flights.setdefault(key, _Flight())
             flight.callers, begun = flight.callers + 1, flight.begun

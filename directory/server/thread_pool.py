@@ -1,9 +1,9 @@
 """Runs work in threads, in its order, and never more of them at a time than there are slots.
 
 A thread that hashes, or waits for its turn to hash, gives its slot back (`db/slots.py`), and another thread works in
-its place. When it returns it queues behind the work that waits. The thread that reaches its place in the queue ends, and
-the one that returned takes its slot.
-So no more threads work, or hold a database connection, than there are slots.
+its place. When it returns it queues behind the work that waits. The thread that reaches its place in the queue ends,
+and the one that returned takes its slot. So no more threads work, or hold a database connection, than there are
+slots.
 """
 
 import threading

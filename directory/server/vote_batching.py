@@ -24,8 +24,9 @@ class BatchingWindow:
     """Which requests are served together: those that come while the batch before is being served.
 
     A request that finds no batch under way is served at once. Once a batch is served, the next starts when as many new
-    requests have come as were in it, or after PAUSE_SECONDS; after WINDOW_SECONDS it starts in any case. The requests of a batch share what costs each of them most when
-    alone: a thread that sleeps and wakes, a lookup, a transaction. Instants are of time.monotonic().
+    requests have come as were in it, or after PAUSE_SECONDS; after WINDOW_SECONDS it starts in any case. The requests
+    of a batch share what costs each of them most when alone: a thread that sleeps and wakes, a lookup, a transaction.
+    Instants are of time.monotonic().
     """
 
     def __init__(self) -> None:

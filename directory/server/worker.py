@@ -1,4 +1,4 @@
-"""The gunicorn worker: it runs the event loop, accepts connections, and ends when it is asked to or its parent process has died."""
+"""The gunicorn worker: it runs the event loop, accepts connections, and ends when asked or when its parent has died."""
 
 import asyncio
 import errno
@@ -112,7 +112,7 @@ class Worker(Base):  # type: ignore[misc]
             self.log.info("connection not opened: %s", error)
 
     async def _stop(self) -> None:
-        """End: accept waiting clients, answer requests that have begun, and close the sockets, so that later clients go elsewhere.
+        """End: accept waiting clients, answer requests that have begun, and close the sockets.
 
         A process that held the socket open to its end would admit clients and cut them off. A proxy may repeat a
         request at another host if it was refused, but not if it was cut off.

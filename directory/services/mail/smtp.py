@@ -1,4 +1,4 @@
-"""One try over SMTP: bounded in time and in bytes whatever the server does, encrypted as configured, and silent about secrets."""
+"""One try over SMTP: bounded in time and bytes whatever the server does, encrypted as configured, silent on secrets."""
 
 import smtplib
 import socket

@@ -1,7 +1,7 @@
 """When a notification is tried, and for how long a try may last.
 
-Due times and leases are by the database's clock, on PostgreSQL its server's: deliverers on several machines then agree on
-what is due and on whose lease has ended, however wrong their own clocks are. A SQLite file has one machine and its
+Due times and leases are by the database's clock, on PostgreSQL its server's: deliverers on several machines then agree
+on what is due and on whose lease has ended, however wrong their own clocks are. A SQLite file has one machine and its
 clock.
 """
 
