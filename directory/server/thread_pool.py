@@ -2,8 +2,7 @@
 
 A thread that hashes, or waits for its turn to hash, gives its slot back (`db/slots.py`), and another thread works in
 its place. When it returns it queues behind the work that waits. The thread that reaches its place in the queue ends,
-and the one that returned takes its slot. So no more threads work, or hold a database connection, than there are
-slots.
+and the one that returned takes its slot. So no more threads work, or hold a connection, than there are slots.
 """
 
 import threading
