@@ -53,12 +53,13 @@ def test_text_is_given_back_as_it_was_taken_or_refused_by_name(owner, admin, api
     @given(title=TEXT, tagline=TEXT, description=TEXT, reason=TEXT)
     @example("e\u0301", "\U0001f600", "a\r\nb\tc", "%_'\"\\")
     @example("\ufb2c", "ß", "]]>&<\u2028\ue000", "\U0010fffd")
+    @example("0", "0\xad", "0\xad", "")
     def story(title, tagline, description, reason):
         admin.put("/api/admin/projects/1/unpublish")  # of a live project an owner's edit waits for review
         sent = {"title": title, "tagline": tagline, "description": description}
         wanted = {
-            "title": cleaned(title, minimum=1, maximum=100),
-            "tagline": cleaned(tagline, minimum=1, maximum=140),
+            "title": cleaned(title, minimum=1, maximum=100, only_visible=True),
+            "tagline": cleaned(tagline, minimum=1, maximum=140, only_visible=True),
             "description": cleaned(description, minimum=0, maximum=10_000, multiline=True),
         }
         answer = owner.put("/api/projects/1", data=json.dumps(sent), content_type=JSON)
