@@ -65,14 +65,17 @@ def without_ids(answer):
 @pytest.mark.response_cache
 def test_pages_come_from_the_cache_until_something_changes_and_are_known_by_their_etag(app, api, filled, statements):
     _, projects, paths = filled
-    first = {path: api.get(path) for path in paths}
-    statements.clear()
-    for path, before in first.items():
-        answer = api.get(path)
-        assert (answer.status_code, answer.text) == (200, before.text)
-        assert answer.headers["Content-Security-Policy"] == before.headers["Content-Security-Policy"]
-        again = api.get(path, headers={"If-None-Match": answer.headers["ETag"]})
-        assert (again.status_code, again.data) == (304, b"")
+    for _ in range(20):  # other databases of the server move the snapshot, on which a page that depends on all depends
+        first = {path: api.get(path) for path in paths}
+        statements.clear()
+        for path, before in first.items():
+            answer = api.get(path)
+            assert (answer.status_code, answer.text) == (200, before.text)
+            assert answer.headers["Content-Security-Policy"] == before.headers["Content-Security-Policy"]
+            again = api.get(path, headers={"If-None-Match": answer.headers["ETag"]})
+            assert (again.status_code, again.data) == (304, b"")
+        if not statements:
+            break
     assert statements == []
     with app.app_context():
         transaction(
