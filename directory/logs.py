@@ -165,7 +165,7 @@ def formatter(style: str, *, colours: bool) -> Formatter:
 
 def configure(level: str, style: str = "", *, colours: bool = False) -> None:
     """Send every record to standard error once: the service's from `level` on, of other libraries the warnings."""
-    # Values that no line of ours shows are not collected: the library's own advice for what has to be cheap.
+    # Our lines do not show these values, so they are not collected, as the library's documentation advises for speed.
     logging._srcfile = None
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = Lines(sys.stderr)

@@ -74,8 +74,8 @@ class SnapshotValidator:
     def reading_votes(self, *, in_loop: bool) -> Iterator[ReadVotes | None]:
         """A function that reads the snapshot together with rows of `readers.votes`. No other thread reads meanwhile.
 
-        It returns None in place of the snapshot where the database does not give one in time. There is no function, but
-        None, where another thread holds the lock for too long; for the event loop also where no connection is open.
+        The function returns None as the snapshot if the database does not give one in time. In place of a function the
+        block gets None if another thread holds the lock for too long, and in the event loop if no connection is open.
         """
         lock_timeout = LOOP_LOCK_TIMEOUT if in_loop else TIMEOUT
         if (in_loop and not self._is_ready) or not self._lock.acquire(timeout=lock_timeout):

@@ -38,7 +38,8 @@ def init_app(app: Flask) -> None:
     own_site = own.read(app.config["SITE_DIR"] if with_pages else "", hooks.public_caching(app))
     app.extensions["own_site"] = own_site
     pictures = {_picture_name(app.config, name): app.config[name].content for name in PICTURES if app.config[name]}
-    app.extensions["web_build"] = build.of_operator(build.load(), app.config["SITE_ACCENT"], pictures)
+    built = build.of_operator(build.load(), app.config["SITE_ACCENT"], pictures) if with_pages else build.Build()
+    app.extensions["web_build"] = built
     layout.init_app(app)
     app.register_blueprint(crawlers.bp)
     app.register_blueprint(mailed_links.bp)

@@ -1,4 +1,4 @@
-"""How a page is made from a template: the common parts, its policy, and the page shown while there is no build."""
+"""Makes a page of a template, with its policy; without a build, the short page that says so."""
 
 import logging
 import re
@@ -72,7 +72,7 @@ def _rendered(
     template: str, head: Head, by: Any, *, tags: CacheTags | None = CacheTags(()), entry: str = "reading", **values: Any  # noqa: B008
 ) -> Answer:  # fmt: skip
     build: Build = current_app.extensions["web_build"]
-    files = build.entries.get(entry) if current_app.config["WEB_ENABLED"] else None
+    files = build.entries.get(entry)
     if files is None and template not in PLAIN:
         return unbuilt()
     script = head.script() if head.data else ""

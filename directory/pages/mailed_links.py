@@ -18,7 +18,7 @@ from directory.pages.layout import Answer, explain, show
 
 bp = Blueprint("mailed_links", __name__)
 bp.after_request(explain)
-# The address of these has a secret, so no answer of theirs is stored.
+# Their addresses contain a secret, so no answer is stored.
 token_page = operation(tier="read", page=True, parameters=True)
 
 
@@ -52,15 +52,19 @@ def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other("/forgot?sent")
 
 
+def _form_by_token(template: str, title: str, form: Form, query: dict[str, str] | None) -> Answer:
+    """A form that a mailed link leads to, with the link's token. Raises NotFound where no mail is sent."""
+    mail_server.mail_server()
+    given = query or {}
+    token = given.get("token") or g.get("typed", {}).get("token", "")
+    head = Head(title, indexed=False)
+    page, headers = show(template, head, here="/", form=form, token=token, is_done="done" in given)
+    return page, {**headers, **NO_STORE}
+
+
 def reset_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
     """The form that takes a new password, by the token of a mailed link."""
-    mail_server.mail_server()
-    given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
-    is_done = "done" in (query or {})
-    page, headers = show(
-        "reset.html", Head("Choose a new password", indexed=False), here="/", form=form, token=given, is_done=is_done
-    )
-    return page, {**headers, **NO_STORE}
+    return _form_by_token("reset.html", "Choose a new password", form, query)
 
 
 @bp.get("/reset")
@@ -83,18 +87,7 @@ def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
 
 def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
     """The button that confirms an e-mail address, by the token of a mailed link."""
-    mail_server.mail_server()
-    given = (query or {}).get("token") or g.get("typed", {}).get("token", "")
-    is_done = "done" in (query or {})
-    page, headers = show(
-        "verify.html",
-        Head("Confirm your e-mail address", indexed=False),
-        here="/",
-        form=form,
-        token=given,
-        is_done=is_done,
-    )
-    return page, {**headers, **NO_STORE}
+    return _form_by_token("verify.html", "Confirm your e-mail address", form, query)
 
 
 @bp.get("/verify")
@@ -115,13 +108,9 @@ def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other("/verify?done")
 
 
-def mail_off_form(form: Form = EMPTY, token: str = "", is_done: bool = False) -> Answer:
+def mail_off_form(form: Form = EMPTY, query: dict[str, str] | None = None) -> Answer:
     """The button that switches mail about decisions off, by the token of the link in such a mail."""
-    mail_server.mail_server()
-    head = Head("Mail about your projects", indexed=False)
-    given = token or g.get("typed", {}).get("token", "")
-    page, headers = show("mail_off.html", head, here="/", form=form, token=given, is_done=is_done)
-    return page, {**headers, **NO_STORE}
+    return _form_by_token("mail_off.html", "Mail about your projects", form, query)
 
 
 @bp.get("/api/auth/notifications/<token>")
@@ -129,7 +118,7 @@ def mail_off_form(form: Form = EMPTY, token: str = "", is_done: bool = False) ->
 @operation(tier="read", page=True)
 def mail_off_page(token: str) -> Answer:
     """Show that button to a person who opens the link. Mail programs send a POST to the same address (RFC 8058)."""
-    return mail_off_form(token=token)
+    return mail_off_form(query={"token": token})
 
 
 @bp.get("/mail-off")
@@ -137,7 +126,7 @@ def mail_off_page(token: str) -> Answer:
 @operation(tier="read", page=True)
 def mail_off_done() -> Answer:
     """Say that it is done."""
-    return mail_off_form(is_done=True)
+    return mail_off_form(query={"done": ""})
 
 
 @bp.post("/mail-off")

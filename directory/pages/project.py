@@ -116,7 +116,7 @@ def delete(project_id: int, query: dict[str, str]) -> Any:
 def withdraw(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
     """Withdraw the changes that wait for review, or dismiss their refusal, and go back to the project.
 
-    Raises PreconditionFailed where the project is no longer the one that the page showed.
+    Raises PreconditionFailed if the project has changed since the page was made.
     """
     shown = Versions({body["version"]}, set()) if "version" in body else None
     submissions.withdraw(project_id, by=caller(), versions=shown)

@@ -132,7 +132,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
 def _lock_other(user_id: int, by: Caller | None) -> Any:
     """Lock an account with those of all active administrators, as `accounts.administer` does, and return it.
 
-    Raises AdminRequired if the caller is no longer an administrator, NotFound, AccountDeleted, LastAdmin.
+    Raises AdminRequired if the caller has lost that role meanwhile; NotFound, AccountDeleted, LastAdmin.
     """
     admins, target = accounts.lock_admins_and(user_id)
     if by is not None and by.id not in admins:

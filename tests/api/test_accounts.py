@@ -18,13 +18,8 @@ BOTH = {"password": NEW_PASSWORD, "current_password": PASSWORD}
 
 
 @pytest.fixture
-def user(world):
-    return world.user("ada")
-
-
-@pytest.fixture
-def browser(app, user):
-    return Browser(app).sign_in("ada")
+def user(ada):
+    return ada
 
 
 def audited(app):

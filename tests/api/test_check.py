@@ -17,11 +17,6 @@ def check(caller: Api, **query: str) -> tuple[list[int], list[int]]:
 
 
 @pytest.fixture
-def ada(world: World) -> Any:
-    return world.user("ada")
-
-
-@pytest.fixture
 def caller(world: World, ada: Any) -> Api:
     return world.caller(ada)
 

@@ -22,16 +22,6 @@ from tests.support.factories import PASSWORD, Api, World
 PATH, EXPORT = "/api/auth/me", "/api/auth/me/export"
 
 
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
-@pytest.fixture
-def browser(app: Flask, ada: Caller) -> Browser:
-    return Browser(app).sign_in("ada")
-
-
 def test_the_export_holds_all_of_ones_own(app: Flask, world: World, ada: Caller, browser: Browser) -> None:
     rejected, live = world.project(ada, "rejected"), world.project(ada, description="**Mine**", tags=["a"])
     others, hidden = world.project(title="Theirs"), world.project(title="Hidden")

@@ -74,16 +74,6 @@ def actions(app: Flask) -> list[str]:
     return [entry.action for entry in rows(app, AuditEntry)]
 
 
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
-@pytest.fixture
-def browser(app: Flask, ada: Caller) -> Browser:
-    return Browser(app).sign_in("ada")
-
-
 def test_a_member_adds_a_passkey_and_signs_in_by_it_without_a_name(app: Flask, browser: Browser, ada: Caller) -> None:
     one = key()
     options = offer(browser)

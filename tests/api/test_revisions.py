@@ -33,11 +33,6 @@ def admin(notifying: Flask, world: World) -> Api:
 
 
 @pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
-@pytest.fixture
 def owner(notifying: Flask, world: World, ada: Caller) -> Api:
     return Api(notifying, world.caller(ada).token)
 

@@ -22,13 +22,8 @@ WRITING = {"sqlite": {BUSY_TIMEOUT: 1000}, "postgresql": {"isolation_level": "RE
 
 
 @pytest.fixture
-def user(world):
-    return world.user("ada")
-
-
-@pytest.fixture
-def browser(app, user):
-    return Browser(app).sign_in("ada")
+def user(ada):
+    return ada
 
 
 def age(app, **columns):

@@ -237,7 +237,7 @@ libc.fclose(out)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="there is no such thing as an arena elsewhere")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has arenas")
 def test_threads_share_a_heap(tmp_path: Path) -> None:
     heaps = {}
     for how in ("as it comes", "as it is served"):

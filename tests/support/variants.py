@@ -47,5 +47,5 @@ def reason_to_skip(item: pytest.Item) -> str | None:
 
 
 def _setting(name: str) -> Any:
-    """What a setting of the run is."""
+    """The value of a setting in this run."""
     return config.load({**ENVIRONMENT, **OF_THE_RUN})[name]

@@ -58,7 +58,7 @@ class Route:
 
     @property
     def access(self) -> str:
-        """The callers whom the view admits."""
+        """Who may call the view."""
         return str(self.view.access)  # type: ignore[attr-defined]
 
     @property

@@ -6,7 +6,6 @@ import hmac
 from collections.abc import Iterable
 
 PREFIX = "whsec_"
-RECOMMENDED_BYTES = 24
 
 
 def key(secret: str) -> bytes:
