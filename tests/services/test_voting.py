@@ -141,7 +141,7 @@ def test_a_batch_locks_its_projects_in_the_order_of_their_ids_and_waits_for_none
     first, second, user = world.project(), world.project(), world.user()
     with app.app_context(), db.engine.connect() as holder, db.engine.connect() as other, ThreadPoolExecutor(1) as pool:
         asked = "SELECT proconfig FROM pg_proc WHERE proname = 'votes'"
-        assert other.scalar(text(asked)) == ["lock_timeout=50"]
+        assert "lock_timeout=50" in (other.scalar(text(asked)) or [])
         other.execute(text("ALTER FUNCTION votes SET lock_timeout = '20s'"))
         try:
             with holder.execution_options(isolation_level="READ COMMITTED").begin():
