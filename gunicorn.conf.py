@@ -28,7 +28,7 @@ from directory.runtime import bootstrap, housekeeping, metrics_dir
 from directory.runtime.announcement import addresses
 from directory.runtime.reload import running
 from directory.runtime.supervisor import Supervisor
-from directory.server import WORKERS
+from directory.server import WORKER_CLASSES
 
 # A value that makes no sense ends the start here, with one line. On SIGHUP gunicorn runs this file again.
 settings = running.settings(load, create_app)
@@ -36,7 +36,7 @@ settings = running.settings(load, create_app)
 wsgi_app = "wsgi:app"
 host = settings["HOST"]
 bind = f"[{host}]:{settings['PORT']}" if ":" in host else f"{host}:{settings['PORT']}"
-worker_class = WORKERS[settings["SERVER_WORKER"]]
+worker_class = WORKER_CLASSES[settings["SERVER_WORKER"]]
 workers = settings["WEB_CONCURRENCY"]
 threads = settings["THREADS"]
 preload_app = True
@@ -149,8 +149,8 @@ def worker_exit(server, worker):
     with app.app_context():
         if not on_postgresql():
             db.engine.dispose()
-            if "snapshot_validator" in app.extensions:
-                app.extensions["snapshot_validator"].close()
+            if "snapshot_source" in app.extensions:
+                app.extensions["snapshot_source"].close()
 
 
 def child_exit(server, worker):

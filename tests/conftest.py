@@ -17,7 +17,7 @@ import config
 from directory import create_app
 from directory.extensions import db
 from tests.support import pooler, quick, servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, reason_to_skip
 
@@ -158,7 +158,7 @@ def make_app(database: Database) -> Iterator[Any]:
         with app.app_context():
             db.session.remove()
             db.engine.dispose()
-        close_validator(app)
+        close_snapshots(app)
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
-"""A cache of public responses, valid while the database's snapshot says so.
+"""A cache of public responses, which are given again until something that they depend on is written.
 
-It may import `http`, `db` and whatever these may; the application and its settings are passed to it. Nothing but the
-server and `create_app` imports it: the service works the same without it, only slower.
+It may import `http`, `db` and whatever these may; the application and its settings are passed to it. Only the server
+and `create_app` import it: without it the service gives the same answers, slower.
 """

@@ -1,28 +1,28 @@
-"""The change feed: the changes of the database, by the number of the snapshot that first showed them."""
+"""Remembers which votes changed lately, and decides by that whether a stored response is still valid."""
 
 from collections.abc import Iterable
 
 from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
-MAX_PROJECTS = 2_000  # whose last vote is remembered; at most twice as many votes are remembered themselves
+MAX_PROJECTS = 2_000  # projects whose last vote is remembered; of votes at most twice as many
 
 
-class ChangeFeed:
-    """Decides whether a response that was valid at a snapshot is still valid, by the writes since then.
+class RecentChanges:
+    """The latest changes of the database, each with the number of the first snapshot that shows it.
 
-    One thread at a time adds changes, under the validator's lock; any thread asks, without one. All changes of a
-    snapshot are added before its number is given out, so a thread that has a snapshot sees all of them.
+    One thread at a time adds changes, under the lock of the snapshot source; any thread asks, without a lock. All
+    changes of a snapshot are added before its number is given out, so a thread that has a snapshot sees all of them.
     """
 
     def __init__(self) -> None:
         self._last_unknown = 0  # the last snapshot that may have changed anything
         self._last_votes: dict[int, int] = {}  # by project, the last snapshot that changed its votes
         self._vote_changes: list[tuple[int, int, int]] = []  # snapshot, lowest and highest number of votes
-        self._complete_since = 0  # the snapshot since which no vote change was dropped
+        self._complete_since = 0  # the snapshot after which all vote changes are remembered
 
     def add(self, number: int, changes: Iterable[VoteChange] | None) -> None:
-        """Add the changes that the snapshot `number` showed; None where anything may have changed."""
+        """Add the changes that the snapshot `number` shows first; None where anything may have changed."""
         if changes is None or len(self._last_votes) > MAX_PROJECTS:
             self._last_unknown = number
             self._last_votes, self._vote_changes, self._complete_since = {}, [], number
@@ -47,7 +47,7 @@ class ChangeFeed:
         return self._no_vote_between(vote_changes, tags.lowest, tags.highest, since)
 
     def _no_vote_between(self, changes: list[tuple[int, int, int]], lowest: int, highest: int, since: int) -> bool:
-        """Whether no vote since then moved a number into, out of or across the range.
+        """Whether no later vote moved a number into, out of or across the range.
 
         `changes` only grows at its end, or is replaced.
         """

@@ -1,26 +1,26 @@
-"""Stores values that are expensive to compute, such as the dashboard, until anything is written to the database."""
+"""Stores values that are expensive to compute, such as the dashboard's, until anything is written to the database."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
-from directory.cache.store import SnapshotStore
-from directory.cache.validator import Snapshot, SnapshotValidator
+from directory.cache.snapshot_source import Snapshot, SnapshotSource
+from directory.cache.store import Store
 from directory.db import deadline
 
 CAPACITY = 2**20  # bytes of values in the memory of a process
 
 
 class Memo:
-    """One caller computes at a time; the others wait, also for other keys."""
+    """Computes one value at a time: callers of other keys wait as well."""
 
-    def __init__(self, validator: SnapshotValidator) -> None:
-        self._validator, self._computing = validator, threading.Lock()
-        self.store: SnapshotStore[bytes] = SnapshotStore(CAPACITY)
+    def __init__(self, snapshots: SnapshotSource) -> None:
+        self._snapshots, self._computing = snapshots, threading.Lock()
+        self.store: Store[bytes] = Store(CAPACITY)
 
     def get(self, key: Hashable, compute: Callable[[], bytes]) -> bytes:
         """The value stored under `key` if it is still valid, else a new one. Raises what `compute` raises."""
-        snapshot = self._validator.snapshot()
+        snapshot = self._snapshots.snapshot()
         value = self._stored(key, snapshot)
         return self._compute(key, snapshot, compute) if value is None else value
 
@@ -28,22 +28,22 @@ class Memo:
         return None if snapshot is None else self.store.get(key, snapshot)
 
     def _compute(self, key: Hashable, snapshot: Snapshot | None, compute: Callable[[], bytes]) -> bytes:
-        """Compute the value, unless another caller did while this one waited: for half of its deadline at most."""
-        with self.single_flight(deadline.remaining(deadline.SECONDS) / 2):
+        """Compute the value, unless another caller does while this one waits, for half of its deadline at most."""
+        with self.one_at_a_time(deadline.remaining(deadline.SECONDS) / 2):
             if (value := self._stored(key, snapshot)) is not None:
                 return value
-            begun = self._validator.snapshot()  # as late as that, so that it is valid for the callers that wait
+            begun = self._snapshots.snapshot()  # only now, so that the value is valid for the callers that wait already
             value = compute()
             if begun is not None:
                 self.store.put(key, begun, value, len(value))
             return value
 
     @contextmanager
-    def single_flight(self, seconds: float) -> Iterator[None]:
-        """Let one thread at a time compute a value. A thread that has waited for so many seconds goes ahead anyway."""
-        is_alone = self._computing.acquire(timeout=seconds)
+    def one_at_a_time(self, seconds: float) -> Iterator[None]:
+        """Let one thread at a time compute a value. One that has waited for so many seconds computes beside it."""
+        holds_lock = self._computing.acquire(timeout=seconds)
         try:
             yield
         finally:
-            if is_alone:
+            if holds_lock:
                 self._computing.release()

@@ -9,8 +9,8 @@ from flask import Flask
 from directory.cache.memo import Memo
 from directory.cache.reads import Read, read_from
 from directory.cache.responder import Responder
-from directory.cache.response import STATUSES, Headers, Recorder, cacheable_response
-from directory.cache.validator import SnapshotValidator
+from directory.cache.response import STATUSES, AccessRecorder, Headers, cacheable_response
+from directory.cache.snapshot_source import SnapshotSource
 from directory.extensions import db
 from directory.http import hooks
 from directory.http.wsgi import read_body
@@ -20,11 +20,11 @@ StartResponse = Callable[..., Any]
 
 
 class CacheMiddleware:
-    """Stands before the application."""
+    """Wraps the WSGI application."""
 
     def __init__(self, flask: Flask, responder: Responder) -> None:
         self._flask, self._app, self._responder = flask, flask.wsgi_app, responder
-        self._cookie, self._record = flask.config["COOKIE_NAME"], Recorder(flask)
+        self._cookie, self._record = flask.config["COOKIE_NAME"], AccessRecorder(flask)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
@@ -49,7 +49,7 @@ class CacheMiddleware:
 
     def _answer_by_application(self, environ: Environ, start_response: StartResponse, read: Read) -> Iterable[bytes]:
         """Let the application answer, and store its response if it is public."""
-        snapshot = self._responder.validator.latest
+        snapshot = self._responder.snapshots.latest
         if read.credential is not None or snapshot is None:
             return self._app(environ, start_response)
         head: list[Any] = []
@@ -73,8 +73,8 @@ def init_app(app: Flask) -> None:
     if not app.config["RESPONSE_CACHE"]:
         return
     with app.app_context():
-        validator = SnapshotValidator(db.engine)
-    app.extensions |= {"snapshot_validator": validator, "memo": Memo(validator)}
+        snapshots = SnapshotSource(db.engine)
+    app.extensions |= {"snapshot_source": snapshots, "memo": Memo(snapshots)}
     if not (app.config["RATELIMIT_ENABLED"] and app.config["RATELIMIT_READ"]):
-        app.extensions["response_cache"] = Responder(app, validator)
+        app.extensions["response_cache"] = Responder(app, snapshots)
         app.wsgi_app = CacheMiddleware(app, app.extensions["response_cache"])  # type: ignore[method-assign]

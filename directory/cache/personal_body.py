@@ -1,7 +1,7 @@
-"""Makes the body of a signed-in reader out of a public body that shows projects.
+"""Makes the body for a signed-in reader out of a public body that shows projects.
 
-The two differ by `has_upvoted` of each project, and by the members that only its owner and administrators see. Their
-places are found by searching the bytes: a text inside of a value cannot match, because its quotes are escaped.
+The two differ by `has_upvoted` of each project, and by the members that only its owner and administrators see. The
+places of both are found by searching the bytes: text within a value cannot match, because its quotes are escaped.
 """
 
 import re
@@ -25,24 +25,24 @@ _UNKNOWN_VOTE = re.compile(VOTE + NULL)
 _VERSION = re.compile(rb'"version":\d+')  # the last public member of a project, which others may follow
 
 
-class Projects(NamedTuple):
-    """The projects in a body: their ids and those of their owners, with commas in between, and the places to fill."""
+class ShownProjects(NamedTuple):
+    """The projects in a body: their ids and their owners', separated by commas, and the places of personal parts."""
 
     ids: str
     owners: str
-    votes: "array[int]"  # where the value of each vote begins
-    ends: "array[int]"  # where the public members of each project end
+    vote_places: "array[int]"  # where the value of each vote begins
+    end_places: "array[int]"  # where the public members of each project end
 
 
 @dataclass(slots=True)
-class PersonalBody:
-    """Of one public response; its projects are found when the first signed-in reader reads it.
+class PersonalParts:
+    """The parts of one public response that differ by reader. They are found when its first signed-in reader comes.
 
     Where the policy names no projects all readers get the same body.
     """
 
     policy: CachePolicy
-    _projects: Projects | None = field(default=None, compare=False)
+    _projects: ShownProjects | None = field(default=None, compare=False)
     _unvoted_etag: str = field(default="", compare=False)
 
     @staticmethod
@@ -50,24 +50,21 @@ class PersonalBody:
         """Whether the responses of an operation can be filled in for one reader."""
         return not spec.personal or spec.cache.projects is not None
 
-    def projects(self, body: bytes) -> Projects:
-        """The projects and the places. Raises ValueError where not every project has them."""
+    def projects(self, body: bytes) -> ShownProjects:
+        """The projects and their places. Raises ValueError if a project lacks one."""
         if self._projects is None:
             shown = [] if self.policy.projects is None else self.policy.projects(orjson.loads(body))
             ids = ",".join(str(project["id"]) for project in shown)
             owners = ",".join(str(project["owner"]["id"]) for project in shown)
-            votes = array("I", [found.end() - len(NULL) for found in _UNKNOWN_VOTE.finditer(body)])
-            ends = array("I", [found.end() for found in _VERSION.finditer(body)])
-            if not len(votes) == len(ends) == len(shown):
+            vote_places = array("I", [found.end() - len(NULL) for found in _UNKNOWN_VOTE.finditer(body)])
+            end_places = array("I", [found.end() for found in _VERSION.finditer(body)])
+            if not len(vote_places) == len(end_places) == len(shown):
                 raise ValueError("a public response does not have one vote and one version for each of its projects")
-            self._projects = Projects(ids, owners, votes, ends)
+            self._projects = ShownProjects(ids, owners, vote_places, end_places)
         return self._projects
 
     def fill(self, body: bytes, etag: str, voted: str | None, own: str | None) -> tuple[bytes, str]:
-        """The body for a reader and its ETag, in the form of the public one.
-
-        `voted` and `own` are columns of `readers.votes`.
-        """
+        """The body for a reader, and its ETag. `voted` and `own` are the reader's columns of `readers.votes`."""
         if self.policy.projects is None:
             return body, etag
         project, plain = self.policy.project, _plain_members(self.policy.project)
@@ -83,9 +80,9 @@ class PersonalBody:
         return filled, self._unvoted_etag
 
     def _parts(self, body: bytes, voted: set[str], seen: dict[str, bytes]) -> list[bytes]:
-        ids, _, votes, ends = self.projects(body)
+        ids, _, vote_places, end_places = self.projects(body)
         parts, begin = list[bytes](), 0
-        for project_id, vote, end in zip(ids.split(",") if ids else (), votes, ends, strict=True):
+        for project_id, vote, end in zip(ids.split(",") if ids else (), vote_places, end_places, strict=True):
             parts += body[begin:vote], TRUE if project_id in voted else FALSE, body[vote + len(NULL) : end]
             parts.append(seen.get(project_id, b""))
             begin = end
@@ -93,18 +90,18 @@ class PersonalBody:
 
 
 def _members(project: Schema | None, rest: dict[str, Any]) -> bytes:
-    """The members for owner and administrators, as they follow the public ones."""
+    """The members for owner and administrators, as JSON that follows the public ones."""
     dump: Callable[[Any], Any] = dict if project is None else compiled(project)
     return b"," + orjson.dumps(dump(rest))[1:-1]
 
 
 @cache
 def _plain_members(project: Schema | None) -> bytes:
-    """These members of most projects, dumped once: administrators see them of each project on a page."""
+    """These members where none is set, dumped once: an administrator gets them for most projects of a page."""
     return _members(project, NOTHING_MORE)
 
 
 def _etag_like(etag: str, body: bytes) -> str:
-    """The ETag of a body; a version that another ETag begins with stays."""
+    """The ETag of a body, with the version that another ETag begins with, if any."""
     version, dash, _ = etag.strip('"').rpartition("-")
     return f'"{version}{dash}{endpoint.digest(body)}"'

@@ -1,6 +1,5 @@
-"""Recognises the requests that the cache can answer: GETs on which nothing depends but the address and one credential.
-
-The application answers every other request.
+"""Recognises the requests that the cache can answer: GETs whose response depends on no more than the address and
+one credential. The application answers every other request.
 """
 
 import re
@@ -11,7 +10,7 @@ from directory.http.cache_policy import CREDENTIALS
 from directory.http.hooks import request_id
 from directory.services.accounts.sessions import Credential
 
-# Request headers that may change a response, beside the credentials. With any of them the application answers.
+# The other request headers that may change a response. With any of them the application answers.
 UNCACHEABLE = ("Origin", "If-Match", "Range")
 _CREDENTIALS, _UNCACHEABLE = (
     tuple(f"HTTP_{name.upper().replace('-', '_')}" for name in names) for names in (CREDENTIALS, UNCACHEABLE)
@@ -19,7 +18,7 @@ _CREDENTIALS, _UNCACHEABLE = (
 # The grammar of If-None-Match, RFC 9110 section 13.1.2. Implementations differ in how they read anything else.
 _ETAG = r'(?:W/)?"[!#-~]*"'
 _ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
-# The Accept headers that may turn the answer of a page's address into JSON. Answers of the API are always JSON.
+# Accept headers that may make a page's address answer with JSON. Answers of the API are always JSON.
 _ACCEPTS_JSON = re.compile(r"json|application/\*", re.IGNORECASE)
 _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
@@ -40,7 +39,7 @@ class Read(NamedTuple):
         return self.scheme, self.path, self.query
 
     def matches(self, etag: str) -> bool:
-        """Whether the caller has the response with this ETag: weak comparison, RFC 9110 section 13.1.2."""
+        """Whether the caller says that it has the response with this ETag: weak comparison, RFC 9110 section 13.1.2."""
         if self.if_none_match is None:
             return False
         return self.if_none_match == "*" or etag in _OPAQUE_TAG.findall(self.if_none_match)
@@ -59,5 +58,5 @@ def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     credential = None
     if any(name in environ for name in _CREDENTIALS) and (credential := credential_in(environ, cookie_name)) is None:
         return None
-    identity = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-    return Read(environ["wsgi.url_scheme"], path, query, identity, if_none_match, credential)
+    own_id = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+    return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential)

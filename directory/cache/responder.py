@@ -1,12 +1,12 @@
-"""Responds to reads before Flask: public responses out of the store, filled in for signed-in readers, and single rows.
+"""Responds to reads without Flask: with stored responses, with personal ones made of these, and with single objects.
 
-A public response may be given again under one rule: it was made for the same address, and since before its making
-nothing that it depends on was written. A write of any process is in the database's snapshot before it is acknowledged,
-so the next response shows every acknowledged write. Nothing here expires by time.
+A stored response is given again if it was made for the same address, and nothing that it depends on was written after
+its making began. A write of any process is in the database's snapshot before it is acknowledged, so the next response
+shows every acknowledged write. Nothing here expires by time.
 
 For signed-in readers one statement returns the snapshot, the readers, and their votes for the projects shown. If the
-public response is valid at that snapshot, theirs is the public one with that filled in. Objects by an id are read by
-one statement for all readers. Several reads together need no more statements than one.
+public response is valid at that snapshot, the reader's is the public one with these votes filled in. A single object is
+not stored: one statement reads those of all readers. Several reads together need no more statements than one.
 """
 
 import logging
@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 from flask import Flask, g
 
-from directory.cache.personal_body import PersonalBody, Projects
+from directory.cache.personal_body import PersonalParts, ShownProjects
 from directory.cache.reads import Read
 from directory.cache.response import CachedResponse, public_response
 from directory.cache.routes import CacheableRoutes, MatchById
 from directory.cache.single_flight import SingleFlight
-from directory.cache.store import SnapshotStore, count_nothing
-from directory.cache.tuning import FAILED_SECONDS, LOOP_QUERY_SECONDS, READERS_MAX, REFUSED_MAX, REFUSED_SECONDS
-from directory.cache.validator import ReadVotes, Snapshot, SnapshotValidator
+from directory.cache.snapshot_source import ReadVotes, Snapshot, SnapshotSource
+from directory.cache.store import Store, count_nothing
+from directory.cache.tuning import BYPASS_ALL_SECONDS, BYPASS_SECONDS, BYPASSES_MAX, LOOP_QUERY_SECONDS, READERS_MAX
 from directory.db.statements import Row
 from directory.errors import DirectoryError
 from directory.http import endpoint, hooks
@@ -37,7 +37,7 @@ OVERHEAD = 1_600  # bytes that an entry takes beside its body, with the places o
 log = logging.getLogger(__name__)
 
 
-class Response(NamedTuple):
+class ReaderResponse(NamedTuple):
     """A response, and the id of the signed-in reader that it is for; None for a public response."""
 
     content: CachedResponse
@@ -45,138 +45,139 @@ class Response(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class _Asked:
-    """A read, its route where that has an id, and its response, once there is one.
+class _PendingRead:
+    """A read, its route if that ends with an id, and its response, once there is one.
 
-    `row` is that of `readers.votes` for the `projects` of a page, read at `snapshot`. It is settled once, by the thread
-    that holds the validator.
+    `row` is the reader's row of `readers.votes` for the `projects` of a page, at `snapshot`. One thread reads the rows
+    of all that wait; `is_read` also where it got none in time.
     """
 
     read: Read
     match: MatchById | None
-    response: Response | None = None
-    projects: Projects | None = None
+    response: ReaderResponse | None = None
+    projects: ShownProjects | None = None
     snapshot: Snapshot | None = None
     row: Row | None = None
-    is_settled: bool = False
+    is_read: bool = False
 
 
 class Responder:
-    """Makes the responses of an application to reads, for the server's event loop and for threads."""
+    """Responds to the reads of an application, for the server's event loop and for threads."""
 
-    def __init__(self, flask: Flask, validator: SnapshotValidator) -> None:
-        self._flask, self.validator = flask, validator
+    def __init__(self, flask: Flask, snapshots: SnapshotSource) -> None:
+        self._flask, self.snapshots = flask, snapshots
         metrics = flask.extensions.get("metrics")
         count = count_nothing if metrics is None else metrics.count_cache
-        self.store: SnapshotStore[CachedResponse] = SnapshotStore(CAPACITY, count)
+        self.store: Store[CachedResponse] = Store(CAPACITY, count)
         self.routes = CacheableRoutes(flask)
         self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
-        self._caching = hooks.public_caching(flask)
+        self._cache_control = hooks.public_caching(flask)
         self._flights = SingleFlight()
-        self._waiting: deque[_Asked] = deque()
-        self._refused: dict[Credential, float] = {}  # until when, by time.monotonic()
-        self._failed_until = 0.0
+        self._waiting: deque[_PendingRead] = deque()
+        self._bypassed_until: dict[Credential, float] = {}  # by time.monotonic()
+        self._all_bypassed_until = 0.0
 
     def is_quick(self, read: Read) -> bool:
         """Whether the event loop may respond: a response is stored, or one short statement makes it.
 
         For an anonymous reader the response may turn out to be invalid when the snapshot is read.
         """
-        if read.credential is not None and not self._may_identify(read.credential):
+        if read.credential is not None and self._is_bypassed(read.credential):
             return False
         if self.routes.find_by_id(read) is not None:
             return True
         return read.key in self.store if read.credential is None else self._fillable(read) is not None
 
-    def respond(self, reads: list[Read], *, in_loop: bool = False) -> list[Response | None]:
+    def respond(self, reads: list[Read], *, in_loop: bool = False) -> list[ReaderResponse | None]:
         """The responses; None for each that the application has to make. Raises what the view does for anonymous reads.
 
-        For the event loop they are made by short statements alone, over a connection that there is already. None then
-        means that a thread has to respond.
+        In the event loop only short statements are used, over a connection that is open. None then means that a thread
+        has to respond.
         """
-        asked = [_Asked(read, self.routes.find_by_id(read)) for read in reads]
+        pending = [_PendingRead(read, self.routes.find_by_id(read)) for read in reads]
         if in_loop:
             try:
-                self._respond_in_loop(asked)
+                self._respond_in_loop(pending)
             except Exception as error:
                 log.info("not answered in the loop", extra={"reason": type(error).__name__})
         else:
-            if self.validator.may_connect:  # for the loop, which has no time for it
-                self.validator.snapshot()
-            for each in asked:
+            if self.snapshots.should_connect:  # for the loop, which has no time for it
+                self.snapshots.snapshot()
+            for each in pending:
                 self._respond_in_thread(each)
-        return [each.response for each in asked]
+        return [each.response for each in pending]
 
-    def _respond_in_loop(self, asked: list[_Asked]) -> None:
-        """Respond by a statement for all pages and one for each route with an id, unless the time is over by then."""
+    def _respond_in_loop(self, pending: list[_PendingRead]) -> None:
+        """Respond by one statement for all pages and then, if time is left, one for each route that ends with an id."""
         give_up_at = time.monotonic() + LOOP_QUERY_SECONDS
-        anonymous = [each for each in asked if each.read.credential is None]
-        known = [each for each in asked if each.read.credential is not None][:READERS_MAX]
-        pages = [each for each in known if each.match is None]
-        self._fill(pages, in_loop=True)
+        anonymous = [each for each in pending if each.read.credential is None]
+        signed_in = [each for each in pending if each.read.credential is not None][:READERS_MAX]
+        pages = [each for each in signed_in if each.match is None]
+        self._give_filled(pages, in_loop=True)
         self._give_stored(anonymous, next((each.snapshot for each in pages), None))
         if time.monotonic() < give_up_at:
-            self._load([each for each in (*known, *anonymous) if each.response is None], in_loop=True)
+            self._give_by_id([each for each in (*signed_in, *anonymous) if each.response is None], in_loop=True)
 
-    def _respond_in_thread(self, asked: _Asked) -> None:
-        """Respond to a read, making the public response where there is no valid one."""
-        read = asked.read
+    def _respond_in_thread(self, pending: _PendingRead) -> None:
+        """Respond to a read. A public response that is not stored, or not valid, is made."""
+        read = pending.read
         if read.credential is None:
-            public = self._find(read)
-            asked.response = None if public is None else Response(public, None)
+            public = self._find_or_make(read)
+            pending.response = None if public is None else ReaderResponse(public, None)
             return
         try:
-            if not self._may_identify(read.credential):
+            if self._is_bypassed(read.credential):
                 return
-            if asked.match is not None:
-                self._load([asked], in_loop=False)
+            if pending.match is not None:
+                self._give_by_id([pending], in_loop=False)
                 return
-            self._fill([asked], in_loop=False)
-            if asked.response is None and self._may_identify(read.credential) and self._make_fillable(read):
-                asked.is_settled = False
-                self._fill([asked], in_loop=False)
-        except DirectoryError:  # of an address that has no public response
+            self._give_filled([pending], in_loop=False)
+            if pending.response is None and not self._is_bypassed(read.credential) and self._make_fillable(read):
+                pending.is_read = False
+                self._give_filled([pending], in_loop=False)
+        except DirectoryError:  # the address has no public response
             return
-        except Exception as error:  # which the application meets too, and answers
+        except Exception as error:  # the application will fail as well, and answer
             log.info("no personal response", extra={"reason": type(error).__name__})
 
     # Public responses.
 
-    def _give_stored(self, asked: list[_Asked], snapshot: Snapshot | None) -> None:
-        """Respond out of the store, valid at the `snapshot`, which is read unless it has been."""
-        latest = self.validator.latest
+    def _give_stored(self, pending: list[_PendingRead], snapshot: Snapshot | None) -> None:
+        """Respond with what the store has and is valid at the `snapshot`, which is read here if it is None."""
+        latest = self.snapshots.latest
         if latest is None:
             return
-        if snapshot is None and any(self.store.peek(each.read.key, latest) is not None for each in asked):
-            snapshot = self.validator.snapshot_for_loop()
-        for each in asked:
+        if snapshot is None and any(self.store.peek(each.read.key, latest) is not None for each in pending):
+            snapshot = self.snapshots.snapshot_for_loop()
+        for each in pending:
             public = None if snapshot is None else self.store.get(each.read.key, snapshot)
-            each.response = None if public is None else Response(public, None)
+            each.response = None if public is None else ReaderResponse(public, None)
 
-    def _find(self, read: Read) -> CachedResponse | None:
+    def _find_or_make(self, read: Read) -> CachedResponse | None:
         """The public response, from the store or made; None where the application has to make it.
 
-        Of several threads that need one to be made, one makes it for all.
+        Where several threads need it, one makes it for all.
         """
         snapshot, public = self._find_stored(read)
         if public is not None or snapshot is None:
             return public
-        return self._flights.run(read.key, lambda: self._find_or_make(read))
+        return self._flights.run(read.key, lambda: self._find_again_or_make(read))
 
-    def _find_or_make(self, read: Read) -> CachedResponse | None:
-        snapshot, public = self._find_stored(read)  # which another thread may have made while this one waited
+    def _find_again_or_make(self, read: Read) -> CachedResponse | None:
+        snapshot, public = self._find_stored(read)  # another thread may have made it while this one waited
         return self.make(read, snapshot) if public is None and snapshot is not None else public
 
     def _find_stored(self, read: Read) -> tuple[Snapshot | None, CachedResponse | None]:
-        """The stored response, if it is valid, and a snapshot after which another may be made; None without a database.
+        """A snapshot after which a response may be made, and the stored response if it is valid.
 
-        A response that was not valid at the latest snapshot is made after that one: a new one takes a round trip. On
-        SQLite it takes none. The store is asked only at a snapshot that was read for this caller: another thread may
-        have stored a response that is valid at an older one.
+        A response that is not valid at the latest snapshot is made after that one, because to read a newer one takes a
+        round trip. On SQLite it takes none. A stored response is given only if it is valid at a snapshot that was read
+        for this caller: another thread may have stored one that is valid at an older snapshot. Both are None where the
+        snapshot cannot be read.
         """
-        snapshot = None if self.validator.dialect == "sqlite" else self.validator.latest
+        snapshot = None if self.snapshots.dialect == "sqlite" else self.snapshots.latest
         if snapshot is None or self.store.peek(read.key, snapshot) is not None:
-            snapshot = self.validator.snapshot()
+            snapshot = self.snapshots.snapshot()
             return snapshot, None if snapshot is None else self.store.get(read.key, snapshot)
         return snapshot, None
 
@@ -192,13 +193,14 @@ class Responder:
             g.request_id = read.request_id
             query_string, view = read.query.encode("latin-1"), match.view
             rendered = endpoint.read(view.operation, view.view, read.path, match.arguments, query_string)
-        public = public_response(rendered, read.scheme, self._vary, match.view.operation, match.rule, self._caching)
+        operation = match.view.operation
+        public = public_response(rendered, read.scheme, self._vary, operation, match.rule, self._cache_control)
         self.put(read, snapshot, public, rendered.cache_tags)
         return public
 
     def put(self, read: Read, snapshot: Snapshot, public: CachedResponse, tags: CacheTags | None = None) -> None:
         """Store a public response whose making began after the snapshot."""
-        # The characters of the key, and twice those of the own headers: as text, and as they are sent.
+        # The key, and the headers of its own twice: as text, and as they are sent.
         length = sum(map(len, read.key)) + 2 * sum(len(value) for _, value in public.headers)
         self.store.put(read.key, snapshot, public, len(public.body) + length + OVERHEAD, tags)
 
@@ -206,111 +208,115 @@ class Responder:
 
     def _fillable(self, read: Read) -> CachedResponse | None:
         """The public response that was valid at the latest snapshot, if it can be filled in for one reader."""
-        latest = self.validator.latest
+        latest = self.snapshots.latest
         public = None if latest is None else self.store.peek(read.key, latest)
         return None if public is None or public.personal is None else public
 
     def _make_fillable(self, read: Read) -> bool:
         """Make the public response, if it can be filled in; whether there is one."""
         match = self.routes.find(read)
-        if match is None or not PersonalBody.fits(match.view.operation):
+        if match is None or not PersonalParts.fits(match.view.operation):
             return False
-        if self._find(read) is None:
-            self._fail()
+        if self._find_or_make(read) is None:
+            self._bypass_all()
             return False
         return True
 
-    def _fill(self, asked: list[_Asked], *, in_loop: bool) -> None:
-        """Respond out of the store to signed-in readers, by one statement together with other threads that wait."""
+    def _give_filled(self, pending: list[_PendingRead], *, in_loop: bool) -> None:
+        """Respond to signed-in readers with stored responses, by one statement for them and other threads that wait."""
         reads = []
-        for each in asked:
+        for each in pending:
             if (public := self._fillable(each.read)) is not None and public.personal is not None:
                 each.projects = public.personal.projects(public.body)
                 reads.append(each)
         if not reads:
             return
         self._waiting.extend(reads)
-        with self._flask.app_context(), self.validator.reading_votes(in_loop=in_loop) as read:
-            may_read = time.monotonic() >= self._failed_until  # the read that this thread waited for may have failed
-            if read is not None and may_read and not all(each.is_settled for each in reads):
+        with self._flask.app_context(), self.snapshots.reading_votes(in_loop=in_loop) as read:
+            # The read that this thread waited for may have failed.
+            may_read = time.monotonic() >= self._all_bypassed_until
+            if read is not None and may_read and not all(each.is_read for each in reads):
                 waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-                self._settle([each for each in waiting if not each.is_settled], read, in_loop=in_loop)
+                self._read_votes([each for each in waiting if not each.is_read], read, in_loop=in_loop)
         for each in reads:
-            each.is_settled = True  # where it was not read in time, no other thread needs to
+            each.is_read = True  # so that no other thread reads it, where it was not read in time
             each.response = self._filled(each)
 
-    def _settle(self, asked: list[_Asked], read: ReadVotes, *, in_loop: bool) -> None:
+    def _read_votes(self, pending: list[_PendingRead], read: ReadVotes, *, in_loop: bool) -> None:
         values = [
             (*each.read.credential.digests, each.projects.ids, each.projects.owners)
-            for each in asked
+            for each in pending
             if each.read.credential is not None and each.projects is not None
         ]
         snapshot, rows = read(values)
-        if snapshot is None and not in_loop:  # a thread waits so long that this is a fault and not a short delay
-            self._fail()
-        for each, row in zip(asked, rows or [None] * len(asked), strict=True):
-            each.snapshot, each.row, each.is_settled = snapshot, row, True
+        if snapshot is None and not in_loop:  # the database is at fault: a thread waits for longer than a short delay
+            self._bypass_all()
+        for each, row in zip(pending, rows or [None] * len(pending), strict=True):
+            each.snapshot, each.row, each.is_read = snapshot, row, True
 
-    def _filled(self, asked: _Asked) -> Response | None:
+    def _filled(self, pending: _PendingRead) -> ReaderResponse | None:
         """The public response with the reader's own parts, if it is valid at the snapshot at which these were read."""
-        if asked.snapshot is None:
+        if pending.snapshot is None:
             return None
-        public = self.store.get(asked.read.key, asked.snapshot)
-        if public is None or public.personal is None or public.personal.projects(public.body) != asked.projects:
+        public = self.store.get(pending.read.key, pending.snapshot)
+        if public is None or public.personal is None or public.personal.projects(public.body) != pending.projects:
             return None
-        if asked.row is None:
-            self._refuse(asked.read)
+        if pending.row is None:
+            self._bypass(pending.read)
             return None
-        user_id, voted, own = asked.row
+        user_id, voted, own = pending.row
         return self._private(public, user_id, *public.personal.fill(public.body, public.etag, voted, own))
 
-    def _load(self, asked: list[_Asked], *, in_loop: bool) -> None:
-        """Respond to reads of objects by their ids, by short statements for each route.
+    def _give_by_id(self, pending: list[_PendingRead], *, in_loop: bool) -> None:
+        """Respond to reads of single objects, by a short statement for each route.
 
-        The responses are not stored: to validate one takes a statement as well, and lists need the memory more.
+        The responses are not stored: to read the snapshot takes a statement as well, and lists need the memory more.
         """
-        by_view: defaultdict[Any, list[tuple[_Asked, MatchById]]] = defaultdict(list)
-        for each in asked:
+        by_view: defaultdict[Any, list[tuple[_PendingRead, MatchById]]] = defaultdict(list)
+        for each in pending:
             if each.match is not None:
                 by_view[each.match.view].append((each, each.match))
         for view, group in by_view.items():
-            borrowed = self.validator.borrow_connection() if in_loop else nullcontext(True)
+            borrowed = self.snapshots.borrow_connection() if in_loop else nullcontext(True)
             with self._flask.app_context(), borrowed as is_connected:
                 if not is_connected:
                     return
                 wanted = [(each.read.credential, match.id) for each, match in group]
                 loaded = endpoint.read_many(view.operation, wanted, quick=in_loop)
             for (each, match), found in zip(group, loaded, strict=True):
-                each.response = self._loaded(each.read, match, *(found or (None, None)))
+                each.response = self._response_by_id(each.read, match, *(found or (None, None)))
 
-    def _loaded(
+    def _response_by_id(
         self, read: Read, match: MatchById, user_id: int | None, rendered: endpoint.Rendered | None
-    ) -> Response | None:
+    ) -> ReaderResponse | None:
         if user_id is None and read.credential is not None:
-            self._refuse(read)
+            self._bypass(read)
             return None
         if rendered is None:
             return None
-        public = public_response(rendered, read.scheme, self._vary, match.view.operation, match.rule, self._caching)
-        return Response(public, None) if user_id is None else self._private(public, user_id, public.body, public.etag)
+        operation = match.view.operation
+        public = public_response(rendered, read.scheme, self._vary, operation, match.rule, self._cache_control)
+        if user_id is None:
+            return ReaderResponse(public, None)
+        return self._private(public, user_id, public.body, public.etag)
 
-    def _private(self, public: CachedResponse, user_id: int, body: bytes, etag: str) -> Response:
-        return Response(public.made_personal(body, etag), user_id)
+    def _private(self, public: CachedResponse, user_id: int, body: bytes, etag: str) -> ReaderResponse:
+        return ReaderResponse(public.for_reader(body, etag), user_id)
 
-    # Callers whom the application answers for a while, because the cache could not identify them.
+    # Signed-in callers for whom the cache is bypassed: the application answers their reads for a while.
 
-    def _may_identify(self, credential: Credential) -> bool:
-        """Whether the caller may be identified here, or the application answers it for now."""
+    def _is_bypassed(self, credential: Credential) -> bool:
+        """Whether the application answers the caller for now."""
         now = time.monotonic()
-        return now >= self._failed_until and now >= self._refused.get(credential, 0.0)
+        return now < self._all_bypassed_until or now < self._bypassed_until.get(credential, 0.0)
 
-    def _fail(self) -> None:
-        """Let the application answer all signed-in callers: the database does not answer here in time."""
-        self._failed_until = time.monotonic() + FAILED_SECONDS
+    def _bypass_all(self) -> None:
+        """Let the application answer all signed-in callers: the database did not answer the cache in time."""
+        self._all_bypassed_until = time.monotonic() + BYPASS_ALL_SECONDS
 
-    def _refuse(self, read: Read) -> None:
-        """Let the application answer the caller's next requests: to identify it here would fail again."""
-        if len(self._refused) >= REFUSED_MAX:
-            self._refused.clear()
+    def _bypass(self, read: Read) -> None:
+        """Let the application answer the caller's next reads: the cache would fail to identify the caller again."""
+        if len(self._bypassed_until) >= BYPASSES_MAX:
+            self._bypassed_until.clear()
         if read.credential is not None:
-            self._refused[read.credential] = time.monotonic() + REFUSED_SECONDS
+            self._bypassed_until[read.credential] = time.monotonic() + BYPASS_SECONDS

@@ -1,4 +1,4 @@
-"""Responses as the cache stores them: they become header lines and a body for each request."""
+"""Responses as the cache stores them, and what they become for each request: a status, headers and a body."""
 
 import time
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory.cache.personal_body import PersonalBody
+from directory.cache.personal_body import PersonalParts
 from directory.cache.reads import Read
 from directory.http import endpoint, hooks
 from directory.http.cache_policy import CREDENTIALS
@@ -16,14 +16,14 @@ from directory.http.wsgi import header_lines
 
 SCHEMES = ("http", "https")
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
-VARY, POLICY, CACHING = "Vary", "Content-Security-Policy", "Cache-Control"
+VARY, CSP, CACHE_CONTROL = "Vary", "Content-Security-Policy", "Cache-Control"
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
 
 
 class SharedHeaders:
-    """Headers that many responses refer to, to save memory: as pairs, and as they are sent."""
+    """Headers that many responses have in common, stored once: as pairs, and as they are sent."""
 
     __slots__ = ("lines", "pairs")
 
@@ -32,25 +32,25 @@ class SharedHeaders:
         self.lines = header_lines(self.pairs)
 
 
-NONE = SharedHeaders(())
+NO_SHARED_HEADERS = SharedHeaders(())
 
 
 @lru_cache
-def shared_headers(scheme: str, vary: str, caching: str = "", *, own_policy: bool = False) -> SharedHeaders:
-    """The headers of all responses over `scheme` with these values; one with a policy of its own gets no other."""
-    security = [each for each in hooks.security_headers(scheme) if not (own_policy and each[0] == POLICY)]
-    return SharedHeaders([each for each in ((VARY, vary), *security, (CACHING, caching)) if each[1]])
+def shared_headers(scheme: str, vary: str, cache_control: str = "", *, own_csp: bool = False) -> SharedHeaders:
+    """The headers of all responses over `scheme` with these values; `own_csp` leaves out the policy on content."""
+    security = [each for each in hooks.security_headers(scheme) if not (own_csp and each[0] == CSP)]
+    return SharedHeaders([each for each in ((VARY, vary), *security, (CACHE_CONTROL, cache_control)) if each[1]])
 
 
 @lru_cache
 def private_headers(public: SharedHeaders) -> SharedHeaders:
-    """The same where the response is for one caller alone."""
-    return SharedHeaders([*(each for each in public.pairs if each[0] != CACHING), (CACHING, hooks.PRIVATE)])
+    """The same headers for a response that is for one caller alone."""
+    return SharedHeaders([*(each for each in public.pairs if each[0] != CACHE_CONTROL), (CACHE_CONTROL, hooks.PRIVATE)])
 
 
 @dataclass(slots=True)
 class CachedResponse:
-    """A response. With `personal` it can be filled in for one signed-in reader; without an ETag it is never a 304."""
+    """A response. With `personal` it can be filled in for signed-in readers; without an ETag it is never a 304."""
 
     media_type: str
     headers: Headers
@@ -58,7 +58,7 @@ class CachedResponse:
     etag: str
     body: bytes
     route: str
-    personal: PersonalBody | None = None
+    personal: PersonalParts | None = None
     _lines: bytes = field(default=b"", compare=False)
 
     def render(self, request: Read) -> tuple[int, Headers, bytes]:
@@ -66,10 +66,10 @@ class CachedResponse:
 
         A caller that has the response already gets 304, without the headers that describe the content.
         """
-        identity = ("X-Request-ID", request.request_id)
+        request_id = ("X-Request-ID", request.request_id)
         if self.etag and request.matches(self.etag):
-            return 304, [*self.headers, identity], b""
-        return 200, [*self._content(), identity], self.body
+            return 304, [*self.headers, request_id], b""
+        return 200, [*self._content(), request_id], self.body
 
     def encode(self, request: Read) -> tuple[int, bytes, bytes]:
         """The status, all header lines, and the body for a request, as the server sends them."""
@@ -77,10 +77,10 @@ class CachedResponse:
             status, headers, body = self.render(request)
             return status, header_lines(headers) + self.shared.lines, body
         self._lines = self._lines or header_lines(self._content())
-        identity = request.request_id.encode("ascii")
-        return 200, b"%bX-Request-ID: %b\r\n%b" % (self._lines, identity, self.shared.lines), self.body
+        request_id = request.request_id.encode("ascii")
+        return 200, b"%bX-Request-ID: %b\r\n%b" % (self._lines, request_id, self.shared.lines), self.body
 
-    def made_personal(self, body: bytes, etag: str) -> "CachedResponse":
+    def for_reader(self, body: bytes, etag: str) -> "CachedResponse":
         """The response for one caller alone, with another body."""
         headers = [("ETag", etag) if each[0] == "ETag" else each for each in self.headers]
         return CachedResponse(self.media_type, headers, private_headers(self.shared), etag, body, self.route)
@@ -90,42 +90,42 @@ class CachedResponse:
 
 
 def public_response(
-    rendered: endpoint.Rendered, scheme: str, vary: str, spec: endpoint.Operation, rule: str, caching: str
+    rendered: endpoint.Rendered, scheme: str, vary: str, spec: endpoint.Operation, rule: str, cache_control: str
 ) -> CachedResponse:
-    """The public response that has this content, over `scheme`; its Vary ends with `vary`.
+    """The public response with this content, over `scheme`; its Vary ends with `vary`.
 
-    `caching` is its Cache-Control, unless it has one of its own.
+    `cache_control` is its Cache-Control, unless it has one of its own.
     """
     own, etag = rendered.headers, "" if rendered.etag is None else f'"{rendered.etag}"'
     vary = ", ".join(each for each in (own.get(VARY, ""), vary) if each)
-    shared = shared_headers(scheme, vary, "" if CACHING in own else caching, own_policy=POLICY in own)
+    shared = shared_headers(scheme, vary, "" if CACHE_CONTROL in own else cache_control, own_csp=CSP in own)
     headers = [*(each for each in own.items() if each[0] != VARY), *([("ETag", etag)] if etag else [])]
-    # A copy, because the encoder's bytes keep the whole buffer alive that they were written into.
+    # A copy, because the encoder's bytes keep alive the whole buffer that they were written into.
     body = bytes(memoryview(rendered.body))
-    personal = PersonalBody(spec.cache) if PersonalBody.fits(spec) else None
+    personal = PersonalParts(spec.cache) if PersonalParts.fits(spec) else None
     return CachedResponse(rendered.media_type or "", headers, shared, etag, body, rule, personal)
 
 
 def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
-    """The responses to anonymous readers of the routes whose responses are constant, by the keys of the reads."""
-    made, caching = {}, hooks.public_caching(app)
+    """The responses that are the same for every anonymous reader until the process ends, by the keys of the reads."""
+    made, cache_control = {}, hooks.public_caching(app)
     for rule in app.url_map.iter_rules():
         view: Any = app.view_functions[rule.endpoint]
         spec: endpoint.Operation = getattr(view, "operation", endpoint.Operation())
-        # Where reads have a rate limit, which counts them, there is no response cache.
+        # Where reads are rate-limited there is no response cache, because each read has to be counted.
         if spec.constant or (spec.cache.constant and "response_cache" in app.extensions):
             names = ([] if spec.constant else [*CREDENTIALS]) + (["Origin"] if app.config["CORS_ORIGINS"] else [])
             with app.app_context():
                 content = endpoint.read(spec, view.view, rule.rule, {}, b"")
             for scheme in SCHEMES:
                 made[scheme, rule.rule, ""] = public_response(
-                    content, scheme, ", ".join(names), spec, rule.rule, caching
+                    content, scheme, ", ".join(names), spec, rule.rule, cache_control
                 )
     return made
 
 
-class Recorder:
-    """Logs and counts the requests that the application does not see."""
+class AccessRecorder:
+    """Logs and counts the requests that the cache answers, as the application does those that it answers."""
 
     def __init__(self, app: Flask) -> None:
         self._metrics = app.extensions.get("metrics")
@@ -140,9 +140,9 @@ class Recorder:
 
 
 def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -> CachedResponse | None:
-    """The response of an application, if every caller would get it; else None.
+    """The response of the application, if every caller would get the same; else None.
 
-    That is a 200 whose Cache-Control begins with `public`, with an ETag and without a cookie.
+    It is a 200 with an ETag, without a cookie, whose Cache-Control begins with `public`.
     """
     named = {name.lower(): value for name, value in headers}
     if not status.startswith("200 ") or "set-cookie" in named or "etag" not in named:
@@ -150,4 +150,4 @@ def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -
     if not named.get("cache-control", "").startswith("public"):
         return None
     own = [each for each in headers if each[0].lower() not in _PER_REQUEST]
-    return CachedResponse(named["content-type"], own, NONE, named["etag"], body, route)
+    return CachedResponse(named["content-type"], own, NO_SHARED_HEADERS, named["etag"], body, route)

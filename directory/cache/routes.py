@@ -1,4 +1,4 @@
-"""The routes whose responses the cache makes itself: it finds the operation for a path without a request of Flask's."""
+"""Finds the route of a read without a Flask request, if it is one whose responses the cache can make."""
 
 import re
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class MatchById(NamedTuple):
 
 
 class CacheableRoutes:
-    """The public routes whose responses are data, or a page, with an ETag."""
+    """The public routes whose responses are data or a page, with an ETag."""
 
     def __init__(self, flask: Flask) -> None:
         self._urls = flask.url_map.bind("")
@@ -47,7 +47,7 @@ class CacheableRoutes:
                 self._by_id[_path_before_id(rule)] = rule.rule, view
 
     def covers(self, path: str) -> bool:
-        """Whether a path may be one of a cacheable route, or is of the API; by its first word alone."""
+        """Whether a path may belong to a cacheable route: by its first word, and true of all paths of the API."""
         return _first_word(path) in self._first_words
 
     def find(self, request: Read) -> Match | None:
@@ -73,10 +73,10 @@ def _first_word(path: str) -> str | None:
 
 
 def _path_before_id(rule: Rule) -> str:
-    """The path before the id at the end of a rule. Raises RuntimeError where the rule is no GET that ends with one."""
+    """The path before the id at the end of a rule. Raises RuntimeError if the rule is not a GET that ends with one."""
     found = ENDS_WITH_ID.fullmatch(rule.rule)
     if found is None or "GET" not in (rule.methods or ()):
-        raise RuntimeError(f"{rule} has load_many, but is no GET of one object by an id at its end")
+        raise RuntimeError(f"{rule} has load_many, but is not a GET of one object by an id at its end")
     return found[1]
 
 

@@ -1,4 +1,4 @@
-"""Lets several threads that need the same work share one run of it."""
+"""Lets threads that need the same work at the same time share one run of it."""
 
 import threading
 from collections.abc import Callable, Hashable
@@ -12,8 +12,8 @@ T = TypeVar("T")
 class SingleFlight:
     """Runs work by key, for all callers that wait for it.
 
-    A run that began after a caller came is good for that caller: it saw all that was written before. So a caller that
-    comes while a run is under way shares the next one. It waits for half of its deadline at most, and then runs alone.
+    A caller needs a run that began after it came, which sees all that was written before. So a caller that comes while
+    a run is under way shares the next one. After half of its deadline it stops waiting, and runs the work itself.
     """
 
     def __init__(self) -> None:
@@ -28,16 +28,16 @@ class SingleFlight:
         with self._guard:
             flight = self._flights.setdefault(key, _Flight())
             flight.callers, begun = flight.callers + 1, flight.begun
-        is_alone = flight.lock.acquire(timeout=deadline.remaining(deadline.SECONDS) / 2)
+        holds_lock = flight.lock.acquire(timeout=deadline.remaining(deadline.SECONDS) / 2)
         try:
-            if not is_alone:
+            if not holds_lock:
                 return work()
             if flight.begun == begun or flight.result is None:
                 flight.begun, flight.result = flight.begun + 1, None
                 flight.result = work()
             return flight.result  # type: ignore[no-any-return]
         finally:
-            if is_alone:
+            if holds_lock:
                 flight.lock.release()
             with self._guard:
                 flight.callers -= 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from directory.cache.validator import Snapshot
+from directory.cache.snapshot_source import Snapshot
 from directory.http.cache_policy import CacheTags
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ def count_nothing(_source: str) -> None:
     """Count nothing, where metrics are off."""
 
 
-class SnapshotStore(Generic[T]):
+class Store(Generic[T]):
     """Holds values, such as responses, up to `capacity` bytes, and drops the least recently used first.
 
     `count` is called with "stored" for each value that is found valid, and with "made" for each that is put.
@@ -43,7 +43,7 @@ class SnapshotStore(Generic[T]):
         return value
 
     def peek(self, key: Hashable, snapshot: Snapshot) -> T | None:
-        """The same, but it does not count as a use."""
+        """The value under `key`, if it is valid at this snapshot; this does not count as its use."""
         entry = self._entries.get(key)
         if entry is None:
             return None

@@ -115,7 +115,7 @@ _SEPARATOR = b"@"  # in a state, between the snapshot and the server
 
 
 def _state(snapshot: bytes, server: bytes | None) -> bytes:
-    """The state that these two are, as the validator stores it."""
+    """The state that these two are, as the cache stores it."""
     return snapshot if server is None else snapshot + _SEPARATOR + server
 
 

@@ -1,7 +1,8 @@
 """A gunicorn worker on uvloop and httptools: its event loop reads requests whole, and answers many of them itself.
 
-It imports the cache, http, services and db; nothing but gunicorn's configuration imports it. Without it, by gunicorn's
-own threaded worker, the service answers the same.
+It imports the cache, http, services and db; nothing but gunicorn's configuration imports it. Under gunicorn's own
+threaded worker the service gives the same answers.
 """
 
-WORKERS = {"loop": "directory.server.worker.Worker", "gthread": "gthread"}
+# By SERVER_WORKER.
+WORKER_CLASSES = {"loop": "directory.server.worker.Worker", "gthread": "gthread"}

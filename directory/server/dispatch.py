@@ -1,7 +1,7 @@
 """Decides what answers a request: the event loop itself, a batch of votes, or the application in a thread.
 
-The requests that come in one iteration of the loop are answered together. All of this runs in the event loop, but for
-what the thread pool is given.
+The requests that come in one iteration of the loop are answered together. Everything here runs in the event loop,
+except what is given to the thread pool.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from flask import Flask
 
 from directory.cache.reads import Read, read_from
 from directory.cache.responder import Responder
-from directory.cache.response import SCHEMES, STATUSES, CachedResponse, Recorder, constant_responses
+from directory.cache.response import SCHEMES, STATUSES, AccessRecorder, CachedResponse, constant_responses
 from directory.http import problem_details
 from directory.http.files import Files
 from directory.http.request_body import body_max
@@ -30,14 +30,14 @@ _STATUSES = {status: line.encode("ascii") for status, line in STATUSES.items()}
 
 
 class Dispatcher:
-    """The part of the server behind its connections. `count` is called for each response."""
+    """Answers the requests of all connections of a process. `count` is called for each response."""
 
     def __init__(
         self, app: Any, loop: asyncio.AbstractEventLoop, *, threads: int, keepalive: float, count: Callable[[], None]
     ) -> None:
         self._app, self._loop, self._count, self.keepalive = app, loop, count, keepalive
         self.connections: set[Connection] = set()
-        self.keeps_alive = True
+        self.is_stopping = False
         self._pool = ThreadPool(threads)
         self._waiting: list[Request] = []
         self._hops, self._cookie = 0, ""
@@ -45,7 +45,7 @@ class Dispatcher:
         if isinstance(app, Flask):
             self._hops, self._cookie = app.config["TRUSTED_PROXIES"], app.config["COOKIE_NAME"]
             self._files: Files = app.extensions["files"]
-            self._constants, self._record = constant_responses(app), Recorder(app)
+            self._constants, self._record = constant_responses(app), AccessRecorder(app)
             self._responder: Responder | None = app.extensions.get("response_cache")
             self._votes = VoteBatcher(app, self._pool, loop, deliver=self._deliver, alone=self._hand_over)
 
@@ -60,7 +60,7 @@ class Dispatcher:
         self._waiting.append(request)
 
     def refuse(self, connection: Connection, refusal: Refusal) -> None:
-        """Answer bytes that are not a valid request."""
+        """Send the answer to a request that is not valid."""
         metrics = self._app.extensions.get("metrics") if isinstance(self._app, Flask) else None
         if metrics is not None:
             metrics.count("other", "none", refusal.status, 0.0)
@@ -82,12 +82,12 @@ class Dispatcher:
                 if response is None:
                     self._hand_over(request)
                 else:
-                    self._send_stored(request, read, *response)
+                    self._send_cached(request, read, *response)
         if self._votes is not None:
             self._votes.start()
 
     def _route(self, request: Request) -> Read | None:
-        """The read, if the loop is to answer the request together with others; else it is answered or passed on."""
+        """The read, to be answered with the others of the iteration; any other request is answered or passed on."""
         environ = request.environ
         if self._hops:
             self._apply_forwarded_scheme(environ)
@@ -98,7 +98,7 @@ class Dispatcher:
         elif (read := read_from(environ, self._cookie)) is not None and self._is_quick(read):
             return read
         elif read is not None and read.credential is None and read.key in self._constants:
-            self._send_stored(request, read, self._constants[read.key], None)
+            self._send_cached(request, read, self._constants[read.key], None)
         elif (file := self._files.answer(environ, request.began)) is not None:
             self._send(request, file.encoded())
         elif not self._votes.take(request):
@@ -114,7 +114,7 @@ class Dispatcher:
         if len(reported) >= self._hops and reported[-self._hops]:
             environ["wsgi.url_scheme"] = reported[-self._hops]
 
-    def _send_stored(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
+    def _send_cached(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
         status, lines, body = response.encode(read)
         self._record(response, read, status, request.began, user_id)
         self._send(request, Response(_STATUSES[status], lines, body))

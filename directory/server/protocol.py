@@ -1,7 +1,7 @@
 """One connection of a client: it makes whole requests of what the client sends, and sends their responses in order.
 
-httptools reads every request, and refuses whatever could be read in two ways. A slow client costs a buffer: a request
-reaches the rest of the server when it is whole, and the transport holds what the client has not taken yet.
+httptools parses every request, and refuses whatever could be read in two ways. A slow client occupies memory and no
+thread: a request reaches the rest of the server once it is whole, and the transport holds what is not sent yet.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections import deque
 from email.utils import formatdate
 from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from directory.server.dispatch import Dispatcher
 
 # The part of the environment that every request shares. The server reads bodies whole, so it ends the input itself.
-BASE: dict[str, Any] = {
+BASE_ENVIRON: dict[str, Any] = {
     "wsgi.errors": sys.stderr, "wsgi.version": (1, 0), "wsgi.multithread": True, "wsgi.multiprocess": True,
     "wsgi.run_once": False, "wsgi.input_terminated": True, "wsgi.url_scheme": "http", "SCRIPT_NAME": "",
     "SERVER_SOFTWARE": "gunicorn",
@@ -42,19 +42,18 @@ CONTINUES, CONTINUE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"
 _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
 
-class Refusal(Exception):
-    """A request that is not valid: the status and the detail of the answer."""
+class Refusal(NamedTuple):
+    """The status and the detail of the answer to a request that is not valid."""
 
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status, self.detail = status, detail
+    status: int
+    detail: str
 
 
 class BrokenBody(BytesIO):
-    """A body whose end did not come: to read beyond what came is an error."""
+    """The part of a body that was received, where the rest is missing: to read beyond it is an error."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Some bytes. Raises ConnectionError at the end."""
+        """Some bytes. Raises ConnectionError where the received part ends."""
         data = super().read(size)
         if not data or size is None or size < 0:
             raise ConnectionError("the body broke off")
@@ -71,14 +70,14 @@ class Request:
 
 
 class Connection(asyncio.Protocol):
-    """The protocol of one connection. It is read from, or busy with a request, or being closed."""
+    """The protocol of one connection. It reads a request, is busy until the response is there, or is closing."""
 
-    def __init__(self, server: "Dispatcher") -> None:
-        self._server = server
+    def __init__(self, dispatcher: "Dispatcher") -> None:
+        self._dispatcher = dispatcher
         self._parser: Any = HttpRequestParser(self)
-        self._queue: deque[Request | Refusal] = deque()  # whole, and not given to the server yet
-        self._busy = self._closing = self._ended = self._stalls = self._is_paused = False
-        self._is_over = False  # whether bytes that come after the last request are ignored
+        self._queue: deque[Request | Refusal] = deque()  # whole, and not given to the dispatcher yet
+        self._busy = self._closing = self._got_eof = self._writing_paused = self._reading_paused = False
+        self._ignores_input = False  # there is no further request after the last one: its bytes are ignored
         self._base: dict[str, Any] = {}
         self._unsent = self._discarded = 0
         self.deadline = 0.0
@@ -87,10 +86,10 @@ class Connection(asyncio.Protocol):
     def _reset(self) -> None:
         """Wait for the beginning of a request."""
         self._environ: dict[str, Any] = {}
-        self._begun = self._has_head = self._is_chunked = False
+        self._has_begun = self._has_head = self._is_chunked = False
         self._body: list[bytes] = []
         self._target = b""
-        self._head_size = self._fields = self._size = self._received = 0
+        self._head_size = self._field_count = self._body_size = self._received = 0
         self._refusal: Refusal | None = None
 
     # Called by asyncio.
@@ -100,15 +99,15 @@ class Connection(asyncio.Protocol):
         self.transport = transport
         transport.set_write_buffer_limits(high=0)
         client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self._base = {**BASE, **_addresses(client, server)}
-        self._server.connections.add(self)
+        self._base = {**BASE_ENVIRON, **_addresses(client, server)}
+        self._dispatcher.connections.add(self)
         self.deadline = time.monotonic() + FIRST_BYTE_SECONDS
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Drop the requests that wait."""
         self._closing = True
         self._queue.clear()
-        self._server.connections.discard(self)
+        self._dispatcher.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
         """Read what the client has sent."""
@@ -117,42 +116,42 @@ class Connection(asyncio.Protocol):
             if self._discarded >= DISCARD_MAX:
                 self.transport.abort()
             return
-        if self._is_over:
+        if self._ignores_input:
             return
-        if self._busy and not self._is_paused:
-            self._is_paused = True
+        if self._busy and not self._reading_paused:
+            self._reading_paused = True
             self.transport.pause_reading()
         self._received += len(data)  # of the chunks behind the one in which the request began
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:  # HTTP/1.1 is the only protocol here, so the request is answered in it
-            self._is_over = True
+            self._ignores_input = True
         except HttpParserError as error:
             self._fail(error)
-        if self._begun and not self._is_over:
-            self._check()
-        self._next()
+        if self._has_begun and not self._ignores_input:
+            self._check_unfinished()
+        self._give_next()
 
     def eof_received(self) -> bool:
         """Answer the received requests, even one whose body is incomplete; then close."""
-        self._ended = True
-        if self._has_head and self._begun and not self._closing and not self._is_over:
+        self._got_eof = True
+        if self._has_head and self._has_begun and not self._closing and not self._ignores_input:
             self._take_broken()
-        self._is_over = True
+        self._ignores_input = True
         if self._closing or not (self._busy or self._queue or self.transport.get_write_buffer_size()):
             return False
-        self._next()
+        self._give_next()
         return True
 
     def pause_writing(self) -> None:
-        """Give the server no further request until the client has taken its response."""
-        self._stalls = True
+        """Give the dispatcher no further request until the client has taken its response."""
+        self._writing_paused = True
         self._unsent = self.transport.get_write_buffer_size()
         self.deadline = time.monotonic() + SEND_SECONDS
 
     def resume_writing(self) -> None:
         """The client has taken all of its response: go on with the next request."""
-        self._stalls = False
+        self._writing_paused = False
         if self._closing:
             self.deadline = time.monotonic() + LINGER_SECONDS
         elif not self._busy:
@@ -163,9 +162,9 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         self._reset()
-        self._begun = True
+        self._has_begun = True
         self._environ = self._base.copy()
-        if not self._busy and not self._stalls:
+        if not self._busy and not self._writing_paused:
             self.deadline = time.monotonic() + HEAD_SECONDS
 
     def on_url(self, target: bytes) -> None:
@@ -174,12 +173,12 @@ class Connection(asyncio.Protocol):
         self._head_size += len(target)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; one behind a chunked body means nothing here."""
+        """Take a header. Those behind a chunked body are ignored."""
         if self._has_head:
             return
         self._head_size += len(name) + len(value) + 4
-        self._fields += 1
-        if b"_" in name:  # else it could pass for another with a hyphen
+        self._field_count += 1
+        if b"_" in name:  # in the environment it would have the name of another header, with a hyphen
             return
         key, text = _key(name.lower()), value.decode("latin-1").strip(" \t")
         environ = self._environ
@@ -208,24 +207,24 @@ class Connection(asyncio.Protocol):
         environ["RAW_URI"] = target
         path, environ["QUERY_STRING"] = _split(target)
         environ["PATH_INFO"] = unquote_to_bytes(path).decode("latin-1") if "%" in path else path
-        if not self._busy and not self._stalls:
+        if not self._busy and not self._writing_paused:
             self.deadline += BODY_SECONDS - HEAD_SECONDS
 
     def on_body(self, data: bytes) -> None:
         """Take a part of the body."""
-        self._size += len(data)
+        self._body_size += len(data)
         self._body.append(data)
 
     def on_message_complete(self) -> None:
         """Put the whole request behind those that came before it."""
-        self._begun = False
-        if self._is_over:
+        self._has_begun = False
+        if self._ignores_input:
             return
         if self._refusal is not None:
             self._refuse(self._refusal)
             return
         keep = self._parser.should_keep_alive() and not self._parser.should_upgrade()
-        too_large = self._size > self._server.body_max(self._environ)
+        too_large = self._body_size > self._dispatcher.body_max(self._environ)
         self._put(BytesIO(b"".join(self._body)), keep=keep and not too_large)
 
     # From a message to a request, and from a response to the next request.
@@ -235,39 +234,39 @@ class Connection(asyncio.Protocol):
         # The time of the application counts from here: a body over a slow line takes longer than that to come.
         self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep))
         self._body = []
-        self._is_over = self._is_over or not keep
+        self._ignores_input = self._ignores_input or not keep
 
     def _take_broken(self) -> None:
-        """Take a request whose body cannot be read to its end; the application decides whether it needs the body."""
-        self._begun = False
+        """Take a request whose body is incomplete or too large; the application decides whether it needs the body."""
+        self._has_begun = False
         if self._refusal is not None:
             self._refuse(self._refusal)
         else:
             self._put(BrokenBody(b"".join(self._body)), keep=False)
 
     def _fail(self, error: HttpParserError) -> None:
-        """Refuse what httptools does not take."""
-        if self._is_over:
+        """Refuse what httptools cannot parse."""
+        if self._ignores_input:
             return
-        if self._begun and self._has_head:
+        if self._has_begun and self._has_head:
             self._take_broken()
         else:
             self._refuse(self._refusal or Refusal(400, f"The request could not be understood: {error}."))
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer a request with a refusal, and read no further."""
-        self._begun, self._is_over = False, True
+        self._has_begun, self._ignores_input = False, True
         self._queue.append(refusal)
 
     def _oversize(self, beside: int = 0) -> Refusal | None:
         """The refusal of a head over the limits; `beside` is the length of its first line without the target."""
         if len(self._target) + beside > LINE_MAX:
             return Refusal(414, "The address is too long.")
-        if self._fields > FIELDS_MAX or self._head_size > HEAD_MAX:
+        if self._field_count > FIELDS_MAX or self._head_size > HEAD_MAX:
             return Refusal(431, "The headers are too large.")
         return None
 
-    def _check(self) -> None:
+    def _check_unfinished(self) -> None:
         """Apply the limits to a request that is not whole, and answer `Expect: 100-continue`."""
         environ = self._environ
         if not self._has_head:
@@ -275,28 +274,28 @@ class Connection(asyncio.Protocol):
             if (refusal := self._refusal or self._oversize()) is not None:
                 self._refuse(refusal)
             return
-        most = self._server.body_max(environ)
+        most = self._dispatcher.body_max(environ)
         declared = int(environ.get("CONTENT_LENGTH", "0"))
         # A body over the limit is refused unread, so the rest of it is not waited for.
-        too_large = max(self._size, declared) > most or self._received > CHUNKS_MAX * most + HEAD_MAX
+        too_large = max(self._body_size, declared) > most or self._received > CHUNKS_MAX * most + HEAD_MAX
         if too_large or self._refusal is not None:
             self._take_broken()
-        elif environ.get("HTTP_EXPECT") and not (self._size or self._busy or self._queue):
+        elif environ.get("HTTP_EXPECT") and not (self._body_size or self._busy or self._queue):
             self.transport.write(CONTINUE)
             environ["HTTP_EXPECT"] = ""
 
-    def _next(self) -> None:
-        """Give the server the next request, if it may have one."""
-        if self._busy or self._stalls or self._closing:
+    def _give_next(self) -> None:
+        """Give the dispatcher the next request, if the connection is free for one."""
+        if self._busy or self._writing_paused or self._closing:
             return
         if self._queue:
             self._busy = True
             item = self._queue.popleft()
             if isinstance(item, Refusal):
-                self._server.refuse(self, item)
+                self._dispatcher.refuse(self, item)
             else:
-                self._server.receive(item)
-        elif self._ended and not self._begun:
+                self._dispatcher.receive(item)
+        elif self._got_eof and not self._has_begun:
             self.transport.close()
 
     def respond(self, status: bytes, headers: bytes, body: bytes, *, keep: bool) -> None:
@@ -304,39 +303,39 @@ class Connection(asyncio.Protocol):
         self._busy = False
         if self._closing or self.transport.is_closing():
             return
-        keep = keep and self._server.keeps_alive
+        keep = keep and not self._dispatcher.is_stopping
         self.transport.write(b"".join((_first_lines(status, int(time.time()), keep), headers, b"\r\n", body)))
         if not keep:
             self._close()
-        elif not self._stalls:
+        elif not self._writing_paused:
             self._finish()
 
     def _finish(self) -> None:
         """Wait for the next request, now that all of the response is sent."""
         if self._closing:
             return
-        self.deadline = time.monotonic() + (HEAD_SECONDS if self._begun else self._server.keepalive)
-        if self._is_paused and not self._queue and not self._is_over:
-            self._is_paused = False
+        self.deadline = time.monotonic() + (HEAD_SECONDS if self._has_begun else self._dispatcher.keepalive)
+        if self._reading_paused and not self._queue and not self._ignores_input:
+            self._reading_paused = False
             self.transport.resume_reading()
-        self._next()
+        self._give_next()
 
     def _close(self) -> None:
         """Close the connection once the client has read its response: to close at once could cut that off."""
         self._closing = True
         self._queue.clear()
-        self.deadline = time.monotonic() + (SEND_SECONDS if self._stalls else LINGER_SECONDS)
-        if self._ended:
+        self.deadline = time.monotonic() + (SEND_SECONDS if self._writing_paused else LINGER_SECONDS)
+        if self._got_eof:
             self.transport.close()
             return
         self.transport.write_eof()
-        if self._is_paused:
+        if self._reading_paused:
             self.transport.resume_reading()
 
     @property
     def is_idle(self) -> bool:
         """Whether it waits for the first byte of a request."""
-        return not (self._busy or self._begun or self._stalls or self._queue or self._closing)
+        return not (self._busy or self._has_begun or self._writing_paused or self._queue or self._closing)
 
     def expire(self, now: float) -> None:
         """Abort or answer 408 after the deadline. A client that takes some of its response gets more time."""
@@ -347,9 +346,9 @@ class Connection(asyncio.Protocol):
             self._unsent = unsent
         if now < self.deadline or (self._busy and not self._closing):
             return
-        if self._begun and not self._closing and not self._stalls:
+        if self._has_begun and not self._closing and not self._writing_paused:
             self._refuse(Refusal(408, "The request did not come in time."))
-            self._next()
+            self._give_next()
         else:
             self.transport.abort()
 

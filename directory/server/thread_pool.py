@@ -1,8 +1,8 @@
-"""Runs work in threads, in its order, and never more of them at a time than there are slots.
+"""Runs work in threads: first come, first served, by as many threads at a time as there are slots.
 
-A thread that hashes, or waits for its turn to hash, gives its slot back (`db/slots.py`), and another thread works in
-its place. When it returns it queues behind the work that waits. The thread that reaches its place in the queue ends,
-and the one that returned takes its slot. So no more threads work, or hold a connection, than there are slots.
+A thread that hashes a password or waits for another server gives its slot back meanwhile (`db/slots.py`): a new thread
+takes its place. To go on it queues behind the work that waits. The thread that reaches its place in the queue ends, and
+the slot passes to the one that queued. So never more threads work, or hold a connection, than there are slots.
 """
 
 import threading
@@ -15,7 +15,7 @@ from directory.db import slots
 
 
 class ThreadPool:
-    """Threads that do the pieces of work that come, in their order. They end with the process."""
+    """The threads. They end with the process."""
 
     def __init__(self, size: int) -> None:
         self._queue: SimpleQueue[Callable[[], object] | threading.Event] = SimpleQueue()
@@ -36,7 +36,7 @@ class ThreadPool:
         self.submit(run)
 
     def release(self) -> bool:
-        """Start one more thread, for the slot that is given back; False where the system can start none."""
+        """Start one more thread, for the slot that the caller gives back; False where the system can start none."""
         try:
             self._start()
         except RuntimeError:
@@ -44,7 +44,7 @@ class ThreadPool:
         return True
 
     def acquire(self) -> None:
-        """Wait for a slot: for a thread to end in favour of the calling one, behind the work that waits."""
+        """Wait for a slot, behind the work that waits: another thread ends, and the calling one takes its slot."""
         turn = threading.Event()
         self._queue.put(turn)
         turn.wait()

@@ -12,8 +12,8 @@ SEND_SECONDS = 20.0  # for a client to take any more of its response
 LINGER_SECONDS = 2.0  # for a client to read the end of its response and to close
 DISCARD_MAX = 65_536  # bytes read from a connection that is being closed: with bytes unread it would be reset
 STOP_SECONDS = 2.0  # for which a stopping process keeps idle connections, on which a request may be on its way
-TICK_SECONDS = 0.2  # between looks at deadlines, and at whether the process is to end
-NO_FILES_SECONDS = 0.1  # until a process that may open no more files tries to accept again
+TICK_SECONDS = 0.2  # between two checks of the deadlines, and of whether the process is to end
+NO_FILES_SECONDS = 0.1  # after which a process that could open no more files accepts again
 
 # Batches of votes: measured with 16 connections and two processes over PostgreSQL with fsync, 100,000 projects. Without
 # the pause batches alternated between one vote and seven, and the throughput fell to a third (ADR 13).

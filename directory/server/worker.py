@@ -1,4 +1,4 @@
-"""The gunicorn worker: it runs the event loop, accepts connections, and ends when asked or when its parent has died."""
+"""The gunicorn worker: a process that runs the event loop, accepts connections, and ends when asked to, or orphaned."""
 
 import asyncio
 import errno
@@ -16,7 +16,7 @@ from directory.server.dispatch import Dispatcher
 from directory.server.protocol import Connection
 from directory.server.tuning import NO_FILES_SECONDS, STOP_SECONDS, TICK_SECONDS
 
-GONE = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}  # another process was faster, or the client has given up
+NOTHING_TO_ACCEPT = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}  # another process was faster, or it is gone
 
 
 class Worker(Base):  # type: ignore[misc]
@@ -37,50 +37,50 @@ class Worker(Base):  # type: ignore[misc]
             loop.close()
 
     async def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop, self._ends = loop, asyncio.Event()
-        self._server = Dispatcher(
-            self.wsgi, loop, threads=self.cfg.threads, keepalive=self.cfg.keepalive, count=self._count
+        self._loop, self._stop_requested = loop, asyncio.Event()
+        self._dispatcher = Dispatcher(
+            self.wsgi, loop, threads=self.cfg.threads, keepalive=self.cfg.keepalive, count=self._count_response
         )
         self._opening: set[asyncio.Task[Any]] = set()
-        self._accepts, self._resumes_at = False, 0.0
+        self._is_accepting, self._accepts_again_at = False, 0.0
         if self.handles_signals:
-            loop.add_signal_handler(signal.SIGTERM, self._end)
+            loop.add_signal_handler(signal.SIGTERM, self._request_stop)
             for number in (signal.SIGINT, signal.SIGQUIT):
                 loop.add_signal_handler(number, self.handle_quit, number, None)
         for listener in self.sockets:
             listener.setblocking(False)
         while self.alive and os.getppid() == self.ppid:
-            self._adjust()
+            self._adjust_accepting()
             await self._tick()
         await self._stop()
 
     async def _tick(self) -> None:
         self.notify()
-        self._server.expire()
-        if not self._ends.is_set():
+        self._dispatcher.expire()
+        if not self._stop_requested.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ends.wait(), TICK_SECONDS)
+                await asyncio.wait_for(self._stop_requested.wait(), TICK_SECONDS)
 
-    def _end(self) -> None:
+    def _request_stop(self) -> None:
         self.alive = False
-        self._ends.set()
+        self._stop_requested.set()
 
-    def _count(self) -> None:
+    def _count_response(self) -> None:
         """Count a response; the process ends after as many as gunicorn's configuration says."""
         self.nr += 1
         if self.nr >= self.max_requests and self.alive:
             self.log.info("Autorestarting worker after current request.")
-            self._end()
+            self._request_stop()
 
-    def _adjust(self) -> None:
+    def _adjust_accepting(self) -> None:
         """Accept connections, or leave them to other processes while this one has as many as it may."""
-        held = len(self._server.connections) + len(self._opening)
-        self._set_accepting(held < self.cfg.worker_connections and time.monotonic() >= self._resumes_at)
+        held = len(self._dispatcher.connections) + len(self._opening)
+        self._set_accepting(held < self.cfg.worker_connections and time.monotonic() >= self._accepts_again_at)
 
     def _set_accepting(self, wanted: bool) -> None:
-        if wanted == self._accepts:
+        if wanted == self._is_accepting:
             return
-        self._accepts = wanted
+        self._is_accepting = wanted
         for listener in self.sockets:
             if wanted:
                 self._loop.add_reader(listener.fileno(), partial(self._accept, listener))
@@ -93,17 +93,17 @@ class Worker(Base):  # type: ignore[misc]
             sock, _ = listener.accept()
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
-                self._resumes_at = time.monotonic() + NO_FILES_SECONDS
+                self._accepts_again_at = time.monotonic() + NO_FILES_SECONDS
                 self._set_accepting(False)
-            elif error.errno not in GONE:
+            elif error.errno not in NOTHING_TO_ACCEPT:
                 raise
             return False
         sock.setblocking(False)
-        opening = self._loop.create_task(self._loop.connect_accepted_socket(lambda: Connection(self._server), sock))
+        opening = self._loop.create_task(self._loop.connect_accepted_socket(lambda: Connection(self._dispatcher), sock))
         self._opening.add(opening)
         opening.add_done_callback(self._opened)
-        if self._accepts:
-            self._adjust()
+        if self._is_accepting:
+            self._adjust_accepting()
         return True
 
     def _opened(self, opening: "asyncio.Task[Any]") -> None:
@@ -124,14 +124,14 @@ class Worker(Base):  # type: ignore[misc]
                 pass
             listener.close()
         await asyncio.gather(*self._opening, return_exceptions=True)
-        self._server.keeps_alive = False
+        self._dispatcher.is_stopping = True
         began = time.monotonic()
-        for connection in self._server.connections:
+        for connection in self._dispatcher.connections:
             if connection.is_idle:
                 connection.deadline = min(connection.deadline, began + STOP_SECONDS)
-        while self._server.connections and time.monotonic() < began + self.cfg.graceful_timeout:
+        while self._dispatcher.connections and time.monotonic() < began + self.cfg.graceful_timeout:
             self.notify()
-            self._server.expire()
+            self._dispatcher.expire()
             await asyncio.sleep(0.02)
-        for connection in [*self._server.connections]:
+        for connection in [*self._dispatcher.connections]:
             connection.transport.abort()

@@ -10,9 +10,9 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from directory.api.admin import dashboard as routes
-from directory.cache.changes import ChangeFeed
+from directory.cache.changes import RecentChanges
 from directory.cache.memo import Memo
-from directory.cache.validator import Snapshot
+from directory.cache.snapshot_source import Snapshot
 from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -20,7 +20,7 @@ from directory.models import AuditEntry, Project, Upvote, User
 from directory.services import analytics
 from directory.services.data import import_export
 from tests.conftest import Statements
-from tests.support.caching import validator_of
+from tests.support.caching import source_of
 from tests.support.factories import Api, World
 from tests.support.waiting import until
 
@@ -236,13 +236,13 @@ def test_days_are_from_one_to_a_year(admin: Api, days: str) -> None:
 
 @pytest.mark.response_cache
 def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    validator = validator_of(app)
-    snapshot = Snapshot(1, ChangeFeed())
-    monkeypatch.setattr(validator, "snapshot", lambda: snapshot)
+    source = source_of(app)
+    snapshot = Snapshot(1, RecentChanges())
+    monkeypatch.setattr(source, "snapshot", lambda: snapshot)
     monkeypatch.setattr(routes, "DASHBOARD_SECONDS", 1e12)  # for no minute to end meanwhile
     monkeypatch.setattr(deadline, "SECONDS", 60)  # for nobody to have waited long enough
     memo: Memo = app.extensions["memo"]
-    came, single_flight, make = [], memo.single_flight, analytics.dashboard
+    came, one_at_a_time, make = [], memo.one_at_a_time, analytics.dashboard
     summed: list[int] = []
 
     def slow(days: int) -> Any:
@@ -252,22 +252,22 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
 
     def come(seconds: float) -> Any:
         came.append(seconds)
-        return single_flight(seconds)
+        return one_at_a_time(seconds)
 
     monkeypatch.setattr(analytics, "dashboard", slow)
-    monkeypatch.setattr(memo, "single_flight", come)
+    monkeypatch.setattr(memo, "one_at_a_time", come)
     with ThreadPoolExecutor(6) as pool:
         told = list(pool.map(lambda _: dashboard(admin), range(6)))
     assert len(summed) == 1
     assert told.count(told[0]) == 6
-    snapshot = Snapshot(2, ChangeFeed())
+    snapshot = Snapshot(2, RecentChanges())
     assert dashboard(admin) != told[0]
     assert len(summed) == 2
 
 
 @pytest.mark.response_cache
 def test_who_has_waited_for_others_long_enough_sums_up_beside_them(app: Flask, admin: Api) -> None:
-    with app.extensions["memo"].single_flight(0):
+    with app.extensions["memo"].one_at_a_time(0):
         began = time.monotonic()
         assert dashboard(admin)["totals"]["users"]["total"] == 1
         assert time.monotonic() - began >= deadline.SECONDS / 3

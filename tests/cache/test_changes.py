@@ -1,24 +1,24 @@
-"""The change feed: a vote affects the answers that show the project or are ordered by votes, any other write all."""
+"""The recent changes: a vote affects the answers that show the project or are ordered by votes, any other write all."""
 
 from typing import Any
 
 import pytest
 
-from directory.cache.changes import MAX_PROJECTS, ChangeFeed
+from directory.cache.changes import MAX_PROJECTS, RecentChanges
 from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
 
-def feed_of(*seen: list[VoteChange] | None) -> ChangeFeed:
-    """A feed to which the first snapshot, the second and so on added these changes."""
-    changes = ChangeFeed()
+def changes_of(*seen: list[VoteChange] | None) -> RecentChanges:
+    """Changes to which the first snapshot, the second and so on added these changes."""
+    changes = RecentChanges()
     for number, moved in enumerate(seen, start=1):
         changes.add(number, moved)
     return changes
 
 
 def test_a_vote_affects_the_answers_that_show_the_project_and_no_others() -> None:
-    changes = feed_of([], [VoteChange(7, 3, 4)])
+    changes = changes_of([], [VoteChange(7, 3, 4)])
     assert not changes.is_unaffected(CacheTags((5, 7)), 1)
     assert changes.is_unaffected(CacheTags((5, 6)), 1)
     assert changes.is_unaffected(CacheTags((5, 7)), 2)
@@ -32,18 +32,18 @@ def test_a_vote_affects_the_answers_that_show_the_project_and_no_others() -> Non
 def test_a_vote_affects_a_page_in_the_order_of_votes_where_it_touches_its_range(
     lowest: int, highest: int, unaffected: bool
 ) -> None:
-    assert feed_of([], [VoteChange(7, 3, 4)]).is_unaffected(CacheTags((1,), lowest, highest), 1) is unaffected
+    assert changes_of([], [VoteChange(7, 3, 4)]).is_unaffected(CacheTags((1,), lowest, highest), 1) is unaffected
 
 
 def test_an_unknown_change_affects_all_earlier_answers_and_no_later_ones() -> None:
-    changes = feed_of([], [VoteChange(7, 3, 4)], None, [VoteChange(8, 1, 2)])
+    changes = changes_of([], [VoteChange(7, 3, 4)], None, [VoteChange(8, 1, 2)])
     assert not any(changes.is_unaffected(CacheTags(()), since) for since in (0, 1, 2))
     assert changes.is_unaffected(CacheTags((7,), 3, 4), 3)
     assert not changes.is_unaffected(CacheTags((8,)), 3)
 
 
-def test_the_feed_is_bounded_and_what_it_drops_counts_as_changed() -> None:
-    changes = feed_of([], *([VoteChange(1, 5, 6)] for _ in range(2 * MAX_PROJECTS + 1)))
+def test_what_is_remembered_is_bounded_and_what_it_drops_counts_as_changed() -> None:
+    changes = changes_of([], *([VoteChange(1, 5, 6)] for _ in range(2 * MAX_PROJECTS + 1)))
     assert len(changes._vote_changes) == MAX_PROJECTS + 1
     assert not changes.is_unaffected(CacheTags((), 100, 200), 1)
     assert changes.is_unaffected(CacheTags((), 100, 200), MAX_PROJECTS + 1)
@@ -53,8 +53,8 @@ def test_the_feed_is_bounded_and_what_it_drops_counts_as_changed() -> None:
     assert not changes.is_unaffected(CacheTags((-1,)), 30_000)
 
 
-class RacingFeed(ChangeFeed):
-    """A feed to which another thread adds an unknown change just before `part` is read."""
+class RacingChanges(RecentChanges):
+    """Changes to which another thread adds an unknown change just before `part` is read."""
 
     part = ""
 
@@ -68,7 +68,7 @@ class RacingFeed(ChangeFeed):
 @pytest.mark.parametrize("part", ["_last_unknown", "_last_votes", "_vote_changes", "_complete_since"])
 @pytest.mark.parametrize("tags", [CacheTags((7,)), CacheTags((5,), 3, 4)])
 def test_an_unknown_change_during_the_question_never_makes_an_affected_answer_valid(part: str, tags: CacheTags) -> None:
-    changes = RacingFeed()
+    changes = RacingChanges()
     changes.add(1, None)
     changes.add(2, [VoteChange(7, 3, 4)])
     changes.part = part

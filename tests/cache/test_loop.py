@@ -6,7 +6,7 @@ from flask import Flask
 from directory.extensions import db
 from directory.services.catalog import queries
 from tests.conftest import Database, Statements
-from tests.support.caching import cache_of, request_for, validator_of
+from tests.support.caching import cache_of, request_for, source_of
 from tests.support.factories import Api, World
 
 pytestmark = pytest.mark.response_cache
@@ -18,7 +18,7 @@ def test_several_projects_are_read_by_one_statement(
     shown = [world.project(tags=["x"], votes=n) for n in range(3)]
     hidden = world.project(status="pending")
     cache = cache_of(app)
-    assert (snapshot := cache.validator.snapshot()) is not None
+    assert (snapshot := cache.snapshots.snapshot()) is not None
     paths = [*(f"/api/projects/{n}" for n in (*shown, hidden, 10**9, 10**30, shown[0])), "/api/1", "/api/projects"]
     requests = [*map(request_for, paths), request_for(paths[0], "page=1")]
     statements.clear()
@@ -47,11 +47,11 @@ def test_the_loop_answers_what_is_stored_and_what_one_short_statement_makes(app:
 
 def test_the_loop_borrows_the_connection_only_while_no_thread_uses_it(app: Flask, world: World) -> None:
     project = world.project()
-    validator = validator_of(app)
-    validator.snapshot()
-    with validator._lock, validator.borrow_connection() as is_connected:
+    source = source_of(app)
+    source.snapshot()
+    with source._lock, source.borrow_connection() as is_connected:
         assert not is_connected
-    with validator.borrow_connection() as is_connected, app.app_context():
+    with source.borrow_connection() as is_connected, app.app_context():
         assert is_connected
         assert queries.live().all([(project,)])[0] is not None
         assert not db.session.registry.has()

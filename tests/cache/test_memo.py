@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from directory.cache.changes import ChangeFeed
+from directory.cache.changes import RecentChanges
 from directory.cache.memo import Memo
-from directory.cache.validator import Snapshot
+from directory.cache.snapshot_source import Snapshot
 
 
 @pytest.mark.parametrize("value", [b"a value", b""])
 def test_a_value_is_computed_again_after_a_write_only(value: bytes) -> None:
     number, computed = [1], []
-    validator: Any = SimpleNamespace(snapshot=lambda: Snapshot(number[0], ChangeFeed()))
-    memo = Memo(validator)
+    source: Any = SimpleNamespace(snapshot=lambda: Snapshot(number[0], RecentChanges()))
+    memo = Memo(source)
 
     def compute() -> bytes:
         computed.append(value)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from directory.cache.changes import ChangeFeed
-from directory.cache.store import SnapshotStore
-from directory.cache.validator import Snapshot, SnapshotValidator
+from directory.cache.changes import RecentChanges
+from directory.cache.snapshot_source import Snapshot, SnapshotSource
+from directory.cache.store import Store
 from tests.conftest import Statements
 from tests.support.caching import cache_of, request_for
 from tests.support.factories import Api, World
@@ -20,9 +20,9 @@ def test_a_response_is_given_again_without_a_statement(
 ) -> None:
     project = world.project()
     # PostgreSQL's snapshot spans all databases of a server, and other tests write to theirs meanwhile.
-    snapshot = Snapshot(1, ChangeFeed())
-    monkeypatch.setattr(SnapshotValidator, "snapshot", lambda _self: snapshot)
-    monkeypatch.setattr(SnapshotValidator, "latest", snapshot)
+    snapshot = Snapshot(1, RecentChanges())
+    monkeypatch.setattr(SnapshotSource, "snapshot", lambda _self: snapshot)
+    monkeypatch.setattr(SnapshotSource, "latest", snapshot)
     for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
         first = api.get(path)
         statements.clear()
@@ -86,7 +86,7 @@ def test_reads_that_are_rate_limited_go_to_the_application(make_app: Any) -> Non
 
 def test_without_a_snapshot_the_application_answers(world: World, api: Api, monkeypatch: Any) -> None:
     world.project()
-    monkeypatch.setattr(SnapshotValidator, "snapshot", lambda _self: None)
+    monkeypatch.setattr(SnapshotSource, "snapshot", lambda _self: None)
     assert [api.get("/api/projects").status_code for _ in range(2)] == [200, 200]
 
 
@@ -98,7 +98,7 @@ def test_what_another_thread_stores_after_a_caller_found_nothing_is_not_given_to
     voter = world.caller(world.user())
     api.get("/api/projects")  # so that there is a snapshot, from before the vote
 
-    class RacingStore(SnapshotStore[Any]):
+    class RacingStore(Store[Any]):
         """Another thread stores a response from before the vote, just after this one has looked for it."""
 
         def peek(self, key: Any, snapshot: Any) -> Any:
@@ -106,7 +106,7 @@ def test_what_another_thread_stores_after_a_caller_found_nothing_is_not_given_to
             self.put(key, begun, old, 1)
             return found
 
-    begun: Any = cache.validator.snapshot()
+    begun: Any = cache.snapshots.snapshot()
     old = cache.make(request_for(path), begun)
     voter.post(f"{path}/upvote")
     cache.store = RacingStore(1000)

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, inspect, text
 
-from directory.cache.validator import SnapshotValidator
+from directory.cache.snapshot_source import SnapshotSource
 from directory.db.engine import BUSY_TIMEOUT
 from directory.db.snapshots import PostgresqlSnapshotReader, open_reader
 from directory.extensions import db
@@ -115,11 +115,11 @@ def columns(app: Flask, table: str) -> list[str]:
 def is_seen(app: Flask, change: Callable[[], None]) -> bool:
     """Whether an answer from before the change, with any project on it, is no longer valid after it."""
     with app.app_context():
-        validator = SnapshotValidator(db.engine)
-    before = validator.snapshot()
+        source = SnapshotSource(db.engine)
+    before = source.snapshot()
     change()
-    after = validator.snapshot()
-    validator.close()
+    after = source.snapshot()
+    source.close()
     assert before is not None
     assert after is not None
     return not after.changes.is_unaffected(CacheTags((1, 2), 0, 10**6), before.number)

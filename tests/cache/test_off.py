@@ -1,4 +1,4 @@
-"""With RESPONSE_CACHE=false there is no cache, no validator and no memo, and the service answers the same."""
+"""With RESPONSE_CACHE=false there is no cache, no snapshot source and no memo, and the service answers the same."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ def uncached(make_app: Any) -> Flask:
     return make_app(RESPONSE_CACHE="false")  # type: ignore[no-any-return]
 
 
-def test_neither_middleware_nor_validator_nor_memo_exists(uncached: Flask) -> None:
-    assert {"response_cache", "snapshot_validator", "memo"}.isdisjoint(uncached.extensions)
+def test_neither_middleware_nor_snapshot_source_nor_memo_exists(uncached: Flask) -> None:
+    assert {"response_cache", "snapshot_source", "memo"}.isdisjoint(uncached.extensions)
 
 
 def test_every_public_answer_is_the_same(app: Flask, uncached: Flask, world: World) -> None:

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from directory.api.schemas.projects import ProjectDetail
-from directory.cache.personal_body import PersonalBody
+from directory.cache.personal_body import PersonalParts
 from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import digest
 
@@ -26,7 +26,7 @@ def project(project_id: int, owner: int, title: str = "", **beside: Any) -> dict
 @pytest.mark.parametrize("title", TEXTS)
 def test_votes_are_filled_in_whatever_the_texts_say(title: str) -> None:
     projects = [project(n, 10 + n, title) for n in (3, 33, 5)]
-    public, personal = body(*projects), PersonalBody(POLICY)
+    public, personal = body(*projects), PersonalParts(POLICY)
     for voted in (None, "3", "33", "5,3", "3,33,5"):
         expected = [
             {**each, "has_upvoted": voted is not None and str(each["id"]) in voted.split(",")} for each in projects
@@ -49,19 +49,19 @@ def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: 
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}
     seen = {33: {"rejection_reason": text, "revision": revision}, 5: {"rejection_reason": None, "revision": None}}
     expected = [{**each, "has_upvoted": voted == str(each["id"]), **seen.get(int(each["id"]), {})} for each in projects]
-    filled, etag = PersonalBody(POLICY).fill(body(*projects), '"old"', voted, orjson.dumps(own).decode())
+    filled, etag = PersonalParts(POLICY).fill(body(*projects), '"old"', voted, orjson.dumps(own).decode())
     assert orjson.loads(filled) == orjson.loads(body(*expected))
     assert etag == f'"{digest(filled)}"'
 
 
 def test_a_body_that_depends_on_no_caller_stays_as_it_is() -> None:
-    personal = PersonalBody(CachePolicy())
+    personal = PersonalParts(CachePolicy())
     assert personal.projects(b"[]").ids == ""
     assert personal.fill(b"[]", '"e"', None, None) == (b"[]", '"e"')
 
 
 def test_a_page_without_projects_stays_as_it_is() -> None:
-    assert PersonalBody(POLICY).fill(body(), '"e"', None, "[]")[0] == body()
+    assert PersonalParts(POLICY).fill(body(), '"e"', None, "[]")[0] == body()
 
 
 @pytest.mark.parametrize("lacks", ["has_upvoted", "version"])
@@ -69,10 +69,10 @@ def test_a_body_that_does_not_have_one_place_for_each_project_is_refused(lacks: 
     projects = [project(1, 2), project(3, 4)]
     del projects[1][lacks]
     with pytest.raises(ValueError, match="one vote and one version"):
-        PersonalBody(POLICY).projects(body(*projects))
+        PersonalParts(POLICY).projects(body(*projects))
 
 
 def test_two_of_one_route_are_equal_whatever_they_have_been_used_for() -> None:
-    used = PersonalBody(POLICY)
+    used = PersonalParts(POLICY)
     used.projects(body())
-    assert used == PersonalBody(POLICY)
+    assert used == PersonalParts(POLICY)

@@ -7,18 +7,17 @@ import pytest
 from flask import Flask
 
 from directory.api.schemas.projects import UserRef
-from directory.cache import responder
-from directory.cache import validator as validator_module
+from directory.cache import responder, snapshot_source
 from directory.cache.reads import read_from
 from directory.cache.routes import CacheableRoutes
-from directory.cache.validator import SnapshotValidator
+from directory.cache.snapshot_source import SnapshotSource
 from directory.http import endpoint
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.services.catalog.catalog import QUICK_TEXT
 from tests.conftest import Database, Statements
 from tests.support.browsers import COOKIE
-from tests.support.caching import cache_of, validator_of
+from tests.support.caching import cache_of, source_of
 from tests.support.factories import Api, World
 from tests.support.members import MEMBERS, Directory, Personal, bearer, by_loop, by_wsgi
 from tests.support.reading import FastPath, fast_path, parsed
@@ -35,7 +34,7 @@ def uncached(make_app: Any) -> Flask:
 def test_one_statement_answers_several_members(
     app: Flask, world: World, statements: Statements, database: Database, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(validator_module, "LOOP_TIMEOUT", 0.9)  # so that the loop answers on a busy machine too
+    monkeypatch.setattr(snapshot_source, "LOOP_TIMEOUT", 0.9)  # so that the loop answers on a busy machine too
     monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 60.0)
     directory, fast = Directory(app, world), fast_path(app)
     path = "/api/projects"
@@ -107,10 +106,10 @@ def test_a_long_text_of_an_owner_is_left_to_a_thread(app: Flask, uncached: Flask
 
 def test_the_callers_that_are_remembered_are_bounded(app: Flask, world: World, monkeypatch: Any) -> None:
     world.project()
-    monkeypatch.setattr(responder, "REFUSED_MAX", 3)
+    monkeypatch.setattr(responder, "BYPASSES_MAX", 3)
     for number in range(9):
         by_wsgi(app, "/api/projects", {"Authorization": f"Bearer x{number}"})
-    assert 0 < len(cache_of(app)._refused) <= 3
+    assert 0 < len(cache_of(app)._bypassed_until) <= 3
 
 
 def test_a_vote_between_the_page_and_its_personal_answer_leaves_it_to_the_application(
@@ -149,14 +148,14 @@ def test_after_a_failure_the_application_answers_alone_for_a_while(
             patched.setattr(endpoint, "read_many", fail)
             assert by_loop(fast, paths[1], headers) is None
             assert by_wsgi(app, paths[1], headers) == expected[1]
-            patched.setattr(SnapshotValidator, "_read_snapshot", lambda *_: (None, []))
+            patched.setattr(SnapshotSource, "_read_snapshot", lambda *_: (None, []))
             assert by_loop(fast, paths[0], headers) is None
-            assert reads._failed_until == 0.0  # the loop waits for so short that it tells nothing
+            assert reads._all_bypassed_until == 0.0  # the loop waits for so short that it tells nothing
             assert by_wsgi(app, paths[0], headers) == expected[0]
             assert counted.made == 0
         assert by_wsgi(app, paths[0], headers) == expected[0]
         assert counted.made == 0
-        reads._failed_until = 0.0
+        reads._all_bypassed_until = 0.0
         assert by_wsgi(app, paths[0], headers) == expected[0]
         assert counted.made == 1
 
@@ -166,8 +165,8 @@ def test_without_a_snapshot_the_application_answers(
 ) -> None:
     headers = bearer(world, world.user())
     by_wsgi(app, "/api/auth/me", headers)
-    monkeypatch.setattr(SnapshotValidator, "snapshot", lambda _: None)
-    validator_of(app)._latest = None
+    monkeypatch.setattr(SnapshotSource, "snapshot", lambda _: None)
+    source_of(app)._latest = None
     with Personal() as counted:
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 0
@@ -183,9 +182,9 @@ def test_threads_that_wait_share_one_statement(
         by_wsgi(app, "/api/auth/me", headers)
     expected = [by_wsgi(uncached, "/api/projects", headers) for headers in callers]
     by_wsgi(app, "/api/projects", callers[0])
-    personal, validator = cache_of(app), validator_of(app)
+    personal, source = cache_of(app), source_of(app)
     with ThreadPoolExecutor(5) as pool:
-        with validator._lock:
+        with source._lock:
             statements.clear()
             answers = [pool.submit(by_wsgi, app, "/api/projects", headers) for headers in callers]
             until(lambda: len(personal._waiting) == 5)
@@ -200,13 +199,13 @@ def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
     headers = bearer(world, world.user())
     by_wsgi(app, "/api/auth/me", headers)
     by_wsgi(app, "/api/projects", headers)
-    monkeypatch.setattr(validator_module, "TIMEOUT", 0.02)
+    monkeypatch.setattr(snapshot_source, "THREAD_TIMEOUT", 0.02)
     fast = FastPath(app)
-    with validator_of(app)._lock, Personal() as counted:
+    with source_of(app)._lock, Personal() as counted:
         assert by_loop(fast, "/api/projects", headers) is None
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 0
-    cache_of(app)._failed_until = 0.0
+    cache_of(app)._all_bypassed_until = 0.0
     with Personal() as counted:
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 1

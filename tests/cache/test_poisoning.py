@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from flask import Flask
 
-from directory.cache.validator import SnapshotValidator
+from directory.cache.snapshot_source import SnapshotSource
 from tests.support.browsers import COOKIE, Browser
 from tests.support.caching import cache_of
 from tests.support.factories import Api, World
@@ -59,7 +59,7 @@ def app(request: pytest.FixtureRequest, make_app: Any) -> Flask:
 @contextmanager
 def closed() -> Iterator[None]:
     """The cache closed: the application answers everything."""
-    with patch.object(SnapshotValidator, "snapshot", lambda _self: None):
+    with patch.object(SnapshotSource, "snapshot", lambda _self: None):
         yield
 
 

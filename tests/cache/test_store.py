@@ -1,15 +1,15 @@
 """The store keeps to its capacity, and gives a response only while it is valid."""
 
-from directory.cache.changes import ChangeFeed
-from directory.cache.store import SnapshotStore
-from directory.cache.validator import Snapshot
+from directory.cache.changes import RecentChanges
+from directory.cache.snapshot_source import Snapshot
+from directory.cache.store import Store
 from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
 
 def test_the_least_recently_used_response_is_dropped_first() -> None:
-    store: SnapshotStore[str] = SnapshotStore(10)
-    snapshot = Snapshot(1, ChangeFeed())
+    store: Store[str] = Store(10)
+    snapshot = Snapshot(1, RecentChanges())
     assert store.get("a", snapshot) is None
     store.put("a", snapshot, "A", 4)
     store.put("b", snapshot, "B", 4, CacheTags((1,)))
@@ -20,8 +20,8 @@ def test_the_least_recently_used_response_is_dropped_first() -> None:
 
 
 def test_a_response_without_tags_is_invalid_at_a_later_snapshot() -> None:
-    store: SnapshotStore[str] = SnapshotStore(10)
-    changes = ChangeFeed()
+    store: Store[str] = Store(10)
+    changes = RecentChanges()
     first, second = Snapshot(1, changes), Snapshot(2, changes)
     store.put("a", first, "A", 4)
     store.put("c", second, "newer", 4)
@@ -30,8 +30,8 @@ def test_a_response_without_tags_is_invalid_at_a_later_snapshot() -> None:
 
 
 def test_a_response_with_tags_is_valid_until_a_vote_changes_it() -> None:
-    store: SnapshotStore[str] = SnapshotStore(10)
-    changes = ChangeFeed()
+    store: Store[str] = Store(10)
+    changes = RecentChanges()
     store.put("a", Snapshot(1, changes), "A", 4, CacheTags((7,)))
     changes.add(2, [VoteChange(8, 1, 2)])
     assert store.get("a", Snapshot(2, changes)) == "A"

@@ -18,7 +18,7 @@ from directory.db import circuit_breaker, deadline, deadline_connection
 from directory.db.circuit_breaker import CircuitBreaker
 from directory.extensions import db
 from tests.conftest import Database, build
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.waiting import until
@@ -41,7 +41,7 @@ def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
-    close_validator(app)
+    close_snapshots(app)
 
 
 @contextmanager

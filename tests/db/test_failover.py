@@ -23,7 +23,7 @@ from directory.extensions import db
 from directory.models import User
 from tests.conftest import Database, build, migrate
 from tests.support import servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.factories import World
 from tests.support.waiting import until
 
@@ -101,7 +101,7 @@ def close(app: Flask) -> None:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
-    close_validator(app)
+    close_snapshots(app)
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)

@@ -24,7 +24,7 @@ from directory.http import readiness
 from directory.services.catalog import readers
 from tests.conftest import Database, build
 from tests.support import pooler, quiet_reads, servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.processes import Server
@@ -56,7 +56,7 @@ def close(app: Flask) -> None:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
-    close_validator(app)
+    close_snapshots(app)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from directory.services.accounts import sessions
 from tests.conftest import ENVIRONMENT, build, migrate
 from tests.support import servers
 from tests.support.browsers import COOKIE
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.differential import Credentials, answers, intended, requests
 from tests.support.factories import World
 from tests.support.serving import Serving, serving
@@ -78,7 +78,7 @@ def seed(url: str) -> Credentials:
         secret = transaction(lambda: sessions.begin(member.id, user_agent=""))
         db.session.remove()
         db.engine.dispose()
-    close_validator(world.app)
+    close_snapshots(world.app)
     return Credentials(token.encode(), f"Cookie: {COOKIE}={secret}\r\nSec-Fetch-Site: same-origin\r\n".encode())
 
 

@@ -355,7 +355,7 @@ def test_a_connection_that_is_lost_meanwhile_gets_no_response(line: Line) -> Non
 
 
 def test_a_server_that_ends_keeps_no_connection(line: Line) -> None:
-    line.server.keeps_alive = False
+    line.server.is_stopping = True
     line.send(NEXT)
     line.answer()
     assert b"Connection: close" in line.transport.sent

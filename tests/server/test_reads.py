@@ -12,9 +12,8 @@ from flask import Flask
 from sqlalchemy import BigInteger, literal_column, select, text
 from sqlalchemy.engine import make_url
 
-from directory.cache import responder
-from directory.cache import validator as validator_module
-from directory.cache.store import SnapshotStore
+from directory.cache import responder, snapshot_source
+from directory.cache.store import Store
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import MAX_PREPARED, Prepared
 from directory.http import endpoint, files
@@ -152,7 +151,7 @@ def test_a_failed_lookup_is_left_to_a_thread(app: Flask, world: World, monkeypat
     request = parsed(f"/api/projects/{world.project()}")
     path = fast_path_of(app)
     assert in_loop(path, request) is not None
-    cache_of(app).store = SnapshotStore(1000)
+    cache_of(app).store = Store(1000)
     with monkeypatch.context() as broken:
         broken.setattr(
             queries, "live", lambda: BatchedQuery({"id": BigInteger()}, lambda id: select(text("1 / nothing")))
@@ -171,13 +170,13 @@ def test_a_thread_opens_the_connection_that_the_loop_reads_by(app: Flask, world:
 
 def test_a_lost_connection_is_opened_again_after_a_pause(app: Flask, world: World, monkeypatch: Any) -> None:
     request = parsed(f"/api/projects/{world.project()}")
-    path, validator = fast_path_of(app), app.extensions["snapshot_validator"]
-    validator._reader.close()
+    path, source = fast_path_of(app), app.extensions["snapshot_source"]
+    source._reader.close()
     for _ in range(2):
         assert in_loop(path, request) is None
         assert Api(app).get(request.environ["PATH_INFO"]).status_code == 200
-        assert validator.snapshot() is not None  # for threads there is a new one at once
-    monkeypatch.setattr(validator, "_paused_until", 0.0)
+        assert source.snapshot() is not None  # for threads there is a new one at once
+    monkeypatch.setattr(source, "_paused_until", 0.0)
     assert in_loop(path, request) is not None
 
 
@@ -185,15 +184,15 @@ def test_the_loop_does_not_wait_again_at_once_for_a_thread_that_reads_for_too_lo
     app: Flask, api: Api, monkeypatch: Any
 ) -> None:
     api.get("/api/categories")
-    request, path, validator = parsed("/api/categories"), fast_path_of(app), cache_of(app).validator
-    monkeypatch.setattr(validator_module, "SLOW_PAUSE", 60)
-    with validator._lock:
+    request, path, source = parsed("/api/categories"), fast_path_of(app), cache_of(app).snapshots
+    monkeypatch.setattr(snapshot_source, "PAUSE_AFTER_TIMEOUT", 60)
+    with source._lock:
         assert in_loop(path, request) is None
         began = time.monotonic()
         for _ in range(20):
             assert in_loop(path, request) is None
-        assert time.monotonic() - began < validator_module.LOOP_LOCK_TIMEOUT * 10
-    validator._paused_until = 0.0
+        assert time.monotonic() - began < snapshot_source.LOOP_LOCK_TIMEOUT * 10
+    source._paused_until = 0.0
     assert in_loop(path, request) is not None
 
 
@@ -224,16 +223,16 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
 
 
 def test_statements_that_the_pool_prepared_do_not_evict_those_of_the_snapshot(app: Flask, world: World) -> None:
-    request, validator = parsed(f"/api/projects/{world.project()}"), app.extensions["snapshot_validator"]
+    request, source = parsed(f"/api/projects/{world.project()}"), app.extensions["snapshot_source"]
     with app.app_context():
         for n in range(MAX_PREPARED - 1):
             Prepared(select(literal_column(str(n)))).all({})
     path = fast_path_of(app)
     for _ in range(2):
-        assert validator.snapshot() is not None
+        assert source.snapshot() is not None
         assert in_loop(path, request) is not None
-        cache_of(app).store = SnapshotStore(1000)
-    assert validator.snapshot() is not None
+        cache_of(app).store = Store(1000)
+    assert source.snapshot() is not None
 
 
 @pytest.fixture
@@ -250,7 +249,7 @@ def behind(database: Database, proxy: ChaosProxy) -> Iterator[Flask]:
     app = build(url)
     yield app
     proxy.set("pass")
-    app.extensions["snapshot_validator"].close()
+    app.extensions["snapshot_source"].close()
 
 
 @pytest.mark.parametrize(("mode", "pause"), [("mute", 0.0), ("trickle", 0.001), ("delay", 0.15)])
@@ -259,12 +258,12 @@ def test_the_loop_leaves_a_database_alone_that_does_not_answer(
 ) -> None:
     """Whatever the server does, also where it never pauses for long; the first failure costs one short wait."""
     requests = [parsed(f"/api/projects/{world.project(description='x' * 4000)}") for _ in range(5)]
-    validator = behind.extensions["snapshot_validator"]
-    assert validator.snapshot() is not None
+    source = behind.extensions["snapshot_source"]
+    assert source.snapshot() is not None
     path = FastPath(behind)
     proxy.set(mode, pause)
     began = time.monotonic()
     for _ in range(3):
         assert together_in_loop(path, requests) == [None] * 5
     assert time.monotonic() - began < 1.0
-    assert validator._reader is None
+    assert source._reader is None

@@ -4,7 +4,7 @@ from flask import Flask
 
 from directory.cache.reads import Read
 from directory.cache.responder import Responder
-from directory.cache.validator import SnapshotValidator
+from directory.cache.snapshot_source import SnapshotSource
 from directory.http.hooks import request_id
 
 
@@ -19,13 +19,13 @@ def cache_of(app: Flask) -> Responder:
     return cache
 
 
-def validator_of(app: Flask) -> SnapshotValidator:
-    """The snapshot validator of an application that has one."""
-    validator: SnapshotValidator = app.extensions["snapshot_validator"]
-    return validator
+def source_of(app: Flask) -> SnapshotSource:
+    """The snapshot source of an application that has one."""
+    source: SnapshotSource = app.extensions["snapshot_source"]
+    return source
 
 
-def close_validator(app: Flask) -> None:
-    """Close the connection of the application's snapshot validator, where there is one."""
-    if "snapshot_validator" in app.extensions:
-        validator_of(app).close()
+def close_snapshots(app: Flask) -> None:
+    """Close the connection of the application's snapshot source, where there is one."""
+    if "snapshot_source" in app.extensions:
+        source_of(app).close()

@@ -11,7 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from tests.conftest import BACKENDS, Database, PostgresqlDatabase, SqliteDatabase, build
 from tests.support import servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -36,7 +36,7 @@ def target(emptied: Database) -> Iterator[Flask]:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
-    close_validator(app)
+    close_snapshots(app)
 
 
 @pytest.fixture

@@ -48,8 +48,10 @@ class Personal:
     def __init__(self) -> None:
         self.made = 0
         self._patches = [
-            patch("directory.cache.responder.REFUSED_SECONDS", -1.0),
-            patch("directory.cache.validator.LOOP_TIMEOUT", 0.9),  # so that the loop answers on a busy machine too
+            patch("directory.cache.responder.BYPASS_SECONDS", -1.0),
+            patch(
+                "directory.cache.snapshot_source.LOOP_TIMEOUT", 0.9
+            ),  # so that the loop answers on a busy machine too
             patch("directory.cache.responder.LOOP_QUERY_SECONDS", 60.0),
             patch.object(Responder, "_private", self._counted(Responder._private)),
         ]

@@ -70,7 +70,7 @@ class Transport:
 class Receiver:
     """The server behind a connection: what it was given stands in `requests` and `refusals`."""
 
-    keepalive, keeps_alive = 5.0, True
+    keepalive, is_stopping = 5.0, False
 
     def __init__(self) -> None:
         self.connections: set[Connection] = set()
@@ -134,8 +134,8 @@ class FastPath:
 
 
 def fast_path(app: Flask) -> FastPath:
-    """What the loop of a server answers of an application whose validator has its connection."""
-    app.extensions["snapshot_validator"].snapshot()
+    """What the loop of a server answers of an application whose source has its connection."""
+    app.extensions["snapshot_source"].snapshot()
     return FastPath(app)
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 from directory.extensions import db
 from tests.conftest import build, migrate
 from tests.support import servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.factories import World
 from tests.support.processes import free_port
 from tests.support.proxy import Answer, Nginx, call
@@ -87,7 +87,7 @@ class Site:
         with self.world.app.app_context():
             db.session.remove()
             db.engine.dispose()
-        close_validator(self.world.app)
+        close_snapshots(self.world.app)
 
     def _stop(self) -> None:
         for host in self.hosts:

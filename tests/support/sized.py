@@ -6,7 +6,7 @@ from pathlib import Path
 from directory.extensions import db
 from tests.conftest import Database, build, migrate
 from tests.support import servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 
 
 def seed(url: str, projects: int) -> None:
@@ -21,7 +21,7 @@ def seed(url: str, projects: int) -> None:
                 connection.exec_driver_sql("VACUUM ANALYZE")
         db.session.remove()
         db.engine.dispose()
-    close_validator(app)
+    close_snapshots(app)
 
 
 class SizedSqlite(Database):

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from directory.extensions import db
 from tests.support.browsers import COOKIE
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.cast import Credential, Person, Project
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.model import Model, Outcome
@@ -29,7 +29,7 @@ class Teller(RuleBasedStateMachine):
         type(self).told += 1
         with self.app.app_context():
             db.engine.dispose()
-        close_validator(self.app)
+        close_snapshots(self.app)
         self.database.reset()
         world, self.api, self.numbers = World(self.app), Api(self.app), count(1)
         for slug in ("tools", "games"):

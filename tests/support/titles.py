@@ -19,7 +19,7 @@ from directory.services.catalog.search_words import whole
 from directory.services.links import url_key
 from tests.conftest import BACKENDS, build, migrate
 from tests.support import servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 
 QUERIES = ("web server", "c++", "image viewer", "games", "nodejs", "e-mail client")
@@ -79,7 +79,7 @@ def _empty(backend: str) -> Iterator[Flask]:
         try:
             yield app
         finally:
-            close_validator(app)
+            close_snapshots(app)
 
 
 def main(file: str, *backends: str) -> None:

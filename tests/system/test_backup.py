@@ -20,7 +20,7 @@ from sqlalchemy.engine import make_url
 from directory.extensions import db
 from tests.conftest import Database, build, migrate
 from tests.support import servers
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 from tests.support.processes import Named
 
@@ -75,7 +75,7 @@ def world_of(url: str) -> Iterator[World]:
         with app.app_context():
             db.session.remove()
             db.engine.dispose()
-        close_validator(app)
+        close_snapshots(app)
 
 
 def fill(url: str) -> None:

@@ -7,10 +7,10 @@ import pytest
 from flask import Flask
 from sqlalchemy.engine import make_url
 
-from directory.cache import responder, validator
+from directory.cache import responder, snapshot_source
 from directory.extensions import db
 from tests.conftest import Database, build
-from tests.support.caching import close_validator
+from tests.support.caching import close_snapshots
 from tests.support.factories import World
 from tests.support.members import bearer, by_loop, by_wsgi, cookie
 from tests.support.reading import fast_path, parsed, together_in_loop
@@ -23,7 +23,7 @@ Send = Callable[[], tuple[int, Any, bytes]]
 @pytest.fixture(autouse=True)
 def _slow_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the loop answers on a busy machine too."""
-    monkeypatch.setattr(validator, "LOOP_TIMEOUT", 0.9)
+    monkeypatch.setattr(snapshot_source, "LOOP_TIMEOUT", 0.9)
     monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 60.0)
 
 
@@ -38,7 +38,7 @@ def distant(database: Database, wire: Wire) -> Iterator[Flask]:
     """The application over the wire."""
     app = build(make_url(database.url).set(port=wire.port).render_as_string(hide_password=False))
     yield app
-    close_validator(app)
+    close_snapshots(app)
     with app.app_context():
         db.engine.dispose()
 

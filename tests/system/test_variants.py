@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from directory.extensions import db
-from directory.server import WORKERS
+from directory.server import WORKER_CLASSES
 from tests.support import pooler, variants
 from tests.support.serving import ROOT, serving
 from tests.support.variants import ENVIRONMENT, NO_CACHE, OUR_WORKER, reason_to_skip
@@ -33,7 +33,7 @@ def test_a_server_has_the_worker_and_the_cache_that_the_run_asks_for(tmp_path: P
     settings = {**ENVIRONMENT, "DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}", "LOG_LEVEL": "INFO"}
     with serving({**settings, "PYTHONPATH": paths}, tmp_path / "log", "reporting:app") as server:
         log = server.log.read_text()
-    assert re.findall(r"Using worker: ([\w.]+)", log) == [WORKERS[WORKER]]
+    assert re.findall(r"Using worker: ([\w.]+)", log) == [WORKER_CLASSES[WORKER]]
     assert f"cached: {CACHED}" in log
 
 

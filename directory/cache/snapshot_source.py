@@ -1,4 +1,7 @@
-"""Reads the database's snapshot, which decides which stored responses are valid, once for all waiting callers."""
+"""Reads the database's current snapshot, once for all callers that wait for it.
+
+The snapshot's number and the changes before it decide which stored responses are valid; `store.py` compares them.
+"""
 
 import logging
 import threading
@@ -9,8 +12,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine
 
-from directory.cache.changes import ChangeFeed
-from directory.cache.tuning import LOOP_LOCK_TIMEOUT, LOOP_TIMEOUT, LOST_PAUSE, SLOW_PAUSE, TIMEOUT
+from directory.cache.changes import RecentChanges
+from directory.cache.tuning import (
+    LOOP_LOCK_TIMEOUT,
+    LOOP_TIMEOUT,
+    PAUSE_AFTER_LOSS,
+    PAUSE_AFTER_TIMEOUT,
+    THREAD_TIMEOUT,
+)
 from directory.db.snapshots import SnapshotReader, open_reader
 from directory.db.statements import Row, use_connection
 from directory.services.catalog import readers
@@ -19,29 +28,29 @@ log = logging.getLogger(__name__)
 
 
 class Snapshot(NamedTuple):
-    """The state of the database at an instant. Two snapshots with the same number saw the same rows."""
+    """The state of the database at an instant. Snapshots with the same number see the same rows."""
 
     number: int
-    changes: ChangeFeed
+    changes: RecentChanges
 
 
 ReadVotes = Callable[[list[Row]], tuple[Snapshot | None, list[Row | None]]]
 
 
-class SnapshotValidator:
+class SnapshotSource:
     """Gives the database's current snapshot, over a connection of its own.
 
-    A read that began after a caller asked is valid for that caller. So callers that ask while a read is under way share
-    the next read: under load there are far fewer reads than callers.
+    A caller needs a read that began after it asked. So callers that ask while a read is under way share the next one:
+    under load there are far fewer reads than callers.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self.dialect = engine, engine.dialect.name
         self._lock = threading.Lock()
         self._reads_begun = 0
-        self._read_in_loop = False  # whether the last read was the event loop's, which has less time
+        self._read_in_loop = False  # whether the event loop made the last read, for which it has less time
         self._number = 0
-        self._changes = ChangeFeed()
+        self._changes = RecentChanges()
         self._state: Any = None  # the database's own name for the last snapshot
         self._latest: Snapshot | None = None
         self._reader: SnapshotReader | None = None
@@ -56,10 +65,10 @@ class SnapshotValidator:
         return self._share_read(in_loop=True) if self._is_ready else None
 
     def _share_read(self, *, in_loop: bool) -> Snapshot | None:
-        before = self._reads_begun  # all of these reads began too early for this caller
-        if not self._lock.acquire(timeout=LOOP_LOCK_TIMEOUT if in_loop else TIMEOUT):
+        before = self._reads_begun  # these reads began too early for this caller
+        if not self._lock.acquire(timeout=LOOP_LOCK_TIMEOUT if in_loop else THREAD_TIMEOUT):
             if in_loop:
-                self._paused_until = time.monotonic() + SLOW_PAUSE
+                self._paused_until = time.monotonic() + PAUSE_AFTER_TIMEOUT
             return None
         try:
             gave_up_soon = self._latest is None and self._read_in_loop and not in_loop
@@ -77,7 +86,7 @@ class SnapshotValidator:
         The function returns None as the snapshot if the database does not give one in time. In place of a function the
         block gets None if another thread holds the lock for too long, and in the event loop if no connection is open.
         """
-        lock_timeout = LOOP_LOCK_TIMEOUT if in_loop else TIMEOUT
+        lock_timeout = LOOP_LOCK_TIMEOUT if in_loop else THREAD_TIMEOUT
         if (in_loop and not self._is_ready) or not self._lock.acquire(timeout=lock_timeout):
             yield None
             return
@@ -94,7 +103,7 @@ class SnapshotValidator:
 
     @contextmanager
     def borrow_connection(self) -> Iterator[bool]:
-        """Run the prepared statements of the block over the validator's connection, for the event loop.
+        """Run the prepared statements of the block over this connection, for the event loop.
 
         Yields whether there is a connection; without one the block must run no statement. Raises what the block raises.
         """
@@ -111,7 +120,7 @@ class SnapshotValidator:
             if getattr(error, "connection_invalidated", False):
                 self.close()
             raise
-        except BaseException:  # it may have interrupted a wait, and the result would be taken for that of the next
+        except BaseException:  # it may have interrupted a wait, whose result the next statement would get
             self.close()
             raise
         finally:
@@ -122,31 +131,31 @@ class SnapshotValidator:
         return self._reader is not None and time.monotonic() >= self._paused_until
 
     @property
-    def may_connect(self) -> bool:
-        """Whether there is no connection, and it is time to try to open one."""
+    def should_connect(self) -> bool:
+        """Whether a connection is missing and the pause after the last one is over."""
         return self._reader is None and time.monotonic() >= self._paused_until
 
     @property
     def latest(self) -> Snapshot | None:
-        """The last snapshot that was read: rows that are read from now on are no older."""
+        """The last snapshot that was read: rows that are read from now on are at least as new."""
         return self._latest
 
     def close(self) -> None:
         """Close the connection. The next call of `snapshot` opens another."""
         reader, self._reader, self._state = self._reader, None, None
-        self._paused_until = time.monotonic() + LOST_PAUSE
+        self._paused_until = time.monotonic() + PAUSE_AFTER_LOSS
         if reader is not None:
             reader.close()
 
     def _read_snapshot(self, in_loop: bool, asked: list[Row] | None = None) -> tuple[Snapshot | None, list[Row | None]]:
-        """Read the snapshot, and the rows that are asked. After a new connection anything may have changed.
+        """Read the snapshot, and the rows for the values that are `asked`.
 
-        Such a connection knows no earlier snapshot.
+        The first snapshot of a connection cannot be compared with earlier ones, so anything may have changed before it.
         """
         self._read_in_loop = in_loop
-        if self._reader is None and in_loop:  # which has no time to open a connection
+        if self._reader is None and in_loop:  # it has no time to open a connection
             return None, []
-        timeout, rows = LOOP_TIMEOUT if in_loop else TIMEOUT, list[Row | None]()
+        timeout, rows = LOOP_TIMEOUT if in_loop else THREAD_TIMEOUT, list[Row | None]()
         try:
             if self._reader is None:
                 self._reader = open_reader(self._engine)

@@ -1,4 +1,4 @@
-"""The snapshot validator gives each caller a snapshot that was read after it asked, and knows what changed since."""
+"""The snapshot source gives each caller a snapshot that was read after it asked, and knows what changed since."""
 
 import time
 from threading import Barrier, Event, Thread
@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from directory.cache import validator as validator_module
-from directory.cache.tuning import TIMEOUT
-from directory.cache.validator import SnapshotValidator
+from directory.cache import snapshot_source
+from directory.cache.snapshot_source import SnapshotSource
+from directory.cache.tuning import THREAD_TIMEOUT
 from directory.db.snapshots import open_reader
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -25,10 +25,10 @@ NO_VOTES = CacheTags(())
 
 
 @pytest.fixture
-def validator(app: Flask) -> Any:
-    """A validator of the application's database, beside the application's own."""
+def source(app: Flask) -> Any:
+    """A source of the application's database, beside the application's own."""
     with app.app_context():
-        made = SnapshotValidator(db.engine)
+        made = SnapshotSource(db.engine)
     yield made
     made.close()
 
@@ -57,66 +57,64 @@ def assert_sqlite_knows_no_details(app: Flask) -> None:
     reader.close()
 
 
-def test_a_write_that_no_answer_shows_affects_none(
-    validator: SnapshotValidator, world: World, database: Database
-) -> None:
+def test_a_write_that_no_answer_shows_affects_none(source: SnapshotSource, world: World, database: Database) -> None:
     owner = world.user()
     project = world.project(owner)
-    before = validator.snapshot()
+    before = source.snapshot()
     assert before is not None
     world.caller(owner)
-    after = validator.snapshot()
+    after = source.snapshot()
     assert after is not None
     assert after.number > before.number
     assert after.changes.is_unaffected(CacheTags((project,)), before.number) is (database.backend == "postgresql")
 
 
-def test_after_a_closed_connection_everything_counts_as_changed(validator: SnapshotValidator, world: World) -> None:
+def test_after_a_closed_connection_everything_counts_as_changed(source: SnapshotSource, world: World) -> None:
     world.project()
-    before = validator.snapshot()
-    validator.close()
-    after = validator.snapshot()
+    before = source.snapshot()
+    source.close()
+    after = source.snapshot()
     assert before is not None
     assert after is not None
     assert not after.changes.is_unaffected(NO_VOTES, before.number)
 
 
-def test_after_a_lost_connection_the_next_call_opens_another(validator: SnapshotValidator) -> None:
+def test_after_a_lost_connection_the_next_call_opens_another(source: SnapshotSource) -> None:
     # Not compared by number: other transactions of the same server, its housekeeping included, make new snapshots.
-    first = validator.snapshot()
+    first = source.snapshot()
     assert first is not None
-    assert validator.snapshot() is not None
+    assert source.snapshot() is not None
     assert first.changes.is_unaffected(NO_VOTES, first.number)
-    validator._reader.close()  # type: ignore[union-attr]
-    assert validator.snapshot() is None
-    other = validator.snapshot()
+    source._reader.close()  # type: ignore[union-attr]
+    assert source.snapshot() is None
+    other = source.snapshot()
     assert other is not None
     assert other.number > first.number
     assert not other.changes.is_unaffected(NO_VOTES, first.number)
-    validator.close()
-    validator.close()
+    source.close()
+    source.close()
 
 
-def test_the_event_loop_opens_no_connection(validator: SnapshotValidator) -> None:
-    assert validator.snapshot() is not None
+def test_the_event_loop_opens_no_connection(source: SnapshotSource) -> None:
+    assert source.snapshot() is not None
 
     class Lock:
         """Was held until now by a thread that closed the connection."""
 
         def acquire(self, timeout: float) -> bool:
-            validator.close()
+            source.close()
             return timeout < 1
 
         def release(self) -> None:
             pass
 
-    with patch.object(validator, "_lock", Lock()):
-        assert validator.snapshot_for_loop() is None
-    assert validator._reader is None
-    assert validator.snapshot() is not None
+    with patch.object(source, "_lock", Lock()):
+        assert source.snapshot_for_loop() is None
+    assert source._reader is None
+    assert source.snapshot() is not None
 
 
-def test_callers_that_wait_share_one_read(validator: SnapshotValidator) -> None:
+def test_callers_that_wait_share_one_read(source: SnapshotSource) -> None:
     reads, go, asking = [], Event(), Barrier(10)
 
     class SlowReader:
@@ -128,16 +126,16 @@ def test_callers_that_wait_share_one_read(validator: SnapshotValidator) -> None:
         def close(self) -> None:
             pass
 
-    validator._reader = SlowReader()  # type: ignore[assignment]
+    source._reader = SlowReader()  # type: ignore[assignment]
     snapshots: list[Any] = []
 
     def ask() -> None:
         asking.wait(20)
-        snapshots.append(validator.snapshot())
+        snapshots.append(source.snapshot())
 
-    first = Thread(target=lambda: snapshots.append(validator.snapshot()))
+    first = Thread(target=lambda: snapshots.append(source.snapshot()))
     first.start()
-    until(validator._lock.locked, 20)
+    until(source._lock.locked, 20)
     others = [Thread(target=ask) for _ in range(9)]
     for thread in others:
         thread.start()
@@ -152,58 +150,58 @@ def test_callers_that_wait_share_one_read(validator: SnapshotValidator) -> None:
 
 
 def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
-    validator: SnapshotValidator, monkeypatch: pytest.MonkeyPatch
+    source: SnapshotSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validator_module, "TIMEOUT", 0.05)
+    monkeypatch.setattr(snapshot_source, "THREAD_TIMEOUT", 0.05)
     answered, snapshots = Event(), []
-    monkeypatch.setattr(validator, "_read_snapshot", lambda _: ("snapshot", []) if answered.wait(20) else None)
-    reading = Thread(target=lambda: snapshots.append(validator.snapshot()))
+    monkeypatch.setattr(source, "_read_snapshot", lambda _: ("snapshot", []) if answered.wait(20) else None)
+    reading = Thread(target=lambda: snapshots.append(source.snapshot()))
     reading.start()
-    until(validator._lock.locked, 20)
-    assert validator.snapshot() is None
+    until(source._lock.locked, 20)
+    assert source.snapshot() is None
     answered.set()
     reading.join()
-    assert snapshots == [validator.snapshot()] == ["snapshot"]
+    assert snapshots == [source.snapshot()] == ["snapshot"]
 
 
 @pytest.mark.parametrize("in_loop", [True, False])
 def test_a_thread_shares_a_failed_read_only_if_that_had_as_much_time(
-    validator: SnapshotValidator, caplog: pytest.LogCaptureFixture, in_loop: bool
+    source: SnapshotSource, caplog: pytest.LogCaptureFixture, in_loop: bool
 ) -> None:
-    assert validator.snapshot() is not None
-    caplog.set_level("INFO", "directory.cache.validator")
+    assert source.snapshot() is not None
+    caplog.set_level("INFO", "directory.cache.snapshot_source")
 
     class Lock:
         """Was held until now by a caller whose read failed."""
 
         def acquire(self, timeout: float) -> bool:
-            validator._reader.close()  # type: ignore[union-attr]
-            validator._reads_begun += 1
-            validator._latest, _ = validator._read_snapshot(in_loop)
-            return timeout == TIMEOUT
+            source._reader.close()  # type: ignore[union-attr]
+            source._reads_begun += 1
+            source._latest, _ = source._read_snapshot(in_loop)
+            return timeout == THREAD_TIMEOUT
 
         def release(self) -> None:
             pass
 
-    with patch.object(validator, "_lock", Lock()):
-        assert (validator.snapshot() is not None) == in_loop
+    with patch.object(source, "_lock", Lock()):
+        assert (source.snapshot() is not None) == in_loop
     assert [each.message for each in caplog.records] == ["snapshot not read"]
 
 
 def test_the_table_of_changes_is_pruned_and_a_late_reader_learns_that_anything_may_have_changed(
-    app: Flask, validator: SnapshotValidator, world: World, database: Database
+    app: Flask, source: SnapshotSource, world: World, database: Database
 ) -> None:
     project = world.project()
     if database.backend == "sqlite":
         assert_sqlite_knows_no_details(app)
         return
     with app.app_context():
-        first = validator.snapshot()
+        first = source.snapshot()
         for _ in range(3):
             transaction(lambda: db.session.execute(text("UPDATE projects SET upvotes = upvotes + 1")))
-        late, current = SnapshotValidator(db.engine), validator.snapshot()
+        late, current = SnapshotSource(db.engine), source.snapshot()
         assert current is not None
-        late._state, late._latest, late._number = validator._state, current, current.number
+        late._state, late._latest, late._number = source._state, current, current.number
         prune()
         rows = db.session.execute(text("SELECT project_id FROM changes")).all()
         learned = late.snapshot()
