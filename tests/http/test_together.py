@@ -129,9 +129,10 @@ def test_votes_of_every_kind_are_answered_as_by_the_application(scene: Scene) ->
         environ(scene.waiting, "cast", Authorization=scene.bearer(scene.admin)),
         environ(first, "withdraw", Authorization=fourth, X_Forwarded_Proto="https"),
         environ(first, Authorization=voter, X_Request_ID="mine"),
+        environ(scene.world.project(scene.owner), Authorization=scene.bearer(scene.owner)),
     ]  # fmt: skip
     alone = scene.compare(asks)
-    assert [each[0][:3] for each in alone] == ["200"] * 4 + ["404", "404", "409", "409", "200", "200"]
+    assert [each[0][:3] for each in alone] == ["200"] * 4 + ["404", "404", "409", "409", "200", "200", "200"]
     assert json.loads(alone[9][2])["upvoted"] is False
 
 
@@ -270,6 +271,9 @@ def test_after_a_failure_each_is_counted_alone_unless_it_may_be_counted_already(
     first = "503" if error.connection_invalidated else "200"
     assert [each[0][:3] for each in found] == [first, "200", "200"]
     assert scene.world.stored(scene.live[0])["upvotes"] == (1 if error.connection_invalidated else 2)
+    if error.connection_invalidated:
+        with patch.object(voting, "_alone", side_effect=error):
+            assert found[0] == by_application(scene.app, asks[0])
 
 
 def test_what_fails_alone_is_an_answer_too(scene: Scene) -> None:
@@ -357,6 +361,18 @@ def test_votes_at_once_take_one_lookup_and_one_transaction(
     if database.backend == "postgresql":
         assert len([sql for sql in statements if "token_hash" in sql]) == 1
         assert len(statements) == 2
+
+
+def test_a_vote_for_a_project_that_was_found_locked_is_refused_as_by_the_application(scene: Scene) -> None:
+    locked, free = scene.live
+    asks = [
+        environ(locked, action, Authorization=scene.bearer(by)) for action, by in zip(PATHS, scene.voters, strict=False)
+    ]
+    with scene.app.app_context():
+        voting._locked()._found[locked] = time.monotonic() + 60
+    alone = scene.compare([*asks, environ(free, Authorization=scene.bearer(scene.voters[3]))])
+    assert [each[0][:3] for each in alone] == ["503"] * 3 + ["200"]
+    assert "Retry-After" in dict(alone[0][1])
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
