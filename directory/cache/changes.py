@@ -1,4 +1,4 @@
-"""Remembers which votes changed lately, and decides by that whether a stored response is still valid."""
+"""Remembers the latest changes of votes and the last other write: they decide whether a response is still valid."""
 
 from collections.abc import Iterable
 

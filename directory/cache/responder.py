@@ -232,24 +232,24 @@ class Responder:
         if not reads:
             return
         self._waiting.extend(reads)
-        with self._flask.app_context(), self.snapshots.reading_votes(in_loop=in_loop) as read:
+        with self._flask.app_context(), self.snapshots.reading_votes(in_loop=in_loop) as read_rows:
             # The read that this thread waited for may have failed.
             may_read = time.monotonic() >= self._all_bypassed_until
-            if read is not None and may_read and not all(each.is_read for each in reads):
+            if read_rows is not None and may_read and not all(each.is_read for each in reads):
                 waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-                self._read_votes([each for each in waiting if not each.is_read], read, in_loop=in_loop)
+                self._read_votes([each for each in waiting if not each.is_read], read_rows, in_loop=in_loop)
         for each in reads:
-            each.is_read = True  # so that no other thread reads it, where it was not read in time
+            each.is_read = True  # also where it was not read in time, so that no other thread reads it in vain
             each.response = self._filled(each)
 
-    def _read_votes(self, pending: list[_PendingRead], read: ReadVotes, *, in_loop: bool) -> None:
+    def _read_votes(self, pending: list[_PendingRead], read_rows: ReadVotes, *, in_loop: bool) -> None:
         values = [
             (*each.read.credential.digests, each.projects.ids, each.projects.owners)
             for each in pending
             if each.read.credential is not None and each.projects is not None
         ]
-        snapshot, rows = read(values)
-        if snapshot is None and not in_loop:  # the database is at fault: a thread waits for longer than a short delay
+        snapshot, rows = read_rows(values)
+        if snapshot is None and not in_loop:  # a thread waits so long that the database is at fault
             self._bypass_all()
         for each, row in zip(pending, rows or [None] * len(pending), strict=True):
             each.snapshot, each.row, each.is_read = snapshot, row, True

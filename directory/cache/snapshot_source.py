@@ -1,6 +1,6 @@
 """Reads the database's current snapshot, once for all callers that wait for it.
 
-The snapshot's number and the changes before it decide which stored responses are valid; `store.py` compares them.
+Its number, and the changes up to it, decide which stored values are valid (`store.py`).
 """
 
 import logging

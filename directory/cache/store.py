@@ -1,4 +1,4 @@
-"""The memory of the cache: values, each with the latest snapshot at which it is known to be valid."""
+"""The memory of the cache: it returns a stored value only if it is valid at the caller's snapshot of the database."""
 
 import threading
 from collections import OrderedDict

@@ -37,7 +37,7 @@ class Dispatcher:
     ) -> None:
         self._app, self._loop, self._count, self.keepalive = app, loop, count, keepalive
         self.connections: set[Connection] = set()
-        self.is_stopping = False
+        self.is_stopping = False  # if so, each connection is closed after its next response
         self._pool = ThreadPool(threads)
         self._waiting: list[Request] = []
         self._hops, self._cookie = 0, ""

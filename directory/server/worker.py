@@ -1,4 +1,4 @@
-"""The gunicorn worker: a process that runs the event loop, accepts connections, and ends when asked to, or orphaned."""
+"""The gunicorn worker: a process that runs the event loop, accepts connections, and ends when asked to or orphaned."""
 
 import asyncio
 import errno
@@ -112,10 +112,10 @@ class Worker(Base):  # type: ignore[misc]
             self.log.info("connection not opened: %s", error)
 
     async def _stop(self) -> None:
-        """End: accept waiting clients, answer requests that have begun, and close the sockets.
+        """Accept the clients that wait, close the sockets, answer the requests that have begun, and end.
 
-        A process that held the socket open to its end would admit clients and cut them off. A proxy may repeat a
-        request at another host if it was refused, but not if it was cut off.
+        A socket that stayed open would admit clients, and the end of the process would cut them off. A proxy may repeat
+        a request at another host if its connection was refused, but not if it was cut off.
         """
         self.alive = False  # also where it ends because its parent has
         self._set_accepting(False)

@@ -1,4 +1,4 @@
-"""Calls the WSGI application for a request that is whole."""
+"""Calls the WSGI application with a whole request, and returns its whole response."""
 
 import time
 from collections.abc import Callable, Iterable
