@@ -73,7 +73,7 @@ def test_every_event_stands_on_the_page() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"exchange may take {Policy().deadline:g} seconds, and to connect {Policy().connect:g}",
+        f"Connecting may take {Policy().connect:g} seconds, and the whole exchange {Policy().deadline:g}.",
         f"by a lease of\n{Policy().lease.total_seconds():g} seconds",
         f"deleted after {RETENTION.days} days",
         "at once, then 5 seconds, 5 minutes, 30 minutes, 2, 5, 10, 14, 20 and 24 hours after",
