@@ -1,9 +1,9 @@
-"""Deletes an account: which rows are deleted with it, and which stay under the name `deleted-[id]`.
+"""Deletes an account with most of its rows; live projects and the log stay, under the name `deleted-[id]`.
 
-Members delete their own accounts, administrators and operators those of others. It is one transaction of a bounded
-number of statements. The account is locked first, as for a suspension: other requests of the same user either end
-before, and what they wrote is deleted too, or are refused. Then follow the user's projects and those that change, in
-the order of their ids, and at last the counters that triggers change.
+Members delete their own accounts, administrators and operators those of others, in one transaction with a bounded
+number of statements. It locks the account first, as a suspension does: other requests of the same user either end
+before, and their rows are deleted too, or are refused. Then it locks the user's projects and those that change, in the
+order of their ids, and last the counters that triggers change.
 """
 
 import secrets
@@ -35,8 +35,8 @@ from directory.services.sign_in import identities, passkeys
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
-# The rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL, and 1.1 s and 3.0 s
-# on two busy cores.
+# The most rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL; on two busy cores
+# 1.1 s and 3.0 s.
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000
 TOO_MANY_PROJECTS = (
     f"The account has more than {PROJECTS_MAX:,} pending and rejected projects and changes under review, which is more "
@@ -46,24 +46,24 @@ TOO_MANY_VOTES = (
     f"The account has voted for more than {VOTES_MAX:,} projects, which is more than one request takes back, and "
     "nothing was changed. Take some votes back, and try again."
 )
-# Nobody can take back the votes of others, so the command has no limits.
+# Nobody but the user can withdraw votes one by one, so the command has no limits.
 BY_COMMAND = " Or have an operator run `flask users delete`, which has no such limit."
 UNLISTED = (Status.PENDING, Status.REJECTED)
 EVENT = "project.deleted"
 
-# The live projects of the user as well: others who write their events name the owner, and end before or see the new
-# name.
+# Includes the user's live projects: a transaction that writes an event with the owner's name ends before the rename, or
+# reads the new name.
 _LOCK = text(
     "SELECT id FROM projects WHERE id = ANY(:ids) OR owner_id = :owner ORDER BY id FOR NO KEY UPDATE"
 ).bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
 
 
 def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> None:
-    """Delete the caller's account, whose password was just found to match `known_hash`.
+    """Delete the caller's account, whose password was just verified against `known_hash`.
 
-    An account without a password has an empty hash. Sessions, tokens, identities, passkeys, votes, revisions, and
-    pending and rejected projects go; live projects stay. The username and the address are free for others. The audit
-    log, which has ids and no names, stays as it is.
+    The hash is empty for an account without a password. Sessions, tokens, identities, passkeys, votes, revisions, and
+    pending and rejected projects are deleted; live projects stay. Others can take the username and the address. The
+    audit log does not change: it contains ids, not names.
     Raises Unauthenticated, WrongPassword, LastAdmin, TooManyProjects, TooManyVotes, Unavailable.
     """
     target = _lock_own(by, known_hash)
@@ -73,9 +73,9 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
 def delete_user(
     user_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None = None, is_limited: bool = True
 ) -> None:
-    """Delete another's account as its user would, by an administrator or, where `by` is None, by an operator.
+    """Delete an account as its user would, by an administrator or, if `by` is None, by an operator.
 
-    The log names who did it, and has the reason. An administrator may delete their own account so, too.
+    The log contains who did it, and the reason. An administrator may also delete their own account this way.
     Raises NotFound, AdminRequired, AccountDeleted, LastAdmin, and with `is_limited` TooManyProjects, TooManyVotes.
     """
     target = _lock_other(user_id, by)
@@ -109,11 +109,11 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
 
 
 def _lock_own(caller: Caller, known_hash: str) -> Any:
-    """Lock the caller's account, whose password was just found to match `known_hash`, and return it.
+    """Lock the caller's account, whose password was just verified against `known_hash`, and return it.
 
-    Other requests of the caller end before, or are refused. With an administrator's account, those of all active
+    Other requests of the caller end before, or are refused. For an administrator the accounts of all active
     administrators are locked, as `accounts.administer` locks them.
-    Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller became an administrator meanwhile.
+    Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller has just become an administrator.
     """
     admins = accounts.lock_admins_and(caller.id)[0] if caller.is_admin else set()
     user = accounts.locked(caller.id)
@@ -132,7 +132,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
 def _lock_other(user_id: int, by: Caller | None) -> Any:
     """Lock an account with those of all active administrators, as `accounts.administer` does, and return it.
 
-    Raises AdminRequired if the caller has lost that role meanwhile; NotFound, AccountDeleted, LastAdmin.
+    Raises AdminRequired if the caller has just lost that role; NotFound, AccountDeleted, LastAdmin.
     """
     admins, target = accounts.lock_admins_and(user_id)
     if by is not None and by.id not in admins:
@@ -148,7 +148,7 @@ def _lock_other(user_id: int, by: Caller | None) -> Any:
 
 
 def _affected(user_id: int, *, is_limited: bool = True) -> set[int]:
-    """The ids of the projects that change: those to delete, those with a revision, and those with a vote of the user.
+    """The ids of the projects that change: to be deleted, with a revision, or with a vote of the user.
 
     With `is_limited` it raises TooManyProjects, TooManyVotes.
     """
@@ -165,9 +165,9 @@ def _affected(user_id: int, *, is_limited: bool = True) -> set[int]:
 
 
 def _rename(user_id: int) -> str:
-    """Give the account the name of a deleted one, and return it; without an address and a password.
+    """Rename the account to `deleted-[id]`, remove its address and password, and return the name.
 
-    The name may be taken by an account from before such names were reserved.
+    An account from before such names were reserved may have the name.
     """
     name = f"deleted-{user_id}"
     if db.session.scalar(select(exists().where(or_(User.username == name, User.email == name)))):
@@ -178,7 +178,7 @@ def _rename(user_id: int) -> str:
 
 
 def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, notify: list[Endpoint]) -> None:
-    """Delete those of the locked projects that are pending or rejected, each with its audit entry and notifications."""
+    """Delete the locked projects that are pending or rejected, and write the audit entry and notifications of each."""
     columns = select(Project.id, Project.url_key, Project.title, Project.status)
     found = columns.where(Project.owner_id == owner_id, Project.status.in_(UNLISTED)).order_by(Project.id)
     projects = [project for project in db.session.execute(found) if project.id in locked]

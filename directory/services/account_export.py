@@ -15,15 +15,15 @@ from directory.services.catalog.paging import Window
 from directory.services.counted_votes import COUNTS
 from directory.services.sign_in import identities, passkeys
 
-PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, which is an answer in one piece
+PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, because the answer is not streamed
 AT_ONCE = 100
 
 
 def export(by: Caller, *, is_limited: bool = True) -> dict[str, Any]:
     """The caller's account, projects with their history, votes, sessions, tokens, identities and passkeys.
 
-    With `is_limited`, of more than PROJECTS_MAX projects and VOTES_MAX votes it has the newest projects and the votes
-    for the newest projects; then `complete` is false. An operator exports an account as its user, without limits.
+    With `is_limited`, only the newest PROJECTS_MAX projects and VOTES_MAX votes for the newest projects are included;
+    `complete` is false if any are left out. An operator exports a user's account without limits.
     """
     exported_at = now()
     projects, has_all_projects = _projects(by, PROJECTS_MAX if is_limited else None)
@@ -42,7 +42,7 @@ def export(by: Caller, *, is_limited: bool = True) -> dict[str, Any]:
 
 
 def _projects(by: Caller, most: int | None) -> tuple[list[dict[str, Any]], bool]:
-    """The caller's projects, newest first, as their owner sees them, and whether these are all."""
+    """The caller's projects, newest first, as their owner sees them; and whether the list is complete."""
     projects: list[dict[str, Any]] = []
     window = Window(AT_ONCE)
     while True:
@@ -55,9 +55,9 @@ def _projects(by: Caller, most: int | None) -> tuple[list[dict[str, Any]], bool]
 
 
 def _votes(by: Caller, most: int | None) -> tuple[list[Any], bool]:
-    """The caller's votes, newest project first, each with whether it counts, and whether these are all.
+    """The caller's votes, newest project first; and whether the list is complete.
 
-    A project that the caller may not see has no title.
+    `counted` is true for a vote that counts. The title is left out if the caller may not see the project.
     """
     is_seen = or_(Project.status == Status.LIVE, Project.owner_id == by.id)
     title = case((is_seen, Project.title)).label("title")

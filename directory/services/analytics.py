@@ -1,4 +1,4 @@
-"""The dashboard's figures, each from real rows: the log for what happened, the counters for what is."""
+"""The dashboard's figures: events from the log, current totals from the counters."""
 
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -51,9 +51,9 @@ DECISIONS = (*APPROVALS, *REJECTIONS)
 
 
 def dashboard(days: int) -> dict[str, Any]:
-    """The figures as of now; those of a period are of the last `days` UTC days, today included.
+    """The figures as of now, and those of the last `days` UTC days, including today.
 
-    `previous` has the totals of as many days before them.
+    `previous` has the totals of the same number of days before.
     """
     at = now()
     today = at.date()
@@ -80,7 +80,7 @@ def _totals() -> dict[str, Any]:
     counters = (Category.live_projects, Category.pending_projects, Category.rejected_projects)
     sums: AnySelect = select(*(func.coalesce(func.sum(counter), 0) for counter in counters))
     live, pending, rejected = db.session.execute(sums).one()
-    votes = select(func.coalesce(func.sum(VoteRanking.upvotes), 0))  # of narrow rows: nine in ten pages less
+    votes = select(func.coalesce(func.sum(VoteRanking.upvotes), 0))  # narrow rows: a tenth of the pages
     active = func.sum(UserCount.users).filter(UserCount.status == AccountStatus.ACTIVE)
     active_users, users = (int(n or 0) for n in db.session.execute(select(active, func.sum(UserCount.users))).one())
     projects = {"live": int(live), "pending": int(pending), "rejected": int(rejected)}
@@ -115,7 +115,7 @@ def _review(since: datetime) -> dict[str, Any]:
 
 
 def _median_wait(since: datetime) -> float | None:
-    """The median time from submission to decision, in seconds, of the decisions since; None where there is none."""
+    """The median time from submission to decision since then, in seconds; None without a decision."""
     waits = (
         select(
             AuditEntry.waited_seconds.label("seconds"),
@@ -125,7 +125,7 @@ def _median_wait(since: datetime) -> float | None:
         .where(AuditEntry.action.in_(DECISIONS), AuditEntry.at >= since, AuditEntry.waited_seconds.is_not(None))
         .subquery()
     )
-    # The middle one of an odd number, the mean of the middle two of an even one: floor division on both databases.
+    # The middle row of an odd number, the mean of the middle two of an even number: floor division on both databases.
     middle = waits.c.place.in_([(waits.c.size + 1) // 2, (waits.c.size + 2) // 2])
     return db.session.scalar(select(cast(func.avg(waits.c.seconds), Float)).where(middle))
 
@@ -139,7 +139,7 @@ def _reviewers(since: datetime) -> list[dict[str, Any]]:
             actor,
             AuditEntry.action,
             waited.label("seconds"),
-            # Without a wait a decision has a place behind those that have one.
+            # Decisions without a wait come last.
             func.row_number().over(partition_by=actor, order_by=(waited.is_(None), waited)).label("place"),
             func.count(waited).over(partition_by=actor).label("size"),
         )
@@ -173,9 +173,9 @@ def _happened(since: datetime, until: datetime, uncounted: dict[date, int]) -> d
 
 
 def _uncounted(since: datetime) -> dict[date, int]:
-    """How many votes were cast on each day since that do not count.
+    """The number of votes of each day since then that do not count.
 
-    They are few, and found by their voters and discounts. So all votes of a day may be counted in an index.
+    They are few, and found through their voters and discounts. The other figures count all votes of a day in an index.
     """
     at = Upvote.created_at
     suspended = select(at).join_from(User, Upvote, Upvote.user_id == User.id)
@@ -199,7 +199,7 @@ def _counts(start: Any, end: Any) -> dict[str, ColumnElement[int]]:
 
 
 def _series(since: datetime, days: int, uncounted: dict[date, int]) -> list[dict[str, Any]]:
-    """One object for each day, oldest first; a day without anything is all zeros."""
+    """One object for each day, oldest first; all zeros for a day without events."""
     day, following = _days()
     counts = _counts(day, following)
     dates = [(since + timedelta(days=n)).date() for n in range(days)]
@@ -213,8 +213,8 @@ def _series(since: datetime, days: int, uncounted: dict[date, int]) -> list[dict
 def _days() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """The UTC days of the statement's parameter, and the ones that follow them.
 
-    The rows of each are counted in an index, three times as fast as all are grouped by their days. PostgreSQL takes a
-    day to begin in the session's zone, which `database` sets to UTC.
+    Counting the rows of each day in an index is three times as fast as grouping all rows by day. In PostgreSQL a day
+    begins in the session's time zone, which `directory.db` sets to UTC.
     """
     if on_postgresql():
         dates = func.unnest(cast(bindparam("days", type_=ARRAY(String)), ARRAY(Date)))

@@ -53,11 +53,11 @@ ACTIONS = (
 NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
 OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
 BY_TIME = Sort("newest", (AuditEntry.at, AuditEntry.id), descending=True)
-# How many entries a page reads at most to find those that match: no index has the texts of the log.
+# The most entries that a page reads to find matches, because no index contains the texts of the log.
 READ_AT_ONCE = 20_000
-# The filters of the log, the most selective first: each has an index, ordered by the id within a value.
+# The filters with an index (value, id), the most selective first.
 NARROWING = ("project_id", "user_id", "actor_id", "action")
-# The names of actions in a project's timeline, and the events of it whose reason the owner may see.
+# The events of a project's timeline by action, and the events whose reason the owner may see.
 EVENTS = {
     f"project.{event}": event
     for event in (
@@ -77,23 +77,23 @@ WITH_REASON = {"rejected", "edit_rejected", "unpublished"}
 
 
 def record(action: str, *, by: Caller | None, **facts: Any) -> None:
-    """Add an entry to the current transaction. `by` is None where the operator's command line acts."""
+    """Add an entry to the current transaction. `by` is None for a command of the operator."""
     db.session.add(AuditEntry(action=action, actor_id=by.id if by else None, **facts))
 
 
 def record_project(action: str, project: Any, *, by: Caller | None, **facts: Any) -> None:
-    """Add an entry about a project (anything with its id, url_key and title, as they are after the change)."""
+    """Add an entry about a project: an object with its id, url_key and title as they are after the change."""
     record(action, by=by, **about(project), **facts)
 
 
 def record_each(entries: list[dict[str, Any]], *, by: Caller | None) -> None:
-    """Add entries to the current transaction in their order, at once. They have the same columns, `at` among them."""
+    """Add entries to the current transaction in their order, in bulk. All have the same columns, including `at`."""
     actor = {"actor_id": by.id if by else None}
     bulk.load_dicts(AuditEntry, [{**entry, **actor} for entry in entries])
 
 
 def purge(before: datetime, most: int) -> int:
-    """Delete entries older than `before`, at most so many, and return how many. The oldest have the lowest ids."""
+    """Delete at most `most` entries older than `before`, and return the number. The oldest have the lowest ids."""
     oldest = select(AuditEntry.id, AuditEntry.at).order_by(AuditEntry.id).limit(most)
     ids = [entry.id for entry in db.session.execute(oldest) if entry.at < before]
     if ids:
@@ -104,13 +104,13 @@ def purge(before: datetime, most: int) -> int:
 
 
 def about(project: Any) -> dict[str, Any]:
-    """The columns of an entry that say which project it is about."""
+    """The columns of an entry that identify its project."""
     return {"project_id": project.id, "url_key": project.url_key, "project_title": project.title}
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A part of an index, in the order of the index. `value` is that of its first column, where that has one value."""
+    """A range of an index, in its order. `value` is that of its first column if the range has a single one."""
 
     sort: Sort
     lower: ColumnElement[bool] | None = None
@@ -118,7 +118,7 @@ class Scan:
     value: Any = None
 
     def bounds(self, window: Window, reached: tuple[Any, ...] | None = None) -> list[ColumnElement[bool]]:
-        """The conditions for a window, as far as the entry with the keys `reached`."""
+        """The conditions for a window, up to the entry with the keys `reached`."""
         goes_down = self.sort.descending == (window.start != "before")
         if reached is not None and self.value is not None:
             return self._between(window, reached, goes_down=goes_down)
@@ -132,7 +132,7 @@ class Scan:
         return [each for each in (near, far) if each is not None]
 
     def _between(self, window: Window, reached: tuple[Any, ...], *, goes_down: bool) -> list[ColumnElement[bool]]:
-        """By the last key alone: of a comparison of rows, SQLite uses the first column for its index and no other."""
+        """Compare only the last key: for a comparison of rows SQLite uses only the first column of the index."""
         key, found = self.sort.keys[-1], [self.sort.keys[0] == self.value]
         found.append(key >= reached[-1] if goes_down else key <= reached[-1])
         if window.position is not None:
@@ -148,8 +148,8 @@ _NEWEST = Scan(NEWEST)
 class Filters:
     """The filters of the log; None is no filter. `actor` and `user` are usernames.
 
-    `q` is a part of a project's title, of the reason, or of the username of the actor or the user. An entry of the
-    instant `since` is included, one of the instant `until` is not.
+    `q` is a part of a project's title, of the reason, or of the username of the actor or the user. `since` is
+    inclusive, `until` exclusive.
     """
 
     action: str | None = None
@@ -166,8 +166,8 @@ class Filters:
 def entries(window: Window, filters: Filters) -> Slice:
     """A slice of the whole log, newest first.
 
-    It is read by one index, in the order of the index. Where that serves one filter of several, at most `READ_AT_ONCE`
-    entries are read: the slice may then have fewer items than the limit, or none, although the list goes on.
+    It is read from one index, in the order of the index. If further filters remain, at most `READ_AT_ONCE` entries are
+    read: the slice may then have fewer items than the limit, or none, although the list continues.
     """
     equal = _equal(filters)
     if equal is None:
@@ -184,7 +184,7 @@ def entries(window: Window, filters: Filters) -> Slice:
 
 
 def _equal(filters: Filters) -> dict[str, Any] | None:
-    """The values that columns must have, by their names. None where no entry has them."""
+    """The required values by column. None if no entry can have them."""
     found = {name: getattr(filters, name) for name in NARROWING if getattr(filters, name) is not None}
     for column, username in (("actor_id", filters.actor), ("user_id", filters.user)):
         if username is not None:
@@ -197,7 +197,7 @@ def _equal(filters: Filters) -> dict[str, Any] | None:
 def _contains(text: str) -> ColumnElement[bool]:
     """Whether an entry contains a text, in upper or lower case.
 
-    SQLite's lower() changes ASCII letters alone, so other letters are searched in their usual spellings.
+    SQLite's lower() changes only ASCII letters, so the text is searched in lower, upper, title and its own case.
     """
     spellings = {_lower_ascii(each) for each in (text, text.lower(), text.upper(), text.title())}
     texts = (func.lower(column) for column in (AuditEntry.project_title, AuditEntry.reason))
@@ -212,7 +212,7 @@ def _lower_ascii(text: str) -> str:
 
 
 def _search(scan: Scan, others: list[ColumnElement[bool]], window: Window) -> Slice:
-    """A slice of the entries of a part of an index that meet the other conditions."""
+    """A slice of the entries in a range of an index that meet the other conditions."""
     if not others:
         return _viewed(fetch(_query().where(*scan.bounds(window)), scan.sort, window))
     backwards, reached = window.start == "before", _last_read(scan, window)
@@ -226,7 +226,7 @@ def _search(scan: Scan, others: list[ColumnElement[bool]], window: Window) -> Sl
 
 
 def _last_read(scan: Scan, window: Window) -> tuple[Any, ...] | None:
-    """The keys of the last entry that a page reads. None where the end of the log comes before."""
+    """The keys of the last entry that a page reads. None if the log ends before."""
     keys = windowed(select(AuditEntry.id).where(*scan.bounds(window)), scan.sort, window.start, 1)
     keys = keys.offset(literal_column(str(READ_AT_ONCE - 1)))
     row = db.session.execute(keys, window.parameters()).first()
@@ -236,7 +236,7 @@ def _last_read(scan: Scan, window: Window) -> tuple[Any, ...] | None:
 def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
     """The latest entries by or about a user, newest first.
 
-    Each of the two kinds is read from the end of its own index: together they would all be read and sorted.
+    Each of the two kinds is read from the end of its own index: one query would read and sort all entries.
     """
     kinds = (AuditEntry.actor_id, AuditEntry.user_id)
     ids = [select(AuditEntry.id).where(kind == user_id).order_by(AuditEntry.id.desc()).limit(most) for kind in kinds]
@@ -246,9 +246,9 @@ def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
 
 
 def history(project_id: int, window: Window) -> Slice:
-    """A project's entries and those of its URL, whoever submitted it and however often, newest first.
+    """The entries of a project and of all submissions of its URL, newest first.
 
-    Raises NotFound where neither the project nor an entry of it exists.
+    Raises NotFound if neither the project nor an entry of it exists.
     """
     keys = select(Project.url_key).where(Project.id == project_id)
     logged = select(AuditEntry.url_key).where(AuditEntry.project_id == project_id)
@@ -286,8 +286,8 @@ def timelines(project_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
 def _by(name: str, value: Any, sort: Sort) -> Scan:
     """The entries whose column `name` has `value`, from the index that begins with the column.
 
-    The column is part of the order, and bounded from both sides. By an equality both databases may read the log by its
-    key, in the hope that an entry in so many has the value, and read all of it where those that have it are old.
+    The column is part of the order, and has a lower and an upper bound. With an equality both databases may scan the
+    log by its primary key for the value, and read all of it if the matching entries are old.
     """
     column = getattr(AuditEntry, name)
     return Scan(Sort(sort.name, (column, *sort.keys), sort.descending), column >= value, column <= value, value)
@@ -306,7 +306,7 @@ def _query() -> AnySelect:
 
 
 def _username(user_id: Any) -> ScalarSelect[str]:
-    """The username, selected entry by entry: a join might read all users."""
+    """The username, by a subquery for each entry: a join might read all users."""
     return select(User.username).where(User.id == user_id).scalar_subquery()
 
 

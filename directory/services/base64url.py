@@ -1,4 +1,4 @@
-"""Bytes as text in URLs and in the JSON of WebAuthn: base64url without padding (RFC 4648 section 5)."""
+"""base64url without padding (RFC 4648 section 5), for URLs and the JSON of WebAuthn."""
 
 import base64
 

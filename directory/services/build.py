@@ -1,4 +1,4 @@
-"""Which build of the service runs: its version and its commit."""
+"""The running build of the service: its version and its commit."""
 
 import subprocess
 from functools import cache
@@ -6,8 +6,8 @@ from pathlib import Path
 
 VERSION = "0.1.0"
 ROOT = Path(__file__).resolve().parents[2]
-# `git archive` replaces its content by the whole commit (export-subst), the builds of the wheel and the image by a
-# shortened one. All are shown at one length, because hosts of one release may have come by different ways.
+# `git archive` replaces its content by the full commit (export-subst), the builds of the wheel and the image by a short
+# one. All are shown at one length, because hosts of one release may be installed in different ways.
 COMMIT_FILE = ROOT / "directory" / "data" / "commit.txt"
 UNREPLACED = "$Format"
 DIGITS = 12
@@ -15,9 +15,9 @@ DIGITS = 12
 
 @cache
 def commit() -> str | None:
-    """Return the commit that the code is of, shortened, or None where it is not known.
+    """Return the short commit of the code, or None if it is unknown.
 
-    A checkout asks git, once in the life of a process.
+    In a checkout git is called, once per process.
     """
     written = COMMIT_FILE.read_text(encoding="ascii").strip()
     if not written.startswith(UNREPLACED):
@@ -33,5 +33,5 @@ def commit() -> str | None:
 
 
 def described() -> dict[str, str | None]:
-    """Return the version and the commit by name."""
+    """Return the version and the commit as a dictionary."""
     return {"version": VERSION, "commit": commit()}

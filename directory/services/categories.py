@@ -1,4 +1,4 @@
-"""Categories, with how many live projects each holds."""
+"""Categories, each with its number of live projects."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ TAKEN = "There is a category of this slug already."
 
 
 def listed() -> list[Category]:
-    """All categories by name."""
+    """All categories, ordered by name."""
     return list(db.session.scalars(select(Category).order_by(Category.name, Category.id)))
 
 
@@ -40,7 +40,7 @@ def change(slug: str, fields: dict[str, Any]) -> Category:
 
 
 def remove(slug: str) -> None:
-    """Delete a category that no project uses, nor changes that wait. Raises NotFound, CategoryInUse."""
+    """Delete a category that no project or revision uses. Raises NotFound, CategoryInUse."""
     gone = delete(Category).where(Category.slug == slug)
     used = CategoryInUse()
     with refusing(fk_projects_category_id_categories=used, fk_revisions_category_categories=used):

@@ -1,24 +1,24 @@
-"""Characters by their Unicode properties: which are invisible, how each is folded for search, which look like others.
+"""Unicode characters: invisible ones, their folding for search, and letters that look alike.
 
-Python knows a character's category, decomposition, case and name, and not its script. The name begins with the script,
-and Unicode never changes a name, so the script is taken from there.
+Python's unicodedata does not have a character's script. But the name begins with the script, and Unicode never changes
+a name, so the script is taken from the name.
 """
 
 import re
 import unicodedata
 
-# Default_Ignorable_Code_Point, which renderers do not show, and the marks of interlinear annotations.
+# Default_Ignorable_Code_Point, which renderers do not show, and marks of interlinear annotations.
 _IGNORED = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _INVISIBLE = re.compile(f"[{_IGNORED}]")
-# Invisible characters that decide how the one before them looks (UAX #31, section 2.3, and emoji sequences, UTS #51).
+# Invisible characters that change the look of the one before them (UAX #31, section 2.3; emoji sequences, UTS #51).
 _NON_JOINER, _JOINER = "\u200c", "\u200d"
 _PRESENTATION = "\ufe0e\ufe0f"
 _VIRAMA = 9  # the combining class
 
-# Letters of one sound and look that keyboards of Arabic, Persian, Kurdish and Urdu write by different code points.
+# Equal letters for which Arabic, Persian, Kurdish and Urdu keyboards have different code points.
 _SAME_ARABIC = {
     "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u06aa": "\u0643",
     "\u0629": "\u0647", "\u06be": "\u0647", "\u06c1": "\u0647", "\u06d5": "\u0647",
@@ -28,15 +28,15 @@ _NAMED = {
     "ETH": "d",
     "ENG": "n",
     "SCHWA": "e",
-}  # Latin letters that have a name, and how ASCII spells them
+}  # Latin letters with a name of their own, and their ASCII spelling
 _BASE = re.compile(r"((?:LATIN|GREEK|CYRILLIC) SMALL (?:LETTER|LIGATURE) )((?:(?!WITH ).)+?)(?: WITH .*)?")
-_FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # of the modifier letters, those that are not small letters
-_FIRST_PICTOGRAPH = "\u2190"  # symbols before it are signs of the text, such as those of trade marks
+_FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # the modifier letters that are not small letters
+_FIRST_PICTOGRAPH = "\u2190"  # symbols before it are part of text, such as the trade mark sign
 _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
 _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
 
-# Letters that look like one of Latin (UTS #39), in lower case and capitals.
+# Letters, small and capital, that look like a Latin letter (UTS #39).
 _LIKE_LATIN = {
     "CYRILLIC": frozenset("аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ"),
     "GREEK": frozenset("ονυραικγτΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"),
@@ -47,34 +47,34 @@ _LIKE_LATIN = {
 
 
 def without_invisible(text: str) -> str:
-    """The text without the characters that a reader cannot see; those that change how their neighbours look stay."""
+    """The text without invisible characters, except those that change how their neighbours look."""
     if text.isascii():
         return text
     return _INVISIBLE.sub(lambda found: found[0] if _has_effect(text, found.start()) else "", text)
 
 
 def fold(text: str) -> str:
-    """A text as search compares it: words are joined by one of `-'.`, and separated by a space otherwise.
+    """A text as search compares it. One of `-'.` may join parts of a word; a space separates words.
 
-    Case, width, accents, strokes, ligatures, invisible characters and the digits of other scripts are folded. Marks are
-    removed where they are accents or points (those of Latin, Greek, Cyrillic, Hebrew and Arabic); others are letters.
+    Case, width, accents, strokes, ligatures, invisible characters and the digits of other scripts are folded. Accents
+    and points (of Latin, Greek, Cyrillic, Hebrew and Arabic) are removed; other marks are kept as letters.
     """
-    # Composed again at the end, for Hangul and kana, which the table takes apart.
+    # Composed again at the end, because the table decomposes Hangul and kana.
     return unicodedata.normalize("NFC", text.translate(_FOLDED))
 
 
 def script(char: str) -> str:
-    """The script of a letter, by the first word of its name; empty for what belongs to several."""
+    """The script of a letter: the first word of its name. Empty for a character that is not a letter."""
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
 
 
 def has_lookalikes(text: str) -> bool:
-    """Whether a word of the text mixes Latin with letters that look like it, or may be taken for a Latin word."""
+    """Whether a word of the text mixes Latin letters with lookalikes, or consists of lookalikes alone."""
     if text.isascii():
         return False
     letters = [char for char in unicodedata.normalize("NFC", text) if char.isalpha()]
     scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
-    # A text that also has letters of its script that look like no other is of that language, and reads as such.
+    # A text that also has letters of its script without a Latin lookalike can be recognised as that script.
     if any(own and own <= _LIKE_LATIN[name] for name, own in scripts.items()):
         return True
     return any(_mixes(word) for word in re.findall(r"[^\W\d_]+", text))
@@ -131,12 +131,12 @@ def _folded(char: str) -> str:
         return ""
     decomposed = unicodedata.normalize("NFKD", char)
     if decomposed != char:
-        # A sign such as that of a trade mark is not the end of its word.
+        # A sign such as ™ becomes a space, so that its letters are not added to the word.
         is_sign = category == "So" and unicodedata.decomposition(char).startswith("<super>")
         return " " if is_sign else "".join(map(_folded, decomposed))
     if category[0] == "M":
         return "" if _is_accent(char) else char
-    if _FIRST_IDEOGRAPH <= char <= _LAST_IDEOGRAPH:  # also those that this version of Python does not know
+    if _FIRST_IDEOGRAPH <= char <= _LAST_IDEOGRAPH:  # includes those that this version of Python does not know
         return char
     if category[0] not in "LN":
         return _separator(char, category)
@@ -147,7 +147,7 @@ def _folded(char: str) -> str:
 
 
 def _is_accent(mark: str) -> bool:
-    """Whether a mark is an accent or a point. Those of all scripts are named "combining", but for those of kana."""
+    """Whether a mark is an accent or a point: its name begins with COMBINING or its script; marks of kana are not."""
     name = unicodedata.name(mark, "")
     return name.startswith(("COMBINING", "HEBREW", "ARABIC")) and "KATAKANA" not in name
 
@@ -161,7 +161,7 @@ def _separator(char: str, category: str) -> str:
     if category == "Pd" and "HYPHEN" in name:
         return "-"
     if category == "So" and char >= _FIRST_PICTOGRAPH and char != _BLANK:
-        # Two of the letters of flags are one flag.
+        # A flag is two of these letters, so they stay together.
         return char if name.startswith("REGIONAL INDICATOR") else f" {char} "
     return " "
 
@@ -171,7 +171,7 @@ def _letter(char: str) -> str:
     if char.isascii():
         return char
     name = unicodedata.name(char, "")
-    # Signs of transliterations, such as the half rings of Arabic and the primes of Cyrillic, join as apostrophes do.
+    # Signs of transliterations, such as half rings (Arabic) and primes (Cyrillic), join words like apostrophes.
     if _is_apostrophe(name) or _FIRST_SIGN <= char <= _LAST_SIGN or name == "LATIN SMALL LETTER SALTILLO":
         return "'"
     if name == "ARABIC TATWEEL":

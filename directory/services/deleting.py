@@ -1,4 +1,4 @@
-"""Deletes rows that have had their time, a few at once."""
+"""Deletes expired rows in small batches."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from directory.extensions import UNSYNCHRONISED, db
 
 
 def delete_some(model: Any, ended: ColumnElement[bool], most: int) -> int:
-    """Delete rows that match `ended`, at most so many, and return how many. Rows that others have locked are left."""
+    """Delete at most `most` rows that match `ended`, and return the number. Locked rows are skipped."""
     ids = db.session.scalars(select(model.id).where(ended).limit(most).with_for_update(skip_locked=True))
     gone = delete(model).where(model.id.in_(list(ids)))
     return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]

@@ -15,20 +15,20 @@ SIZE = 50
 
 
 def newest(category: str | None = None, tag: str | None = None) -> list[dict[str, Any]]:
-    """The newest live projects as anybody sees them, newest first; of a category, of a tag, or of both."""
+    """The newest live projects as the public sees them, newest first; of a category, a tag, or both."""
     filters = catalog.Filters(status=Status.LIVE, category=category, tag=tag)
     return catalog.page(filters, "newest", Window(SIZE), viewer=None).items
 
 
 def name_of(project: dict[str, Any]) -> UUID:
-    """The name of a project for ever: ids begin at 1 everywhere, the instant of creation distinguishes directories."""
+    """The permanent id of a project. Ids begin at 1 in every directory, so it includes the time of creation."""
     return uuid5(NAMESPACE_OID, f"project {project['id']} {timestamp(project['created_at'])}")
 
 
 def name(narrowed: str = "") -> UUID:
-    """The name of this directory's feed for ever: by its first account, for accounts are never deleted.
+    """The permanent id of this directory's feed, from its first account, whose row is never deleted.
 
-    A feed of a category or a tag has a name of its own.
+    The feed of a category or a tag has an id of its own.
     """
     founded = db.session.scalar(select(User.created_at).order_by(User.id).limit(1))
     return uuid5(NAMESPACE_OID, f"directory {timestamp(founded) if founded else 'of nobody'}{narrowed}")

@@ -1,4 +1,4 @@
-"""Whether the service can do its work, asked of its database in bounded time, whatever hangs."""
+"""The health of the service: checks of its database that end in bounded time even if the database hangs."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,14 +20,14 @@ T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 OF_MAIL = Delivery.endpoint == literal_column(f"'{MAIL}'")
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
-# Prepared ones too, which belong to no session.
+# Includes prepared transactions, which have no session.
 OLDEST_TRANSACTION = text(
     "SELECT min(began) FROM (SELECT xact_start FROM pg_stat_activity "
     "WHERE datname = current_database() AND backend_xid IS NOT NULL "
     "UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS open (began)"
 )
 
-# Those of all databases of the server, for all count towards its limit. Of other roles' the state may be hidden.
+# Connections to all databases of the server, because all count towards its limit. Other roles' states may be hidden.
 CONNECTIONS = text(
     "SELECT count(*) FILTER (WHERE state = 'active'), count(*) FILTER (WHERE state = 'idle'), "
     "count(*) FILTER (WHERE state LIKE 'idle in transaction%'), count(*) FILTER (WHERE state IS NULL), "
@@ -37,10 +37,10 @@ CONNECTIONS = text(
 
 
 class Bounded(Generic[T]):
-    """A check that may hang: it runs in a thread of its own, and its caller waits `seconds` at most.
+    """A check that may hang: it runs in a thread of its own, and its caller waits at most `seconds`.
 
-    Not every driver's timeouts hold against a server that accepts bytes and says nothing. While one run hangs no
-    other is started, so that a mute server costs one thread and one connection, however often it is asked.
+    Some drivers' timeouts fail if a server accepts bytes and never answers. While one run hangs no other is started, so
+    such a server costs one thread and one connection, however often the check is called.
     """
 
     def __init__(self, work: Callable[[], T], seconds: float) -> None:
@@ -49,7 +49,7 @@ class Bounded(Generic[T]):
         self._running: Future[T] | None = None
 
     def __call__(self) -> T:
-        """The result, or what the check raised. Raises TimeoutError; the check then goes on by itself."""
+        """Return the check's result or raise its error. Raises TimeoutError; the check then continues in its thread."""
         with self._lock:
             if self._running is None or self._running.done():
                 self._running = Future()
@@ -67,7 +67,7 @@ class Bounded(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of the database: its migrations, and since when its oldest webhook and oldest mail wait."""
+    """The state of the database: its migrations, and the times of its oldest pending webhook and mail."""
 
     revisions: tuple[str, ...]
     undelivered_since: datetime | None = None
@@ -84,13 +84,13 @@ def state(engine: Engine) -> State:
 
 
 def _oldest_pending(*more: Any) -> AnySelect:
-    """When the oldest pending webhook and the oldest pending mail were made, and `more` about the pending ones."""
+    """Select when the oldest pending webhook and mail were created, and `more` about the pending deliveries."""
     made = (func.min(Delivery.created_at).filter(of_kind) for of_kind in (~OF_MAIL, OF_MAIL))
     return select(*made, *more).where(Delivery.state == DeliveryState.PENDING)
 
 
 def migrations(connection: Connection) -> tuple[str, ...]:
-    """The revisions that the database was migrated to; empty where it never was."""
+    """The revisions that the database was migrated to; empty if it was never migrated."""
     if not inspect(connection).has_table("alembic_version"):
         return ()
     return tuple(connection.scalars(text("SELECT version_num FROM alembic_version ORDER BY 1")))
@@ -99,22 +99,22 @@ def migrations(connection: Connection) -> tuple[str, ...]:
 def suffices(revisions: tuple[str, ...]) -> bool:
     """Whether this version can work with a database of these migrations: its own, or those of a later version.
 
-    A migration never breaks the version before it, so while an upgrade goes from host to host the old ones are still
-    good. Migrations are numbered, so the later one is the greater one; a version that is not a number is not ours.
+    A migration never breaks the version before it, so during an upgrade hosts with the old version still work.
+    Migrations are numbered, so the later one is the greater one; a version that is not a number is not ours.
     """
     return revisions == heads() or (len(revisions) == 1 and revisions[0].isdigit() and revisions > heads())
 
 
 @cache
 def heads() -> tuple[str, ...]:
-    """The newest migration that this version of the service has, by the files' numbers: Alembic takes 11 MB to say."""
+    """The newest migration of this version, by the numbers of the files: Alembic would take 11 MB of memory."""
     return (max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")),)
 
 
 class Connections(NamedTuple):
-    """The clients' connections to the PostgreSQL server by state, and how many it allows; on SQLite all are 0.
+    """The client connections to the PostgreSQL server by state, and its limit; on SQLite all are 0.
 
-    The state is unknown for those of other roles, unless ours has `pg_read_all_stats`.
+    The state of other roles' connections is unknown, unless ours has `pg_read_all_stats`.
     """
 
     active: int = 0
@@ -126,12 +126,12 @@ class Connections(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """How many webhooks and mails there are of each state, and how many audit entries of the counted actions.
+    """The numbers of webhooks and mails by state, and of audit entries by counted action.
 
-    Of those that are pending also when the oldest of either was made, and when the first of both that no deliverer has
-    taken up was due.
-    Of the projects how many are pending, and since when the first of them waits. Since when the oldest open transaction
-    has written or locked something, and the connections, are known of PostgreSQL only.
+    `oldest` and `oldest_mail` are the times of the oldest pending webhook and mail; `due` is when the first unclaimed
+    delivery was due. `pending` is the number of pending projects, `pending_since` the time of the oldest.
+    `transaction`, the start of the oldest transaction that has written or locked something, and `connections` are
+    PostgreSQL's only.
     """
 
     deliveries: dict[str, int]
@@ -147,7 +147,7 @@ class Ledger:
 
 
 def ledger(engine: Engine) -> Ledger:
-    """The counts now, from indexes and the few deliveries that are pending. Raises SQLAlchemyError."""
+    """The counts now, from indexes and the few pending deliveries. Raises SQLAlchemyError."""
     by_state = select(OF_MAIL, Delivery.state, func.count()).group_by(OF_MAIL, Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
     free = case((func.coalesce(Delivery.leased_until, Delivery.next_attempt_at) <= now(), Delivery.next_attempt_at))
@@ -176,7 +176,7 @@ _OF_SQLITE: tuple[datetime | None, Connections] = (None, Connections())
 
 
 def _of_postgresql(connection: Connection) -> tuple[datetime | None, Connections]:
-    """Figures of PostgreSQL's own views: the oldest transaction that has written or locked, and the connections."""
+    """Figures from PostgreSQL's own views: the oldest transaction that has written or locked, and the connections."""
     return connection.scalar(OLDEST_TRANSACTION), Connections(*connection.execute(CONNECTIONS).one())
 
 

@@ -1,4 +1,4 @@
-"""The rules for links: which addresses are accepted, and when two of them are the same."""
+"""The rules for links: validation of a URL, and equality of two URLs."""
 
 import hashlib
 import re
@@ -12,22 +12,22 @@ URL_MAX = 2048
 _HOST_MAX = 253
 _PORT_MAX = 65_535
 
-# ASCII, or ignoring case would let U+017F stand for the s of https.
+# ASCII: otherwise, with case ignored, U+017F would match the s of https.
 _URL = re.compile(r"https?://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?:.*)", re.IGNORECASE | re.ASCII | re.DOTALL)
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?P<port>:.*)?", re.DOTALL)
 _PORT = re.compile(":[0-9]{1,5}")
 # A hyphen may be anywhere, as in browsers (WHATWG URL, CheckHyphens=false): "volans-.github.io" is a real host. The
-# bounds of the DNS hold: no longer name can be resolved.
+# lengths are limited as in the DNS, which cannot resolve longer names.
 _LABEL = re.compile("[a-z0-9_-]{1,63}")
 _UNSAFE = frozenset('\\<>"')
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _NO_HOST = "Must name a valid host."
 
-# Names that only a network of its own resolves: RFC 6761, RFC 6762, RFC 8375, ICANN's .internal, and common habits.
+# Names for private networks: RFC 6761, RFC 6762, RFC 8375, ICANN's .internal, and names in common use.
 _INTERNAL = ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa")
-# Beside what `is_global` says, which differs between versions of Python: of IPv6 only 2000::/3 is given out, and other
-# blocks hold old forms of internal addresses (::127.0.0.1, fec0::1). The rest is for protocols and documentation.
-_GIVEN_OUT = IPv6Network("2000::/3")
+# In addition to `is_global`, which differs between versions of Python: only 2000::/3 of IPv6 is allocated, and other
+# blocks contain old forms of internal addresses (::127.0.0.1, fec0::1). _SPECIAL is for protocols and documentation.
+_ALLOCATED = IPv6Network("2000::/3")
 _SPECIAL = (IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
 _INTERNAL_REASON = "Must be an address on the public internet, not one of a private network."
 
@@ -39,19 +39,19 @@ _TRACKING = frozenset(
         "yclid",
     }
 )  # fmt: skip
-# Hosts of repositories: names of owners and repositories are in any case, and `.git` may follow. On GitLab groups are
-# nested, and `-` ends them.
+# Hosts of repositories: names of owners and repositories ignore case, and may end in `.git`. On GitLab groups can be
+# nested, and a segment `-` ends them.
 _FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
-_KEPT = frozenset(b":/?#[]@!$&'()*+,;=%") | frozenset(range(0x20)) | {0x7F}  # they mean another thing when escaped
+_KEPT = frozenset(b":/?#[]@!$&'()*+,;=%") | frozenset(range(0x20)) | {0x7F}  # their escapes have another meaning
 
 
 def check_url(value: str, *, internal: bool = False) -> str:
     """Return the absolute http or https URL as it is stored: trimmed, and otherwise as typed.
 
-    With `internal` addresses of private networks are accepted too. ValueError gives the reason of a refusal.
+    With `internal` addresses of private networks are accepted too. Raises ValueError with the reason.
     """
-    plain = value.isascii() and value.isprintable()  # nothing invisible but perhaps a space
+    plain = value.isascii() and value.isprintable()  # the only invisible character that it may contain is a space
     if not plain and any(unicodedata.category(char) == "Cc" for char in value):
         raise ValueError("Must not contain line breaks or control characters.")
     url = value.strip()
@@ -70,27 +70,27 @@ def check_url(value: str, *, internal: bool = False) -> str:
 
 
 def url_key(url: str) -> str:
-    """Return the identity of a URL, as 64 hexadecimal digits: equal for two URLs that count as the same.
+    """Return the identity of a URL, as 64 hexadecimal digits: the same for two URLs that we treat as equal.
 
-    They do where they differ only in the scheme, the case of the host, a leading `www.`, the default port, a trailing
-    slash, the fragment, what RFC 3986 section 6.2.2 makes equal (escapes, dot segments), Unicode's form of a letter,
-    the order of the query, parameters that track visitors, and on hosts of repositories the case of names and `.git`.
-    ValueError for text that is not a URL.
+    URLs are equal if they differ only in the scheme, the case of the host, a leading `www.`, the default port, a
+    trailing slash, the fragment, escapes and dot segments (RFC 3986 section 6.2.2), Unicode normalization, the order of
+    the query, parameters that track visitors, and on hosts of repositories the case of names and `.git`.
+    Raises ValueError for text that is not a URL.
     """
-    # A hash, for the unique index: PostgreSQL refuses index rows past 2.7 kB, which a URL of 2,048 characters
-    # can be in UTF-8.
+    # The unique index contains a hash, because PostgreSQL refuses index rows over 2.7 kB, and a URL of 2,048 characters
+    # can be longer in UTF-8.
     return hashlib.sha256(_identity(url).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def key_apart(url: str, project_id: int) -> str:
-    """Return the key of a project whose owner has another project with the same URL, from before both were equal."""
+    """Return a distinct key for a project whose owner has another with the same URL, from before we treated them so."""
     return hashlib.sha256(f"{_identity(url)}#{project_id}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def ascii_host(url: str) -> str | None:
-    """Return the host in Punycode where letters of other scripts hide it, to be shown beside the URL; else None.
+    """Return the host in Punycode if it has letters that are not ASCII, to be shown beside the URL; otherwise None.
 
-    A name in Cyrillic can look as one in Latin does. ASCII shows the difference.
+    A name in Cyrillic can look like one in Latin. Punycode shows the difference.
     """
     parsed = _parsed(url)
     typed = urlsplit(url).netloc
@@ -117,7 +117,7 @@ def _checked_host(url: str) -> str:
 
 
 def _typed_host(url: str) -> str:
-    """Return the host as typed, of a URL without a user and with a port that exists. Raises ValueError."""
+    """Return the host as typed. Raises ValueError if the URL contains a user or an invalid port."""
     match = _URL.fullmatch(url)
     if not match:
         raise ValueError("Must be an absolute URL that begins with http:// or https://.")
@@ -148,26 +148,26 @@ def _is_internal(host: str) -> bool:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address, and the IPv4 address that it may carry, is reachable on the internet."""
+    """Whether an address, and any IPv4 address embedded in it, is reachable on the internet."""
     if isinstance(address, IPv6Address):
         carried = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()), _translated(address))
         if any(each is not None and not _is_public(each) for each in carried):
             return False
         if address.ipv4_mapped is not None or _translated(address) is not None:
             return True
-        if address not in _GIVEN_OUT:
+        if address not in _ALLOCATED:
             return False
     is_special = any(address in network for network in _SPECIAL)
     return address.is_global and not address.is_multicast and not is_special
 
 
 def _translated(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address behind an address of NAT64 (RFC 6052), 64:ff9b::/96."""
+    """The IPv4 address in a NAT64 address (RFC 6052), 64:ff9b::/96."""
     return IPv4Address(address.packed[12:]) if address.packed[:12] == b"\x00\x64\xff\x9b" + bytes(8) else None
 
 
 def _parsed(url: str) -> Any:
-    """The URL as browsers parse it (WHATWG URL); None where they would not."""
+    """The URL as browsers parse it (WHATWG URL); None if they refuse it."""
     try:
         return _parser()(url)
     except (ValueError, UnicodeError):
@@ -176,17 +176,17 @@ def _parsed(url: str) -> Any:
 
 @cache
 def _parser() -> Any:
-    from ada_url import URL  # 50 ms, which a start need not wait for
+    from ada_url import URL  # imported late, because it takes 50 ms
 
     return URL
 
 
 def _identity(url: str) -> str:
-    """The text that is equal for two URLs that count as the same. Raises ValueError."""
+    """A text that is the same for equal URLs. Raises ValueError."""
     if not _URL.fullmatch(url):
         raise ValueError("Must be an absolute URL that begins with http:// or https://.")
     parsed = _parsed(url)
-    if parsed is None:  # a host that another version of the parser took; it still equals itself in any case
+    if parsed is None:  # a host that only another version of the parser accepted
         parts = urlsplit(url)
         return f"{parts.netloc.lower().removeprefix('www.')}{_path('', parts.path)}{_query(parts)}"
     host = parsed.hostname.removeprefix("www.")
@@ -218,7 +218,7 @@ def _tracks(name: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """The text with escapes of characters that mean the same unescaped replaced by them, in NFC."""
+    """The text in NFC, with characters unescaped if that does not change their meaning."""
 
     def decode(escape: re.Match[bytes]) -> bytes:
         byte = int(escape[1], 16)

@@ -1,6 +1,6 @@
-"""Logos of projects: stored by their content, so that the picture at an address never changes.
+"""Logos of projects, stored by a hash of their content, so that the picture at an address never changes.
 
-Whoever makes a project or a revision point to a logo has stored it in the same transaction.
+A transaction that makes a project or a revision refer to a logo also stores the logo.
 """
 
 from datetime import timedelta
@@ -18,24 +18,24 @@ from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Logo, Project, Revision, now
 from directory.models.base import logo_addresses, small_digest
 
-# After it was stored last a logo stays for so long, so that none goes while a transaction begins to use it.
+# An unused logo is kept for this time after it was last stored, so that none is deleted while a transaction uses it.
 UNUSED_FOR = timedelta(hours=1)
 
 
 def store(pictures: tuple[bytes, bytes]) -> dict[str, str]:
-    """Store a logo, as `pictures.as_logo` makes it, unless it is there; and return the addresses of its pictures."""
+    """Store a logo made by `pictures.as_logo`, if it is new, and return the addresses of its pictures."""
     small, large = pictures
     digest = sha256(large).hexdigest()
     row = {"digest": digest, "small_digest": small_digest(digest), "large": large, "small": small, "stored_at": now()}
     adding = (postgresql if on_postgresql() else sqlite).insert(Logo).values(row)
-    # The row is locked as well where it is there, which keeps housekeeping from it until the transaction ends.
+    # An existing row is locked too, so that housekeeping does not delete it before the transaction ends.
     keeping = adding.on_conflict_do_update(index_elements=["digest"], set_={"stored_at": row["stored_at"]})
     db.session.execute(keeping, execution_options=UNSYNCHRONISED)
     return logo_addresses(digest)
 
 
 def picture(digest: str) -> bytes:
-    """The picture of a name. Raises NotFound."""
+    """The picture with this digest. Raises NotFound."""
     row = _picture().first({"digest": digest})
     if row is None:
         raise NotFound
@@ -50,7 +50,7 @@ def _picture() -> Prepared:
 
 
 def purge(most: int) -> int:
-    """Delete logos that no project and no revision has, as many as `most`; return how many they were."""
+    """Delete at most `most` logos that no project or revision uses, and return the number."""
     unused = (
         ~select(pointing.logo).where(pointing.logo == Logo.digest, pointing.logo.is_not(None)).exists()
         for pointing in (Project, Revision)

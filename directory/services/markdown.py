@@ -1,7 +1,7 @@
 """Markdown as HTML: the one renderer of descriptions, for the pages and for answers of the API.
 
-CommonMark with GFM's links, tables, strikethrough and task lists. HTML in a text is text. markdown-it-py writes HTML of
-few elements, and nh3 removes whatever else it might write.
+CommonMark with GFM's links, tables, strikethrough and task lists. HTML in a text is escaped. markdown-it-py writes few
+elements, and nh3 removes all others.
 """
 
 import re
@@ -16,7 +16,7 @@ from markdown_it.token import Token
 
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
-DEEPEST = 40  # blocks and marks in one another; what is deeper is left out
+DEEPEST = 40  # nested blocks and marks; deeper ones are left out
 ELEMENTS = {
     "a", "blockquote", "br", "code", "em", "h2", "hr", "li", "ol", "p", "pre", "s", "strong", "table", "tbody", "td",
     "th", "thead", "tr", "ul",
@@ -28,24 +28,24 @@ TASK = re.compile(r"\[([ xX])\](?=[ \t\n])")
 BOXES = {" ": "\u2610", "x": "\u2611", "X": "\u2611"}
 # The text after "www." in a link: a domain, and characters of a path.
 WWW = re.compile(r"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*(?::\d{1,5})?(?:[/?#][^\s<]*)?")
-TRAILING = "?!.,:*_~'\""  # what ends a sentence and not an address, by GFM
+TRAILING = "?!.,:*_~'\""  # punctuation that is not part of an address at its end, by GFM
 ENTITY = re.compile(r"&[a-zA-Z0-9]+;\Z")
 
 
-# A table's rows are filled up to its columns. By the library's own bound 10,000 characters make 660 KB, in a second.
+# Short rows of a table are padded. With the library's own limit 10,000 characters make 660 KB, in a second.
 import_module("markdown_it.rules_block.table").MAX_AUTOCOMPLETED_CELLS = 1_000  # type: ignore[attr-defined]
 
 
 @lru_cache(REMEMBERED)
 def html(text: str) -> str:
-    """The HTML of a text. It is remembered, so that a version of a description is rendered once."""
+    """The HTML of a text. It is cached, so each version of a description is rendered once."""
     return nh3.clean(_parser().render(text), tags=ELEMENTS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=REL)
 
 
 def page_html(text: str) -> str:
-    """The HTML of a text by the operator: also with paths of the site, addresses of mail, images and subheadings.
+    """The HTML of an operator's text, which may also have paths of the site, mail addresses, images and subheadings.
 
-    It is HTML of few elements all the same, so that a page that was copied from elsewhere brings no script along.
+    Its elements are limited too, so that a page copied from elsewhere cannot contain a script.
     """
     allowed = {**ATTRIBUTES, "img": {"src", "alt", "title"}}
     tags, schemes = ELEMENTS | {"h3", "img"}, SCHEMES | {"mailto"}
@@ -62,7 +62,7 @@ def _page_parser() -> MarkdownIt:
 
 
 def _below_the_title(state: StateCore) -> None:
-    """Headings become those below the page's own: one of the second level at most, others of the third."""
+    """Move headings below the page's own: to the second or third level."""
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h2" if token.tag in ("h1", "h2") else "h3"
@@ -74,7 +74,7 @@ def _parser() -> MarkdownIt:
     parser.enable(["linkify", "table", "strikethrough"])
     parser.validateLink = _is_absolute  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
-    assert parser.linkify is not None  # noqa: S101 (the option above asks for it)
+    assert parser.linkify is not None  # noqa: S101 (the option above creates it)
     # Only texts with a scheme or "www.": "node.js" and "readme.md" are not addresses.
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     for scheme in ("ftp:", "mailto:", "//"):
@@ -86,19 +86,19 @@ def _parser() -> MarkdownIt:
 
 
 def _is_absolute(url: str) -> bool:
-    """Whether a link may lead there: to a site by its whole address."""
+    """Whether the address of a link is an absolute http or https URL."""
     return ABSOLUTE.match(url) is not None
 
 
 def _http_length(linkify: Any, text: str, at: int) -> int:
-    """How many characters after "http:" belong to a link: the library's number, without what follows the address."""
+    """The number of characters after "http:" that belong to a link, without trailing punctuation."""
     end = at + int(linkify._validate_http(text, at))
     is_entity = text[end : end + 1] == ";" and ENTITY.search(text, at, end + 1)
     return len(_without_trailing(text[at : end + 1] if is_entity else text[at:end]))
 
 
 def _www_length(_linkify: Any, text: str, at: int) -> int:
-    """How many characters after "www." belong to a link."""
+    """The number of characters after "www." that belong to a link."""
     found = WWW.match(text, at)
     return len(_without_trailing(found[0])) if found else 0
 
@@ -120,7 +120,7 @@ def _add_scheme(_linkify: Any, match: Any) -> None:
 
 
 def _plain(state: StateCore) -> None:
-    """Headings become those below the page's own, images links, and the boxes of a task list characters."""
+    """Make headings h2, images links, and the boxes of a task list characters."""
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h2"
@@ -137,7 +137,7 @@ def _tick(first: Token) -> None:
 
 
 def _images_as_links(tokens: list[Token]) -> list[Token]:
-    """The tokens with a link in the place of each image; within a link an image is its text."""
+    """The tokens with each image replaced by a link; within a link by its text."""
     found: list[Token] = []
     depth = 0
     for token in tokens:

@@ -1,8 +1,7 @@
-"""The review: approve, reject, unpublish, and decisions about many projects at once, deletion among them.
+"""The review: approve, reject and unpublish a project, and bulk decisions, which can also delete.
 
-A pending project waits for review, and so does a live one with a revision. A decision locks the project and acts on the
-state that the project then has. So if two administrators decide at once, one is first, and only that decision is logged
-and sent to webhooks.
+Pending projects and revisions of live projects wait for review. A decision locks the project and acts on the state
+that it then has. So if two administrators decide at once, only the first decision is logged and sent to webhooks.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -22,7 +21,7 @@ from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
-# A live project with a revision has the state of the revision here: its changes wait, or were refused.
+# States of a live project with a revision: its changes are pending, or were rejected.
 WAITING, REFUSED = "changes_waiting", "changes_refused"
 MOVES: dict[str, dict[str, Status]] = {
     "approve": {Status.PENDING: Status.LIVE},
@@ -34,14 +33,14 @@ HOLDS: dict[str, set[str]] = {"approve": {Status.LIVE}, "reject": {Status.REJECT
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A project to decide about, locked, with its revision."""
+    """A locked project and its revision."""
 
     project: Any
     revision: Revision | None
 
     @property
     def state(self) -> str:
-        """The project's state; of a live one with a revision that of the revision."""
+        """The project's state, or that of its revision."""
         if self.revision is None:
             return str(self.project.status)
         return REFUSED if self.revision.submitted_at is None else WAITING
@@ -56,14 +55,14 @@ def decide(
     reason: str | None = None,
     versions: Container[int] | None = None,
 ) -> None:
-    """Approve or reject what waits, or unpublish a live project, and queue the notification with it.
+    """Approve or reject a pending project or revision, or unpublish a live project, and queue the notification.
 
-    The same decision again changes nothing, not even the reason; but only a live project can be unpublished. It goes to
-    the end of the queue and keeps its votes and the time of its first publication. The reason is logged, and the owner
-    and webhooks get it too, except with an approval. `versions` are those that the decision is about; None means any.
-    They are not compared for a decision that holds already.
+    Approving or rejecting twice changes nothing, not even the reason. An unpublished project goes to the end of the
+    queue and keeps its votes and the time of its first publication. The reason is logged; the owner and webhooks get it
+    too, except for an approval. `versions` are the versions that the decision is about; None means any. They are not
+    checked if the decision was already made.
     Raises Unauthenticated, NotFound, PreconditionFailed, InvalidTransition (the project is in another state), and
-    Duplicate where the owner has another project with the URL that is to be approved.
+    Duplicate if the owner has another project with the URL that would be approved.
     """
     if by is not None:
         require_active(by)
@@ -78,11 +77,11 @@ def decide_many(
 ) -> dict[int, str | None]:
     """Approve, reject, unpublish or delete each of the projects.
 
-    `wanted` has for each id the version that the decision is about, None for any. The result has for each id None where
-    the decision holds now, else the code of the refusal: not_found, precondition_failed, invalid_transition or
+    `wanted` maps each id to the version that the decision is about, or None for any. The result maps each id to None if
+    the decision is made, otherwise to the code of the refusal: not_found, precondition_failed, invalid_transition or
     duplicate.
-    Projects are locked in the order of their ids, and then the counters that they share, so that two such batches
-    never wait for each other in a ring. Raises Unauthenticated.
+    Projects are locked in the order of their ids, and then the counters that they share, so that two batches cannot
+    deadlock. Raises Unauthenticated.
     """
     require_active(by)
     cases = _locked(wanted)
@@ -99,19 +98,19 @@ def decide_many(
 
 
 def _locked(project_ids: Iterable[int]) -> list[_Case]:
-    """The projects that are there, locked in the order of their ids, with their revisions."""
+    """The projects that exist, locked in the order of their ids, with their revisions."""
     columns = (Project.id, Project.url_key, Project.title, Project.category_id, Project.status, Project.version)
     query = select(*columns, Project.submitted_at, Project.upvotes, Project.published_at)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
-    # By a statement of its own: joined, a revision would be as it was before the wait for the lock.
+    # In a separate statement: a join would read the revision as it was before the wait for the lock.
     held = revisions.of_each(live) if live else {}
     return [_Case(project, held.get(project.id)) for project in projects]
 
 
 def _lock_counters(cases: list[_Case], decision: str) -> None:
-    """Lock the counters that the decisions change, those of a category and of tags that wait included."""
+    """Lock the counters that the decisions change, including those of the categories and tags in revisions."""
     held = [revisions.changes_of(case.revision) for case in cases] if decision == "approve" else []
     slugs = [changes["category"] for changes in held if "category" in changes]
     tags = [tag for changes in held for tag in changes.get("tags", ())]
@@ -128,12 +127,12 @@ def _decide(
     notify: list[Endpoint],
     reason: str | None,
 ) -> None:
-    """Carry out a decision, unless it holds already.
+    """Apply a decision, unless it was already made.
 
-    Raises PreconditionFailed, InvalidTransition, and Duplicate for changes that can no longer apply.
+    Raises PreconditionFailed, InvalidTransition, and Duplicate if the changes can no longer be applied.
     """
     project_id = case.project.id
-    # A caller whose answer was lost may ask again, as RFC 9110 section 13.1.1 allows.
+    # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows.
     if case.state in HOLDS.get(decision, ()):
         return
     if versions is not None and case.project.version not in versions:
@@ -153,7 +152,7 @@ def _decide(
 def _move(
     project: Any, decision: str, target: Status, *, by: Caller | None, notify: list[Endpoint], reason: str | None
 ) -> None:
-    """Move a locked project to another state. A trigger deletes the revision of one that is no longer live."""
+    """Move a locked project to another state. A trigger deletes the revision of a project that is no longer live."""
     at = now()
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason

@@ -1,6 +1,6 @@
-"""Uploaded pictures as logos: decoded with bounds on size, pixels and memory, and encoded again, without metadata.
+"""Converts uploaded pictures to logos: decodes them within limits of size and memory, and encodes them again.
 
-Nothing of an upload is stored as it came, so nothing but pixels gets through.
+Only pixels are kept: no other byte of an upload is stored, such as metadata.
 """
 
 import logging
@@ -20,11 +20,11 @@ log = logging.getLogger(__name__)
 LARGE, SMALL = 256, 64  # pixels a side
 UPLOAD_MAX = 2**20  # bytes
 SIDE_MAX = 4_096  # pixels
-MEMORY_MAX = 88 * 2**20  # bytes that decoding may take by what the head of a file says, as measured for each format
+MEMORY_MAX = 88 * 2**20  # bytes that decoding may take, estimated from the header by measurements of each format
 WEBP_PIXEL, PIXEL = 17, 4  # bytes: libwebp holds several canvases
-TEXT_MAX = 2**18  # bytes of what a PNG has compressed beside its pixels
-BAND = 16  # rows of the reduced picture that are made at once
-WAIT = 4.0  # seconds for another picture
+TEXT_MAX = 2**18  # bytes of a PNG's compressed text
+BAND = 16  # rows of the reduced picture that are computed at once
+WAIT = 4.0  # seconds to wait for the conversion of another picture
 FORMATS = ("PNG", "JPEG", "WEBP")
 NOT_ONE = "Is not a PNG, JPEG or WebP picture, or it is damaged."
 TOO_LARGE = f"Must be at most {SIDE_MAX:,} pixels wide and high."
@@ -35,9 +35,9 @@ _one = threading.BoundedSemaphore(1)
 
 
 def as_logo(content: bytes) -> tuple[bytes, bytes]:
-    """The picture as WebP of 64 and of 256 pixels a side. Raises Invalid, and Unavailable where others take too long.
+    """The picture as WebP of 64 and of 256 pixels a side. Raises Invalid, and Unavailable if others take too long.
 
-    One is decoded at a time, so that the memory of a process stays within bounds.
+    Only one is decoded at a time, to limit the memory of a process.
     """
     if not _one.acquire(timeout=WAIT):
         raise Unavailable("Other pictures are being converted. Try again shortly.")
@@ -51,7 +51,7 @@ def as_logo(content: bytes) -> tuple[bytes, bytes]:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Refuse a picture, whatever the decoders make of it: they raise errors of many kinds."""
+    """Refuse a picture on any error: decoders raise many kinds."""
     try:
         yield
     except Invalid:
@@ -66,10 +66,10 @@ def _refusal(why: str) -> Invalid:
 
 
 def _reduced(content: bytes) -> "Image":
-    """The picture, turned as it is meant to be seen, at a size of about twice a logo's."""
-    from PIL import Image, PngImagePlugin  # most processes of the command line never need it
+    """The picture, turned upright, at about twice the size of a logo."""
+    from PIL import Image, PngImagePlugin  # imported late: most commands do not need it
 
-    Image.MAX_IMAGE_PIXELS = None  # we have bounds of our own, and opening a PNG or a JPEG decodes nothing
+    Image.MAX_IMAGE_PIXELS = None  # we have limits of our own, and opening a PNG or a JPEG decodes nothing
     PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY = TEXT_MAX
     _require_small_webp(content)
     with Image.open(BytesIO(content), formats=FORMATS) as image:
@@ -77,7 +77,7 @@ def _reduced(content: bytes) -> "Image":
             raise _refusal(TOO_LARGE)
         if _memory(image) > MEMORY_MAX:
             raise _refusal(TOO_MANY)
-        image.draft("RGB", (2 * LARGE, 2 * LARGE))  # a JPEG is decoded at the scale that is wanted
+        image.draft("RGB", (2 * LARGE, 2 * LARGE))  # a JPEG can be decoded at a smaller scale
         image.load()
         turn = _turns().get(image.getexif().get(ORIENTATION, 1))
         reduced = _in_bands(image, max(1, max(image.size) // (2 * LARGE)))
@@ -85,7 +85,7 @@ def _reduced(content: bytes) -> "Image":
 
 
 def _require_small_webp(content: bytes) -> None:
-    """Raise Invalid for a WebP that is too large: to open one takes memory for all of its pixels already."""
+    """Raise Invalid for a WebP that is too large: even opening it takes memory for all of its pixels."""
     if content[:4] != b"RIFF" or content[8:12] != b"WEBP":
         return
     kind, head = content[12:16], content[20:30]
@@ -105,9 +105,9 @@ def _require_small_webp(content: bytes) -> None:
 
 
 def _memory(image: Any) -> int:
-    """About how much memory decoding takes; that of a WebP was looked at before.
+    """An estimate of the memory that decoding takes; 0 for a WebP, which was checked before.
 
-    Of a JPEG that is progressive the coefficients are held, of two bytes for each sample of a component.
+    For a progressive JPEG the decoder keeps all coefficients: two bytes for each sample of a component.
     """
     pixels = int(image.width * image.height)
     if image.format != "JPEG":
@@ -119,7 +119,7 @@ def _memory(image: Any) -> int:
 
 
 def _in_bands(image: "Image", factor: int) -> "Image":
-    """The picture reduced by a whole factor, some rows at a time: as one it would take its memory three times."""
+    """The picture reduced by an integer factor, some rows at a time: all at once would take three times its memory."""
     from PIL import Image
 
     size = (-(-image.width // factor), -(-image.height // factor))
@@ -139,7 +139,7 @@ def _as_rgba(band: "Image") -> "Image":
 
 
 def _square(image: "Image") -> "Image":
-    """The picture as large as a square of a logo's size can show it whole, on a transparent ground."""
+    """The whole picture scaled to fit a square of a logo's size, on a transparent background."""
     from PIL import Image
 
     scale = LARGE / max(image.size)
@@ -159,7 +159,7 @@ def _encoded(square: "Image", side: int) -> bytes:
 
 
 def _turns() -> dict[int, Any]:
-    """The transposition that turns a picture upright, by EXIF's number of its orientation."""
+    """The transposition that turns a picture upright, by its EXIF orientation."""
     from PIL.Image import Transpose
 
     return {

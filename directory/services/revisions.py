@@ -1,7 +1,7 @@
 """Revisions: the changes of a live project that wait for review, stored beside it.
 
-A project has at most one. Every write to it is made with the project locked and raises the project's `version`, so that
-`If-Match` guards both. An approved revision is applied as every edit of the project is (`write`).
+A project has at most one. Every write to it locks the project and raises the project's `version`, so `If-Match` guards
+both. `write` applies an approved revision, as it does any other edit.
 """
 
 from collections.abc import Collection, Mapping
@@ -31,8 +31,8 @@ TAKEN = "The owner has another project with this URL."
 class Plan:
     """The values that an edit writes.
 
-    `changes` apply at once. `before` are the values that waited before the edit, and `held` those that wait after it.
-    `holding` are the fields in which these two differ, each with the live value and the one that the owner now wants.
+    `changes` apply at once. `before` are the values in the revision before the edit, `held` those after it. `holding`
+    are the fields in which these two differ, each with the live value and the owner's new value.
     """
 
     changes: Changes
@@ -49,7 +49,7 @@ def of(project_id: int) -> Revision | None:
 def of_each(project_ids: Collection[int]) -> dict[int, Revision]:
     """The revisions of projects, which the caller has locked, by the ids of the projects.
 
-    They are locked too: a category that is renamed meanwhile would change the one in a revision.
+    They are locked too, because renaming a category changes the revisions that contain it.
     """
     query = select(Revision).where(Revision.project_id.in_(project_ids)).order_by(Revision.project_id).with_for_update()
     found = db.session.scalars(query, execution_options={"populate_existing": True})
@@ -57,7 +57,7 @@ def of_each(project_ids: Collection[int]) -> dict[int, Revision]:
 
 
 def changes_of(revision: Revision | None) -> dict[str, Any]:
-    """The values that wait, by field and in the order of the fields. A revision that was refused has none."""
+    """The values that wait for review, by field and in the order of the fields. A rejected revision has none."""
     if revision is None:
         return {}
     held = revision.changes if revision.category is None else {**revision.changes, "category": revision.category}
@@ -69,7 +69,7 @@ def plan(
 ) -> Plan:
     """Plan an edit by validated fields. The caller has locked the project and its revision.
 
-    With `is_replacing` a given field that applies at once is removed from the revision: its owner has set it again.
+    With `is_replacing` a given field that applies at once is removed from the revision, because its owner set it again.
     """
     before = changes_of(revision)
     shown = fields.current(project, {*given, *before})
@@ -90,7 +90,7 @@ def plan(
 
 
 def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
-    """The given fields that need review. A URL that counts as the same needs none."""
+    """The given fields that need review. A new spelling of the same URL needs none."""
     names = fields.reviewed(review_on_edit)
     is_same = "url" in given and url_key(given["url"]) == project.url_key
     return {name for name in given if name in names and not (name == "url" and is_same)}
@@ -99,7 +99,7 @@ def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) 
 def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Caller, at: datetime) -> None:
     """Store the revision as it is after an edit, and log what the edit changed in it. Raises Invalid.
 
-    A revision keeps its place in the queue. An edit by the owner removes the note that the last revision was refused.
+    A revision keeps its place in the queue. An edit by the owner removes a rejected revision.
     """
     if not planned.held and revision is not None and (planned.before or not by.is_admin):
         db.session.delete(revision)
@@ -121,9 +121,9 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
 def approve(
     project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
 ) -> None:
-    """Apply the changes to the project, locked by the caller. Raises Duplicate, and then nothing is changed.
+    """Apply the changes to the project, which the caller has locked. Raises Duplicate and then changes nothing.
 
-    The reason is for the log alone.
+    The reason is only logged.
     """
     at = now()
     project = db.session.get_one(Project, project_id, populate_existing=True)
@@ -146,7 +146,7 @@ def approve(
 def reject(
     project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
 ) -> None:
-    """Refuse the changes of the project, locked by the caller; its owner sees the reason."""
+    """Reject the changes of the project, which the caller has locked; its owner sees the reason."""
     at = now()
     project = db.session.get_one(Project, project_id, populate_existing=True)
     waited = _waited(revision, at)
@@ -169,7 +169,7 @@ def write(project: Project, changes: Changes, at: datetime) -> None:
 
 
 def drop_all(owner_id: int) -> None:
-    """Delete the revisions of an owner's projects, which the caller has locked, with the owner's account."""
+    """Delete the revisions of an owner's projects; the caller has locked the projects and the owner's account."""
     owned = select(Project.id).where(Project.owner_id == owner_id, Project.status == Status.LIVE)
     gone = delete(Revision).where(Revision.project_id.in_(owned)).returning(Revision.project_id)
     ids = list(db.session.scalars(gone, execution_options=UNSYNCHRONISED))

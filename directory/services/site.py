@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The name of the site, its public origin, which is empty where it is not known, and its tagline.
+    """The name, public origin and tagline of the site. `url` is empty if the origin is not configured.
 
-    `links` are the label and address of each link at the end of a page. `logo` and `image`, for previews of links, are
-    paths, empty where the operator has none.
+    `links` are the label and address of each link at the end of a page. `logo` and `image` (for link previews) are
+    paths, empty if not configured.
     """
 
     name: str = "Project Directory"
@@ -19,8 +19,8 @@ class Site:
     image: str = ""
 
     def address(self, path: str) -> str:
-        """The absolute address of a path; the path itself where the origin is not known."""
+        """The absolute address of a path; the path itself if the origin is not configured."""
         return f"{self.url}{path}"
 
 
-NOWHERE = Site()  # with no address that is known
+NOWHERE = Site()  # without an address

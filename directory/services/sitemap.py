@@ -1,7 +1,7 @@
 """The site's addresses for crawlers: every live project once, in parts of at most SIZE.
 
-A part holds the projects of a range of ids. So a project stays in its part, a part costs the same wherever it stands,
-and nothing is counted or skipped to find it.
+A part contains the projects of a range of ids. So a project stays in its part, every part costs the same, and no rows
+are counted or skipped to find a part.
 """
 
 from functools import cache
@@ -25,12 +25,12 @@ P, S = Project.__table__.c, VoteRanking.__table__.c
 
 
 def parts() -> list[int]:
-    """The numbers of the parts that hold any project, ascending: one step through an index for each."""
+    """The numbers of the parts with at least one project, ascending, by one index lookup for each."""
     return [row.number for row in db.session.execute(_parts(db.engine.dialect.name))]
 
 
 def part(number: int) -> list[Any]:
-    """The live projects of a part (`id`, `slug`, `updated_at`) by their ids; none where there is no such part."""
+    """The live projects of a part (`id`, `slug`, `updated_at`) by their ids; empty if the part does not exist."""
     first = (number - 1) * SIZE + 1
     if first > HIGHEST_ID:
         return []
@@ -39,12 +39,12 @@ def part(number: int) -> list[Any]:
 
 
 def lists() -> tuple[list[str], list[str]]:
-    """The slugs of the categories, and the tags, that have a live project; of the tags the most used."""
+    """The slugs of the categories, and the most used tags, that have a live project."""
     named = [category.slug for category in categories.listed() if category.live_projects]
     return named, [each["tag"] for each in tags.listed(None, TAGS)]
 
 
-# By an index of the states SQLite would sort all live projects, here and in the next.
+# `unindexed`, here and below: by its index of states SQLite would sort all live projects.
 @cache
 def _parts(dialect: str) -> AnySelect:
     live = select(S.project_id).where(unindexed(S.status, dialect) == literal("live")).order_by(S.project_id).limit(1)

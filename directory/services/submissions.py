@@ -38,7 +38,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
         **columns,
     )
     db.session.add(project)
-    _flush(by.id, columns["url_key"])  # the id, for the log; and whether the owner has the URL already
+    _flush(by.id, columns["url_key"])  # assigns the id, and raises Duplicate
     search_index.index([project])
     audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
     outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
@@ -58,7 +58,7 @@ def edit(
 
     A rejected project goes back to review. When a member edits a live project, the fields that need review wait as its
     revision, and the others apply at once. An administrator's edit applies at once and does not change the state. An
-    edit without changes is not logged. `versions` are those that If-Match allows; None allows any.
+    edit that changes nothing is not logged. `versions` are those that If-Match allows; None allows any.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
     """
     require_active(by)
@@ -85,7 +85,7 @@ def edit(
 
 
 def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = None) -> None:
-    """Delete the revision of a project, or the note that its last one was refused.
+    """Delete the revision of a project, pending or rejected.
 
     Raises Unauthenticated, NotFound (also without a revision), NotOwner, PreconditionFailed.
     """
@@ -114,9 +114,9 @@ def delete(
     versions: Container[int] | None = None,
     reason: str | None = None,
 ) -> None:
-    """Delete a project with its votes; its audit entries stay, and the reason is in the one of its deletion.
+    """Delete a project with its votes. Its audit entries stay; the entry of the deletion contains the reason.
 
-    The transaction holds the account of `by` active. Raises NotFound, NotOwner, PreconditionFailed.
+    The caller has locked the account of `by` (`require_active`). Raises NotFound, NotOwner, PreconditionFailed.
     """
     project = _locked(project_id, by, versions)
     outbox.enqueue("project.deleted", project_id, by=by, endpoints=notify)
@@ -128,9 +128,9 @@ def delete(
 
 
 def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
-    """Lock the project, if `by` may change it and its version is one of those allowed.
+    """Lock the project, and check that `by` may change it and that its version is allowed.
 
-    Without a row to lock the transaction ends: deleting the votes all the same was measured to deadlock.
+    It raises if there is no row to lock: deleting the votes without that lock deadlocked in tests.
     """
     query = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
     project = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
@@ -150,7 +150,7 @@ def _write(project: Project, changes: fields.Changes, at: datetime) -> None:
 
 
 def _require_free(project: Project, url: str) -> None:
-    """Raise Duplicate if another project of the owner has the URL. No constraint sees a URL that only waits."""
+    """Raise Duplicate if another project of the owner has the URL. No constraint covers the URL in a revision."""
     same = select(Project.id).where(Project.owner_id == project.owner_id, Project.url_key == url_key(url))
     if db.session.scalar(same.where(Project.id != project.id)) is not None:
         raise _submitted_already(project.owner_id, url_key(url))
@@ -165,7 +165,7 @@ def _flush(owner_id: int, key: str) -> None:
 
 
 def _submitted_already(owner_id: int, key: str) -> Duplicate:
-    """The refusal of a URL that the owner has submitted, with the project that holds it, unless it is deleted now."""
+    """The refusal of a URL that the owner has submitted before, with the project that has it, if it still exists."""
     held = select(Project.id, Project.title, Project.status)
     row = db.session.execute(held.where(Project.owner_id == owner_id, Project.url_key == key)).one_or_none()
     existing = {} if row is None else {"existing": row._asdict()}

@@ -1,9 +1,9 @@
 """Taking down all projects of a user at once.
 
-It is one transaction of a bounded number of statements, whatever the number of projects. That is why it does not use
-`moderation`, whose decisions take several statements for each project. The projects are locked first, in the order of
-their ids, and last the counters that the triggers change, as every decision about several projects locks them. So no
-deadlock comes about, and submissions and decisions wait for the last statements alone.
+The number of statements does not depend on the number of projects, so this does not use `moderation`, whose decisions
+take several statements for each project. Like every decision about several projects it locks the projects first, in the
+order of their ids, and the counters that triggers change last. This avoids deadlocks, and submissions and decisions
+wait only for the last statements.
 """
 
 from datetime import datetime
@@ -21,7 +21,7 @@ from directory.services.catalog import catalog, counters
 from directory.services.webhooks import outbox
 from directory.services.webhooks.outbox import Endpoint
 
-AT_ONCE = 1_000  # projects that one request takes down
+AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (
     f"The user has more than {AT_ONCE:,} live and pending projects, which are more than one request takes down, and "
     "nothing was changed. Suspend the user without unpublish, take projects down by bulk decisions (unpublish and "
@@ -32,10 +32,10 @@ EVENTS = ("project.unpublished", "project.rejected")
 
 
 def take_down(user_id: int, *, by: Caller, notify: list[Endpoint], reason: str | None) -> dict[str, int]:
-    """Unpublish and reject the live projects of a user, and reject the pending ones; how many of each.
+    """Unpublish and reject the live projects of a user, and reject the pending ones; return the number of each.
 
-    Each project gets its audit entries and its notifications as if it had been decided by itself, a live one two of
-    each. Raises TooManyProjects.
+    Each project gets the audit entries and notifications of a single decision, a live project those of both.
+    Raises TooManyProjects.
     """
     found, at = _locked(user_id), now()
     live = [project.id for project in found if project.status == Status.LIVE]
@@ -57,7 +57,7 @@ def _locked(user_id: int) -> list[Any]:
 
 
 def _entries(project: Any, at: datetime, reason: str | None) -> list[dict[str, Any]]:
-    """The audit entries of a project. The rejection of a live project has no waiting time."""
+    """The audit entries of a project. Only the rejection of a pending project has a waiting time."""
     facts = {**audit.about(project), "at": at, "reason": reason, "waited_seconds": None}
     live, pending, rejected = Status.LIVE.value, Status.PENDING.value, Status.REJECTED.value
     step = {"action": "project.unpublished", "from_state": live, "to_state": pending}
@@ -68,7 +68,7 @@ def _entries(project: Any, at: datetime, reason: str | None) -> list[dict[str, A
 
 
 def _notify(projects: list[Any], *, by: Caller, endpoints: list[Endpoint], at: datetime, reason: str | None) -> None:
-    """Queue the events of both steps, each with the project as it is after its step."""
+    """Queue the events of both steps, each with the project as it is after the step."""
     live = {project.id for project in projects if project.status == Status.LIVE}
     stored = catalog.all_stored([project.id for project in projects])
     shown = [
@@ -81,7 +81,7 @@ def _notify(projects: list[Any], *, by: Caller, endpoints: list[Endpoint], at: d
 
 
 def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
-    """Reject them in one statement, once their counters are locked."""
+    """Lock the counters of the projects, then reject all in one statement."""
     ids = [project.id for project in projects]
     counters.lock(ids)
     was_live = Project.status == Status.LIVE

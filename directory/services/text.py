@@ -1,27 +1,27 @@
-"""The rules for text that people write: which characters it may hold, how it is stored, its slugs."""
+"""The rules for users' text: the characters that it may contain, its stored form, and its slugs."""
 
 import re
 import unicodedata
 
 from directory.services.characters import without_invisible
 
-#: The form of category slugs and tags; to be used with `fullmatch`.
+#: The form of category slugs and tags; use it with `fullmatch`.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-#: The form of usernames; to be used with `fullmatch`.
+#: The form of usernames; use it with `fullmatch`.
 USERNAME = re.compile(r"[a-z0-9_-]{3,32}")
 _ATOM = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-#: The form of e-mail addresses, in lower case. Who really owns one is not checked, so the pattern is a modest one.
+#: The form of e-mail addresses, in lower case. It is permissive: only a mailed link shows that an address works.
 EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@{_LABEL}(\.{_LABEL})+")
 EMAIL_MAX, LOCAL_PART_MAX = 254, 64
 CATEGORY_SLUG_MAX = 50
 TAG_MAX = 32
 PROJECT_SLUG_MAX = 80
 
-# A long run of combining marks makes NFC quadratic: one body of 64 KiB took 0.9 s. Thirty is the bound of
-# Unicode's stream-safe text format (UAX #15), above what any language writes.
+# A long run of combining marks makes NFC quadratic: one body of 64 KiB took 0.9 s. Thirty is the limit of
+# Unicode's stream-safe text format (UAX #15), and more than any language needs.
 _MARKS_MAX = 30
-# NFC joins at most four code points into one, so a text longer than this cannot become short enough.
+# NFC joins at most four code points into one, so a longer text cannot become short enough.
 _NFC_SHRINKS_BY = 4
 
 _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
@@ -29,9 +29,9 @@ _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
 )
 _REFUSED = (
     (re.compile("[\ud800-\udfff]"), "Must not contain half of a surrogate pair."),
-    # They make text read otherwise than it is stored: a link or a name that shows as another.
+    # They display text in another order than it is stored, so a link or name can look like another one.
     (re.compile("[\u202a-\u202e\u2066-\u2069]"), "Must not contain bidirectional overrides or isolates."),
-    # U+FFFE and U+FFFF have no place in XML, so one of them would break the feed.
+    # XML does not allow U+FFFE and U+FFFF, so one of them would break the feed.
     (re.compile(f"[{_NONCHARACTERS}]"), "Must not contain code points that are not characters."),
 )
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]"), "Must not contain line breaks or control characters."
@@ -41,20 +41,20 @@ _CONTROLS_IN_LINES = (
 )
 
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Mn", "Zl", "Zp", "Zs"})
-# Fillers and blanks that Unicode counts as letters or symbols, and what renderers leave out by default.
+# Fillers and blanks that Unicode classifies as letters or symbols, and characters that renderers do not show.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U00013441\U00013442\U0001d159\U000e0000-\U000e0fff]"
 )
 
-# Letters that NFKD leaves whole although readers know their ASCII spelling.
+# Letters that have an ASCII spelling but that NFKD does not decompose.
 _SPELLINGS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
 
 
 def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = False, only_visible: bool = False) -> str:
-    """The text as it is stored: `minimum` to `maximum` code points of NFC; ValueError says why it is not.
+    """The text as it is stored: `minimum` to `maximum` code points of NFC. Raises ValueError with the reason.
 
-    With `only_visible` it is stored without the characters that nobody sees.
+    With `only_visible` invisible characters are removed.
     """
     if len(value) > _NFC_SHRINKS_BY * maximum:
         raise ValueError(_length_reason(minimum, maximum))
@@ -65,8 +65,8 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
         if pattern.search(text):
             raise ValueError(reason)
     if only_visible:
-        text = _normalise(without_invisible(text))  # again, for letters and accents may have come together
-    # After the controls, which `strip` would take for white space and drop in silence.
+        text = _normalise(without_invisible(text))  # again, because letters and accents may now be adjacent
+    # After the check of controls, some of which `strip` would remove silently as white space.
     text = text if multiline else text.strip()
     if minimum and not is_visible(text):
         raise ValueError("Must not be blank.")
@@ -77,14 +77,14 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
 
 def is_email(value: str) -> bool:
     """Whether this is an e-mail address, in lower case."""
-    # ASCII first: the Kelvin sign, for one, is a k in lower case.
+    # ASCII first: the Kelvin sign, for example, becomes k in lower case.
     if not value.isascii() or len(value) > EMAIL_MAX or len(value.partition("@")[0]) > LOCAL_PART_MAX:
         return False
     return EMAIL.fullmatch(value) is not None
 
 
 def slugify(title: str) -> str:
-    """An ASCII slug of at most 80 characters for a title; "project" where none of it can be spelled."""
+    """An ASCII slug of at most 80 characters for a title; "project" if no character of it has an ASCII form."""
     spelled = unicodedata.normalize("NFKD", title.casefold().translate(_SPELLINGS))
     unaccented = "".join(char for char in spelled if not unicodedata.combining(char))
     slug = re.sub("[^a-z0-9]+", "-", unaccented).strip("-")
@@ -97,13 +97,13 @@ def _normalise(value: str) -> str:
         return value
     _refuse_piled_marks(value)
     text = unicodedata.normalize("NFC", value)
-    # Again, for NFC takes some characters apart: a stored text must pass when it is sent back.
+    # Again, because NFC decomposes some characters: a stored text must be valid when it is sent back.
     _refuse_piled_marks(text)
     return text
 
 
 def _refuse_piled_marks(text: str) -> None:
-    """Raise ValueError where more combining marks follow each other than any language needs."""
+    """Raise ValueError if more combining marks follow each other than any language needs."""
     run = 0
     for char in text:
         run = run + 1 if unicodedata.combining(char) else 0
@@ -112,7 +112,7 @@ def _refuse_piled_marks(text: str) -> None:
 
 
 def is_visible(text: str) -> bool:
-    """Whether a reader would see anything at all."""
+    """Whether the text has a visible character."""
     return any(unicodedata.category(char) not in _UNSEEN_CATEGORIES and not _UNSEEN.match(char) for char in text)
 
 

@@ -1,7 +1,7 @@
-"""The voters of a project, the signs of doubtful votes, and administrators' decisions about which votes count.
+"""Review of votes: the voters of a project, signs of doubtful votes, and administrators' decisions to discount votes.
 
-A decision locks the project, as a vote does, and then counts its votes again. So each toggle of a vote, suspension and
-other decision comes either before it or after it. A discount stays while the vote is withdrawn.
+A decision locks the project, as a vote does, and then recounts its votes. So it is serialized with votes, suspensions
+and other decisions. A discount stays if the vote is withdrawn.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _Other, _Liked = aliased(Upvote), aliased(Project)
 
 
 def page(project_id: int, window: Window, *, counted: bool | None = None) -> Slice:
-    """The votes for a project, newest first, each with its voter; `counted` narrows them. Raises NotFound."""
+    """The votes for a project, newest first, each with its voter; `counted` filters them. Raises NotFound."""
     owner_id = _owner(project_id)
     others = select(func.count()).select_from(_Other).where(_Other.user_id == Upvote.user_id)
     columns = (
@@ -55,9 +55,9 @@ def page(project_id: int, window: Window, *, counted: bool | None = None) -> Sli
 
 
 def summary(project_id: int) -> dict[str, int]:
-    """How many votes for a project there are of each kind, in one statement.
+    """The numbers of votes for a project by kind, in one statement.
 
-    Each vote is of one of the kinds `counted`, `discounted` and `suspended`. The other kinds overlap with these.
+    Each vote is either `counted`, `discounted` or `suspended`. The other kinds overlap with these.
     """
     suspended = and_(User.status != AccountStatus.ACTIVE, ~DISCOUNTED)
     kinds = {"counted": COUNTS, "discounted": DISCOUNTED, "suspended": suspended, **_rules()}
@@ -76,10 +76,10 @@ def decide(
     match: Sequence[str] = (),
     reason: str | None = None,
 ) -> dict[str, int]:
-    """Discount the votes of these users for a project, or those that any of the rules matches, or count them again.
+    """Discount votes for a project or count them again: those of the users, or those that match any of the rules.
 
-    Users without a vote are skipped, but a discount is also lifted while its vote is withdrawn. Votes that already
-    have the state stay as they are. It returns how many have changed, and how many votes count now.
+    Users without a vote are skipped, but a discount is lifted even if its vote was withdrawn. Votes that already have
+    the state do not change. Returns the number of changed votes, and the project's number of votes.
     Raises Unauthenticated, NotFound.
     """
     require_active(by)
@@ -102,10 +102,10 @@ def decide(
 
 
 def _discount(project_id: int, user_ids: Sequence[int] | None, match: Sequence[str]) -> list[int]:
-    """Discount votes that are not, and return the ids of their voters.
+    """Discount votes that are not yet discounted, and return the ids of their voters.
 
-    The users that are discounted already are read once. With a lookup for each vote PostgreSQL also read the rows that
-    the statement had just inserted, if it took the table for empty: 100,000 votes took a minute.
+    The users that are already discounted are read once. With a lookup for each vote, 100,000 votes took a minute: when
+    PostgreSQL's statistics said that the table was empty, each lookup read all rows that the statement had inserted.
     """
     discounted = select(VoteDiscount.user_id).where(VoteDiscount.project_id == project_id)
     chosen = _votes_of(project_id, Upvote.user_id, Upvote.project_id).where(Upvote.user_id.not_in(discounted))
@@ -143,7 +143,7 @@ def _matches(match: Sequence[str]) -> ColumnElement[bool]:
 
 
 def _rules() -> dict[str, ColumnElement[bool]]:
-    """The signs of a doubtful vote: conditions of a row of `_votes_of`."""
+    """The signs of a doubtful vote, as conditions on a row of `_votes_of`."""
     others = exists().where(_Other.user_id == Upvote.user_id, _Other.project_id != Upvote.project_id)
     of_others = others.where(_Liked.id == _Other.project_id, _Liked.owner_id != Project.owner_id)
     return {
@@ -154,7 +154,7 @@ def _rules() -> dict[str, ColumnElement[bool]]:
 
 
 def _day_after(instant: Any) -> ColumnElement[Any]:
-    """24 hours later. Date arithmetic of SQLite drops microseconds, so there only the date is advanced."""
+    """24 hours later. SQLite's date functions drop microseconds, so there only the date part is advanced."""
     if on_postgresql():
         return cast(instant + text("interval '24 hours'"), UtcDateTime())
     return func.date(instant, "+1 day").concat(func.substr(instant, 11))

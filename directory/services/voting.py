@@ -1,19 +1,19 @@
-"""The vote: one of a user for a project, toggled, set or cleared, and the counter that equals the rows.
+"""Votes: a user has at most one for a project and toggles, sets or clears it; a project's counter equals its votes.
 
-The project's row is locked first, then the vote changes, then the counter by just as much, in one transaction. Any
-other order was measured to lose votes, to toggle without effect or to deadlock with a deletion. Before it the voter's
-account is held active, so that no vote is counted after a suspension; that lock delays suspensions alone.
+One transaction locks the voter's account, so that a suspended user's vote is not counted (this delays only
+suspensions), then the project's row, then changes the vote and the counter. Tests with another order lost votes,
+toggled without effect or deadlocked with a deletion.
 
-On PostgreSQL the function `vote` does that in one round trip instead of six, which doubles the votes a process can
-take; on SQLite, where a statement costs no round trip, it is done from here under the write lock. The votes of several
-callers that come at once are one transaction (docs/adr/0013).
+On PostgreSQL the function `vote` does this in one round trip instead of six, so a process can take twice the votes. On
+SQLite a statement costs no round trip, so this module does it, under the write lock. Concurrent votes of several
+callers share one transaction (docs/adr/0013).
 
-A vote that an administrator has discounted comes and goes without a change of the counter, and with the suspension of
-a user all of the user's votes leave the counters (services/counted_votes.py). On PostgreSQL a trigger does the latter.
+A vote that an administrator has discounted is not in the counter, whether it is set or cleared. The votes of a
+suspended user are removed from the counters (services/counted_votes.py); on PostgreSQL by a trigger.
 
-A project that another transaction holds locked delays its own votes alone: the others of the batch are counted without
-them, a few callers wait for the lock, and while it is held the next ones are refused at once. On SQLite the lock is
-that of the whole database, so all votes wait for it.
+If another transaction has locked a project, only the votes for that project are delayed: the rest of the batch is
+counted without them, a few callers wait for the lock, and further ones are refused at once. On SQLite the lock is that
+of the whole database, so all votes wait for it.
 """
 
 import logging
@@ -61,9 +61,9 @@ _REMOVE = delete(upvotes).where(U.user_id == bindparam("voter"), U.project_id ==
 _FIND = select(U.user_id).where(U.user_id == bindparam("voter"), U.project_id == bindparam("project"))
 _ADD = insert(upvotes)
 _OF_VOTER = U.user_id == bindparam("voter")
-_COUNTED = (_OF_VOTER, ~DISCOUNTED)  # the votes of an active user that count
+_COUNTED = (_OF_VOTER, ~DISCOUNTED)  # the counted votes of an active user
 _COUNTED_FOR = select(P.id, P.upvotes, P.listed_at).join_from(upvotes, projects, P.id == U.project_id).where(*_COUNTED)
-# The rank is that of services.catalog.ranking; one vote less than before makes up for the one that it adds.
+# The rank of services.catalog.ranking: it adds 1 to the votes, which equals the count before this vote is removed.
 _COUNT_DOWN = text(
     "UPDATE projects p SET upvotes = p.upvotes - 1, "
     "hot = log(p.upvotes::float8) + extract(epoch FROM p.listed_at)::float8 / 604800::float8 "
@@ -91,21 +91,22 @@ class VoteCall(NamedTuple):
 
 
 class CountAlone(Exception):
-    """A vote was not counted with others, or can be counted again: count it alone, where it holds up no other."""
+    """A vote of a batch was not counted, or can safely be counted again: count it alone, so that it delays no other."""
 
 
 LOCK_NOT_AVAILABLE, UNDEFINED_FUNCTION = "55P03", "42883"
-Outcome = tuple[str, int, bool, int]  # the project's status, its owner, whether it has the vote now, and how many
-SUSPENDED: Outcome = (AccountStatus.SUSPENDED.value, 0, False, 0)  # where the voter is not active
+Outcome = tuple[str, int, bool, int]  # the project's status, its owner's id, whether the vote is set, and the count
+SUSPENDED: Outcome = (AccountStatus.SUSPENDED.value, 0, False, 0)  # the voter is not active
 
 _locked_projects: WeakKeyDictionary[Engine, LockedRows] = WeakKeyDictionary()
 
 
 def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
-    """Count votes in one transaction, each as if it were alone; for each vote what its caller gets, or its error.
+    """Count votes in one transaction, each as if it were alone; return the answer or the error for each.
 
-    No vote fails or waits because of another: where the transaction fails, each vote is CountAlone unless the database
-    may have counted it already and a second time would change the outcome. One vote is never CountAlone.
+    No vote fails or waits because of another. If the transaction fails, the outcome of each vote is CountAlone, unless
+    the database may have counted it and counting it again would change the outcome. It is never CountAlone for a single
+    vote.
     """
     locked, outcomes = _locked(), list[Any]([None]) * len(votes)
     calls: dict[int, VoteCall] = {}
@@ -138,10 +139,10 @@ def _count(calls: list[VoteCall]) -> list[Outcome | Exception | None]:
 
 
 def withdraw_all(voter_id: int, *, are_counted: bool) -> None:
-    """Take back all votes of a user, and forget which were discounted. `are_counted` is false of a suspended user's.
+    """Delete all votes of a user, and their discounts. `are_counted` is false for a suspended user.
 
-    It is part of the current transaction, which has locked the account and then the projects. The counters follow by
-    one statement on PostgreSQL; on SQLite one for each project costs no round trip.
+    The current transaction has locked the account and then the projects. PostgreSQL updates the counters in one
+    statement, SQLite in one for each project, because there a statement costs no round trip.
     """
     voter = {"voter": voter_id}
     if are_counted and on_postgresql():
@@ -153,9 +154,9 @@ def withdraw_all(voter_id: int, *, are_counted: bool) -> None:
 
 
 def lock_projects(voter_id: int, *, owned: bool) -> None:
-    """Lock the projects that a user has voted for, in the order of their ids, and with `owned` the user's own as well.
+    """Lock the projects that a user has voted for, and with `owned` the user's own as well, in the order of their ids.
 
-    The account is locked before, so that no vote is added. SQLite has one lock for all.
+    The caller has locked the account, so that no vote is added. SQLite has one lock for the whole database.
     """
     if not on_postgresql():
         return
@@ -167,21 +168,21 @@ def lock_projects(voter_id: int, *, owned: bool) -> None:
 
 
 def counted_of(voter_id: int) -> int:
-    """How many votes of a user count while the user is active: all that are not discounted."""
+    """The number of a user's votes that are not discounted; they count while the user is active."""
     return db.session.scalar(select(func.count()).select_from(upvotes).where(*_COUNTED), {"voter": voter_id}) or 0
 
 
 def follow_status(voter_id: int, status: str) -> None:
-    """Add the votes of a user who is active again to the counters, or take those of a suspended one out.
+    """Add the votes of a restored user to the counters, or subtract those of a suspended user.
 
-    Discounted votes are in no counter. On PostgreSQL a trigger has done all this already.
+    Discounted votes are not in any counter. On PostgreSQL a trigger has already done this.
     """
     if not on_postgresql():
         _count_each(voter_id, 1 if status == AccountStatus.ACTIVE else -1)
 
 
 def _count_each(voter_id: int, step: int) -> None:
-    """Change the counter of each project with a vote of the user that is not discounted, on SQLite."""
+    """Add `step` to the counter of each project that has a vote of the user that is not discounted, on SQLite."""
     voted = db.session.execute(_COUNTED_FOR, {"voter": voter_id}).all()
     if voted:
         counts = [{"project": p.id, "n": p.upvotes + step, "rank": hot(p.upvotes + step, p.listed_at)} for p in voted]
@@ -189,7 +190,7 @@ def _count_each(voter_id: int, step: int) -> None:
 
 
 def _shown(vote: Vote, outcome: Outcome | None) -> dict[str, Any] | DirectoryError:
-    """The answer to the caller for an outcome: the present state of the vote, or a refusal."""
+    """The answer for an outcome: the state of the vote, or a refusal."""
     if outcome is None:
         return NotFound()
     status, owner_id, upvoted, n = outcome
@@ -213,7 +214,7 @@ def _alone(call: VoteCall) -> Outcome | None:
 
 
 def _on_postgresql(call: VoteCall) -> Outcome | None:
-    """Count it; a locked project is waited for by one caller at a time. Raises Unavailable for the others."""
+    """Count a vote. One caller at a time waits for a locked project; raises Unavailable for the others."""
     given = {"project": call.project_id, "voter": call.voter_id, "action": call.action, "at": now()}
     try:
         return _VOTE_SOON.first(given)
@@ -232,7 +233,7 @@ def _on_postgresql(call: VoteCall) -> Outcome | None:
 
 
 def _if_free(call: VoteCall) -> tuple[Outcome | None, bool]:
-    """Count it if nothing is locked any more; else return whether the project is, rather than its voter or a table."""
+    """Count a vote if nothing is locked any more; otherwise return whether the project's row is what is locked."""
     given = {"projects": [call.project_id], "voters": [call.voter_id], "actions": [call.action], "at": now()}
     try:
         rows = _VOTES_IF_FREE.all(given)
@@ -245,7 +246,7 @@ def _if_free(call: VoteCall) -> tuple[Outcome | None, bool]:
 
 
 def _together(calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
-    """Count all, or none and raise; but on PostgreSQL those whose project or voter is locked are left out."""
+    """Count all votes, or raise and count none. On PostgreSQL, votes whose project or voter is locked are left out."""
     if not on_postgresql():
         with writing():
             return [_on_sqlite(call) for call in calls]
