@@ -1,4 +1,4 @@
-"""The facts beside a project in administrators' lists: its owner's record, submissions of the same URL, warnings."""
+"""Additional data in administrators' lists: the owner's projects by state, submissions of the same URL, warnings."""
 
 from functools import cache
 from typing import Any
@@ -24,7 +24,7 @@ def add(projects: list[dict[str, Any]]) -> None:
     stats = {owner: counts for owner, *counts in _rows(_stats(dialect), {each["owner"]["id"] for each in projects})}
     others: dict[int, int] = dict(_rows(_others(dialect), {each["id"] for each in projects}))
     for project in projects:
-        counts = stats.get(project["owner"]["id"]) or [0 for _ in Status]  # the owner's projects are deleted meanwhile
+        counts = stats.get(project["owner"]["id"]) or [0 for _ in Status]  # the projects have just been deleted
         project["owner_stats"] = dict(zip(Status, counts, strict=True))
         project["earlier"] = others.get(project["id"], 0)
         project["warnings"] = [LOOKALIKES] if has_lookalikes(project["title"]) else []
@@ -37,7 +37,7 @@ def _rows(query: Prepared, ids: set[int]) -> list[Row]:
 
 @cache
 def _stats(dialect: str) -> Prepared:
-    """How many projects in each state each of the owners has."""
+    """The number of projects in each state, by owner."""
     counts = (func.count().filter(Project.status == status).label(status) for status in Status)
     owners = among(Project.owner_id, dialect)
     query: AnySelect = select(Project.owner_id, *counts).where(owners).group_by(Project.owner_id)
@@ -46,7 +46,7 @@ def _stats(dialect: str) -> Prepared:
 
 @cache
 def _others(dialect: str) -> Prepared:
-    """How many other projects there are with the URL of each of the projects."""
+    """The number of other projects with the same URL, by project."""
     other = aliased(Project)
     same = (other.url_key == Project.url_key) & (other.id != Project.id)
     query: AnySelect = select(Project.id, func.count().label("others")).join(other, same)

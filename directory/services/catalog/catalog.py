@@ -1,8 +1,8 @@
-"""Reading projects: who may see which, one project, and the lists (the hot path).
+"""Reading projects: access rules, one project, and the lists (the hot path).
 
-A page is one statement over columns, the viewer's votes for it included, and its total too wherever the counters in
-`categories` have it; where they do not, a second statement counts. A search begins with another: how many projects
-match decides how the page is found.
+A page is one statement over columns, including the viewer's votes. It includes the total too if the counters in
+`categories` have it; otherwise a second statement counts. A search first counts the matches: their number decides how
+the page is found.
 """
 
 from dataclasses import dataclass, fields
@@ -29,11 +29,11 @@ from directory.services.catalog import (
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
 from directory.services.catalog.paging import Slice, Window, cut
 
-QUICK_TEXT = 500  # characters whose HTML is written within 10 ms, whatever they are
+QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
 
 
 class Shown(NamedTuple):
-    """The id of a reader, None for an anonymous one, and a project as they see it; None where they see none."""
+    """The id of a reader (None if anonymous), and a project as they see it (None if they may not see it)."""
 
     reader_id: int | None
     project: dict[str, Any] | None
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 class Filters:
     """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
 
-    With `waiting` the list has only projects that wait for review.
+    With `waiting` the list contains only projects that wait for review.
     """
 
     status: str | None = None
@@ -56,13 +56,13 @@ class Filters:
     waiting: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """Those that narrow, by name."""
+        """The filters that are set, by name."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in named if value is not None}
 
 
 def require_editable(project: Any, by: Caller) -> None:
-    """Raise NotFound or NotOwner unless `by` owns `project` (None where there is none) or is an administrator."""
+    """Raise NotFound or NotOwner unless `by` owns `project` (None if it does not exist) or is an administrator."""
     if project is None:
         raise NotFound
     if by.is_admin or project.owner_id == by.id:
@@ -79,10 +79,10 @@ def editable(project_id: int, *, by: Caller) -> None:
 def public_scope(
     *, viewer: Caller | None, status: str | None, owner: str | None, upvoted: str | None = None, **filters: str | None
 ) -> Filters:
-    """The public list's filters for `viewer`: live unless asked otherwise, and of the others one's own.
+    """The public list's filters for `viewer`: live projects by default; in other states only the viewer's own.
 
-    `owner` is a username or "me"; with "me" alone and no status every state shows. `upvoted` is "me" for what the
-    viewer has voted for. Raises Unauthenticated.
+    `owner` is a username or "me"; with "me" alone and no status the list has all states. `upvoted` is "me" for the
+    projects that the viewer has voted for. Raises Unauthenticated.
     """
     if viewer is None and ("me" in (owner, upvoted) or status not in {None, Status.LIVE}):
         raise Unauthenticated
@@ -103,11 +103,11 @@ def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
 
 
 def for_readers(asked: list[tuple[Credential | None, int]], *, quick: bool) -> list[Shown | None]:
-    """For each credential, None for an anonymous reader, and project: the reader's id, and the project as they see it.
+    """For each credential (None if anonymous) and project id: the reader's id and the project as they see it.
 
-    There is no project where the reader sees none. It is None for a credential that `readers` leaves out. It takes one
-    statement for the anonymous readers and one for the others. With `quick` a project is left out whose owner or
-    administrator gets a long text as HTML, which takes too long to write.
+    An item is None if `readers` does not know the credential. One statement reads for the anonymous readers, and one
+    for the others. With `quick` a project is None if its description is long and must be rendered for its owner or an
+    administrator, which takes too long.
     """
     anonymous = [project_id for credential, project_id in asked if credential is None]
     live = iter(queries.live().all([(project_id,) for project_id in anonymous]))
@@ -121,7 +121,7 @@ def _anonymous(row: Row | None) -> Shown:
 
 
 def _known(row: Row | None, quick: bool) -> Shown | None:
-    """The reader that a row of `readers.projects` begins with, and the project behind."""
+    """The reader and the project of a row of `readers.projects`."""
     if row is None:
         return None
     reader, row = Caller(*row[:3]), row[3:]
@@ -131,12 +131,12 @@ def _known(row: Row | None, quick: bool) -> Shown | None:
 
 
 def stored(project_id: int) -> dict[str, Any]:
-    """A project as it stands, whoever may see it, with its public fields. Raises NotFound."""
+    """A project in any state with its public fields, without an access check. Raises NotFound."""
     return _one("stored", project_id, None)
 
 
 def all_stored(project_ids: list[int]) -> list[dict[str, Any]]:
-    """Projects as they stand, in the order of their ids, by one statement."""
+    """Projects in any state, in the order of their ids, by one statement, without an access check."""
     return [_view(tuple(row), None) for row in db.session.execute(queries.stored(), {"project_ids": project_ids})]
 
 
@@ -147,7 +147,7 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
 
 
 def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) -> Slice:
-    """A slice of the projects that match `filters`. Who may ask for them is `public_scope`'s to say."""
+    """A slice of the projects that match `filters`. `public_scope` checks access."""
     given = _parameters(filters)
     if given is None:
         return Slice([], None, None, total=0)
@@ -175,18 +175,18 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
 
 
 def total(filters: Filters) -> int:
-    """How many projects match `filters` without a query: a sum of counters unless tag or owner make it a count."""
+    """The number of projects that match `filters` without a query: from counters, or counted if tag or owner is set."""
     return _total(filters, filters.given(), "")
 
 
 def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
-    """How many projects match; of the matches of a query no more than one beyond `search.MOST` are counted."""
+    """The number of projects that match. Matches of a query are counted only up to `search.MOST` + 1."""
     shape = queries.ListShape(tuple(filters.given()), filters.status, db.engine.dialect.name, matches=matches)
     return _number(queries.count(shape).first(given))
 
 
 def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None) -> str:
-    """How to go about a search's page: few matches are gathered, for more of them the list is looked through."""
+    """The method for a search's page: few matches are collected; with more, the list is scanned for them."""
     if counted.number is None:
         return queries.CAPPED
     if counted.number <= search.MOST:
@@ -195,7 +195,7 @@ def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | N
 
 
 def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> list[Row] | None:
-    """The rows of a page of live projects, best match first, None where it takes a look at all matches."""
+    """The rows of a page of live projects, best match first; None if that needs all matches."""
     matches = best_match.page(asked, window)
     if matches is None:
         return None
@@ -220,7 +220,7 @@ def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any
 
 
 def _parameters(filters: Filters) -> dict[str, Any] | None:
-    """The values of the filters for their statement; None where the query has no word, so that nothing matches."""
+    """The values of the filters for their statement; None if the query has no word, so that nothing matches."""
     given = filters.given()
     if filters.q is None:
         return given
@@ -239,7 +239,7 @@ def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
 
 
 def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
-    """A row as the project that answers show; what only owner and administrators may see is left out for others."""
+    """A row as the project in answers; others than its owner and administrators do not get the private fields."""
     project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")

@@ -1,4 +1,4 @@
-"""The columns of a project as answers show them."""
+"""The columns of a project in answers."""
 
 from datetime import datetime
 from typing import Any
@@ -30,7 +30,7 @@ projects, categories, users = Project.__table__, Category.__table__, User.__tabl
 upvotes, revisions = Upvote.__table__, Revision.__table__
 P, R = projects.c, revisions.c
 
-COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REVISION}  # of other columns than the one of that name
+COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REVISION}  # made from columns with other names
 COLUMNS = (
     *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
     categories.c.slug.label("category_slug"),
@@ -41,18 +41,18 @@ COLUMNS = (
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
-# The further columns of a signed-in caller's statements: the revision, which only owners and administrators see.
+# The additional columns for a signed-in caller: the revision, which only owners and administrators see.
 REVISION = (R.changes, R.category, R.submitted_at, R.reason)
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
 
 
 def after(signed_in: bool) -> int:
-    """The place, behind the project's columns, of what a page or a single project brings beside them."""
+    """The index of the first column after those of the project, such as the total of a page."""
     return len(NAMES) + (len(REVISION) if signed_in else 0)
 
 
 def unindexed(column: Any, dialect: str) -> Any:
-    """The column for a condition; on SQLite with a plus, which keeps it from choosing an index that begins with it."""
+    """The column for a condition; on SQLite with a unary plus, so that it uses no index that begins with the column."""
     return UnaryExpression(column, operator=custom_op("+")) if dialect == "sqlite" else column
 
 
@@ -61,7 +61,7 @@ def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySele
     voted: ColumnElement[Any] = literal(None)
     if signed_in:
         viewer = bindparam("viewer_id") if viewer is None else viewer
-        # Not EXISTS: for that PostgreSQL may gather all votes of the viewer, of whom there may be many.
+        # Not EXISTS: for that PostgreSQL may read all votes of the viewer, who may have many.
         vote = select(upvotes.c.project_id).where(upvotes.c.user_id == viewer, upvotes.c.project_id == P.id)
         voted = vote.scalar_subquery().is_not(None)
     columns: AnySelect = select(*COLUMNS, voted.label("has_upvoted"))
@@ -71,7 +71,7 @@ def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySele
 
 
 def with_revision(viewer: ColumnElement[Any] | None = None) -> AnySelect:
-    """The columns of a project for a signed-in caller, and its revision, nulls where there is none."""
+    """The columns of a project for a signed-in caller, and those of its revision, null without one."""
     labels = (column.label(f"revision_{column.name}") for column in REVISION)
     return viewed(signed_in=True, viewer=viewer).outerjoin(revisions, R.project_id == P.id).add_columns(*labels)
 
@@ -84,7 +84,7 @@ def shown(signed_in: bool) -> AnySelect:
 def revision(
     changes: dict[str, Any] | None, category: str | None, submitted_at: datetime | None, reason: str | None
 ) -> dict[str, Any] | None:
-    """The revision of these columns as its owner sees it; None where there is none."""
+    """The revision in these columns as its owner sees it; None without one."""
     if changes is None:
         return None
     if category is not None:
@@ -93,11 +93,11 @@ def revision(
 
 
 def waiting(dialect: str) -> Subquery:
-    """The condition of projects that wait for review: pending ones, and live ones with changes that wait.
+    """The table of projects that wait for review: pending ones, and live ones with pending changes.
 
-    `submitted_at` is that of the project, or of its changes. Either kind is read in the order of its index, which
-    PostgreSQL does only where each has an order by itself, and SQLite only where it has none. SQLite is kept from
-    looking up the changes of each project, which it did where its last ANALYZE had found no changes.
+    `submitted_at` is that of the project, or of its changes. Each kind is read in the order of its index: PostgreSQL
+    does so only if each part has its own ORDER BY, SQLite only if it has none. `unindexed` prevents SQLite from looking
+    up the changes of each project, which it did if its last ANALYZE had found no changes.
     """
     columns = (P.status, P.category_id, P.owner_id, P.upvotes, P.hot, P.listed_at)
     pending = select(P.id, P.submitted_at, *columns).where(P.status == PENDING)
@@ -112,10 +112,7 @@ def waiting(dialect: str) -> Subquery:
 
 
 def queue_position() -> ColumnElement[Any]:
-    """How many projects stand no later in the queue, itself included; null where it does not wait.
-
-    For a statement of `with_revision`.
-    """
+    """The project's place in the queue, from 1; null if it does not wait. For a statement of `with_revision`."""
     since = case((P.status == PENDING, P.submitted_at), else_=R.submitted_at)
     pending, changed = projects.alias("pending"), revisions.alias("changed")
     here = tuple_(since, P.id)
@@ -130,7 +127,7 @@ def queue_position() -> ColumnElement[Any]:
 
 
 def among(column: Any, dialect: str) -> Any:
-    """Whether a column is one of the numbers of the parameter `ids`, a list, which the engine takes as one value."""
+    """Whether a column is in the list `ids`, which is a single parameter of the statement."""
     if dialect == "postgresql":
         return column == any_(bindparam("ids", type_=ARRAY(BigInteger)))
     return column.in_(func.json_each(bindparam("ids", type_=JSON)).table_valued("value").select())

@@ -9,8 +9,8 @@ from directory.db.transactions import on_postgresql
 from directory.extensions import db
 from directory.models import Category, Project, UserSubmissions
 
-# In the order in which the triggers of a single project take them. A tag without a counter gets one, at zero: two
-# transactions that add the same one would wait for each other as well.
+# In the order in which the triggers lock the tags of a single project. A new tag gets a counter of 0 first, because two
+# transactions that insert the same tags could also deadlock.
 _LOCK_TAGS = text(
     'SELECT count_tag(tag, 0) FROM (SELECT tag COLLATE "C" AS tag FROM project_tags WHERE project_id = ANY(:ids) '
     'UNION SELECT unnest(:tags) COLLATE "C" ORDER BY 1) AS tags'
@@ -20,13 +20,12 @@ _LOCK_TAGS = text(
 def lock(
     project_ids: Collection[int], *, deleting: bool = False, slugs: Collection[str] = (), tags: Collection[str] = ()
 ) -> None:
-    """Lock the counters of the categories and tags of projects, which the caller has locked; to delete, of owners too.
+    """Lock the counters of the projects' categories and tags, and with `deleting` those of their owners.
 
-    `slugs` and `tags` are further categories and tags, which the projects are to have.
+    The caller has locked the projects. `slugs` and `tags` are the categories and tags that the projects will get.
 
-    Categories come first, in the order of their ids, then owners and then tags, in theirs, which is also the order for
-    one project alone. So two transactions that share any of them never wait for each other in a ring. SQLite has one
-    lock for all.
+    Categories are locked first, in the order of their ids, then owners, then tags, as for a single project. So two
+    transactions cannot deadlock. SQLite has one lock for the whole database.
     """
     if not on_postgresql():
         return

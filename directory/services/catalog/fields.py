@@ -1,4 +1,4 @@
-"""The fields of a project in one table, and how those that its owner writes become columns."""
+"""The table of a project's fields, and the conversion of the owner's input to columns."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -15,7 +15,7 @@ from directory.services.text import slugify
 
 NO_CATEGORY = "There is no such category."
 
-Changes = dict[str, dict[str, Any]]  # by field an object with `from` and `to`
+Changes = dict[str, dict[str, Any]]  # for each field an object with `from` and `to`
 
 
 class Kind(Enum):
@@ -28,8 +28,8 @@ class Kind(Enum):
 class Writer(Enum):
     """The writer of a field.
 
-    The owner does so by the body of a submission or edit, or by the route that takes a logo. What the service writes is
-    also taken from the rows of `flask import` where it is one of IMPORT.
+    OWNER: the body of a submission or edit. UPLOAD: the route for logos. IMPORT: the service, or a row of `flask
+    import`. SERVICE: the service alone.
     """
 
     OWNER, UPLOAD, IMPORT, SERVICE = range(4)
@@ -39,9 +39,9 @@ class Writer(Enum):
 class Field:
     """A field of a project.
 
-    What its owner writes is in the log's `changes`, and of a live project it may wait in a revision: material fields
-    are reviewed again when they change. What a search looks at is `is_searched`. `limits` are of characters, of tags or
-    of a number. `is_private` is what only owners and administrators see; `label` is what the pages call it.
+    The log's `changes` contain the fields that the owner writes. In a live project a change of an `is_material` field
+    waits for review. Search reads the `is_searched` fields. `limits` are for the number of characters or tags, or for
+    the value. Only owners and administrators see `is_private` fields. `label` is the name in the pages.
     """
 
     name: str
@@ -73,7 +73,7 @@ NOTED: Any = {"is_private": True, "is_nullable": True, "in_webhook": False}
 UPDATED = "2026-11-20T10:00:00.123456Z"
 PICTURES = {"64": f"/images/{'5d' * 32}.webp", "256": f"/images/{'a3' * 32}.webp"}
 
-# In the order of an answer's members. Schemas, columns, webhooks, exports, imports and examples are made from this.
+# In the order of an answer's members. Schemas, columns, webhooks, exports, imports and examples derive from this table.
 FIELDS = (
     Field("id", Kind.INTEGER, 42),
     Field("slug", Kind.SLUG, "flask", description="From the title, for readable links; not unique."),
@@ -126,7 +126,7 @@ FIELDS = (
     Field("rejection_reason", Kind.WORDS, None, writer=Writer.IMPORT, **NOTED),
     Field("revision", Kind.REVISION, None, in_export=False, **NOTED),
 )  # fmt: skip
-BODY = tuple(field for field in FIELDS if field.writer is Writer.OWNER)  # what a submission or edit holds
+BODY = tuple(field for field in FIELDS if field.writer is Writer.OWNER)  # the fields of a submission or edit
 OWNED = tuple(field for field in FIELDS if field.writer in {Writer.OWNER, Writer.UPLOAD})
 NAMES = tuple(field.name for field in OWNED)
 WRITTEN = tuple(field.name for field in BODY if field.kind is not Kind.CATEGORY)  # columns with the field's own name
@@ -142,7 +142,7 @@ def reviewed(review_on_edit: str) -> tuple[str, ...]:
 
 
 def current(project: Project, names: Iterable[str]) -> dict[str, Any]:
-    """The values of some fields of a project, as callers write them: a category by its slug."""
+    """The values of some fields of a project, in the form of input: a category by its slug."""
     return {name: _category_slug(project) if name == "category" else getattr(project, name) for name in names}
 
 
@@ -152,13 +152,13 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
 
 
 def assign(project: Project, changes: Changes) -> None:
-    """Give a project the new values, and the columns that follow from them. Raises Invalid."""
+    """Assign the new values, and the columns that derive from them, to a project. Raises Invalid."""
     for name, value in columns({name: change["to"] for name, change in changes.items()}).items():
         setattr(project, name, value)
 
 
 def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Validated fields as columns, those that follow from them included. Raises Invalid."""
+    """Validated fields as columns, including derived ones. Raises Invalid."""
     found = dict(fields)
     if "category" in found:
         found["category_id"] = _category_id(found.pop("category"))
@@ -170,19 +170,19 @@ def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def filled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a submission that are columns of the same name, empty where they are left out."""
+    """The fields of a submission that are columns of the same name; those left out are empty."""
     return {field.name: given.get(field.name, field.empty) for field in BODY if field.name in WRITTEN}
 
 
 def refusals(fields: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The rules that fields break which are valid by themselves, as the errors of an answer."""
+    """The errors of fields that need the database, in the form of an answer's `errors`."""
     if "category" not in fields or _find_category(fields["category"]) is not None:
         return []
     return [{"pointer": "#/category", "detail": NO_CATEGORY}]
 
 
 def are_searched(names: Collection[str]) -> bool:
-    """Whether a search looks at one of the fields."""
+    """Whether search reads one of the fields."""
     return not SEARCHED.isdisjoint(names)
 
 

@@ -1,4 +1,4 @@
-"""The filters of a list, as conditions of SQL."""
+"""The filters of a list as SQL conditions."""
 
 from typing import Any
 
@@ -15,22 +15,23 @@ BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 
 
 def without_query(filters: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the other filters."""
+    """The names of the filters other than the query."""
     return tuple(name for name in filters if name != "q")
 
 
 def by_project(filters: tuple[str, ...]) -> tuple[str, ...]:
-    """The filters for few projects, or for some of very many: the tag is looked up for each, not all that have it."""
+    """The filters with the tag looked up for each project, instead of a list of all projects with the tag."""
     return tuple("tag_of_each" if name == "tag" else name for name in filters)
 
 
 def conditions(
     filters: tuple[str, ...], status: str | None, dialect: str, columns: Any = P
 ) -> dict[str, ColumnElement[bool]]:
-    """The named filters as conditions; state and category are those of the projects or of other `columns`.
+    """The named filters as conditions; state and category are columns of the projects or of other `columns`.
 
-    The status stands in the text: one plan is right for each. Slugs and names are looked up in subqueries: joined, they
-    would keep the planner from seeing that one category is one range of an index that is in the wanted order already.
+    The status is part of the SQL text, because each status needs its own plan. Slugs and names are looked up in
+    subqueries: with a join the planner would not see that one category is one range of an index, already in the order
+    of the list.
     """
     project_id = columns.project_id if "project_id" in columns else columns.id
     owner_id = columns.get("owner_id", P.owner_id)
@@ -47,7 +48,7 @@ def conditions(
         "tag_of_each": lambda: _one_tag(project_id).is_not(None),
         "q": lambda: search.found(project_id, dialect),
     }
-    return {name: known[name]() for name in filters if name != "waiting"}  # for which `columns` are of `waiting`
+    return {name: known[name]() for name in filters if name != "waiting"}  # its table is the condition
 
 
 def _one_tag(project_id: ColumnElement[int]) -> ColumnElement[Any]:

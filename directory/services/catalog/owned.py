@@ -1,4 +1,4 @@
-"""An owner's own projects, beside the list of them: their numbers, and their places in the queue."""
+"""The numbers of an owner's projects, and their places in the queue."""
 
 from datetime import datetime
 from functools import cache
@@ -16,13 +16,13 @@ P = Project.__table__.c
 
 
 def counts(owner_id: int) -> dict[str, int]:
-    """How many projects of an owner are in each state, from an index that begins with the owner."""
+    """The number of an owner's projects in each state, from an index that begins with the owner."""
     counted: dict[str, int] = dict(_counts().all({"owner_id": owner_id}))
     return {status.value: counted.get(status.value, 0) for status in Status}
 
 
 def add_queue_positions(items: list[dict[str, Any]]) -> None:
-    """Give each project of a page its place in the queue, None where it does not wait, by one statement at most."""
+    """Add to each project of a page its place in the queue (None if it does not wait), by at most one statement."""
     waits = [(since, item["id"]) for item in items if (since := _waits_since(item)) is not None]
     positions: dict[int, int] = {}
     if waits:
@@ -34,7 +34,7 @@ def add_queue_positions(items: list[dict[str, Any]]) -> None:
 
 
 def _waits_since(item: dict[str, Any]) -> datetime | None:
-    """Since when a project, or its revision, waits for review; None where neither does."""
+    """The time since which a project or its revision waits for review; None if neither does."""
     if item["status"] == Status.PENDING:
         return item["submitted_at"]  # type: ignore[no-any-return]
     return item["revision"] and item["revision"]["submitted_at"]  # type: ignore[no-any-return]
@@ -47,7 +47,7 @@ def _counts() -> Prepared:
 
 @cache
 def _positions(dialect: str) -> AnySelect:
-    """The places of some projects, by one walk through the queue to the last of them."""
+    """The places of some projects, by one scan of the queue up to the last of them."""
     waits = waiting(dialect).c
     order = (waits.submitted_at, waits.id)
     last = tuple_(bindparam("last_at", type_=P.submitted_at.type), bindparam("last_id", type_=P.id.type))

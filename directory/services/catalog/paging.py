@@ -1,7 +1,7 @@
 """Pages of a total order, by number or by position.
 
-Every order here ends in a unique key and runs one way in all its keys, so a position is a row value and the rest of
-the list is one comparison: `(a, id) < (:a, :id)`. That costs the same at any depth and neither skips nor repeats.
+Every order ends in a unique key, and all its keys have one direction, so the rest of a list after a position is one
+comparison of rows: `(a, id) < (:a, :id)`. It costs the same at any depth, and skips and repeats no row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,15 +15,15 @@ from directory.extensions import db
 if TYPE_CHECKING:
     AnySelect = Select[*tuple[Any, ...]]
 else:
-    AnySelect = Select  # of any columns, which SQLAlchemy 2.0 cannot express at run time
+    AnySelect = Select  # with any columns, which SQLAlchemy 2.0 cannot express at run time
 
 
-NEAR = 500  # rows that a page by number skips at most to be near the top
+NEAR = 500  # a page by number that skips at most so many rows is near the top
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """An order: its public name, its keys (the last one unique), and which way they run."""
+    """An order: its public name, its keys (the last one unique), and their direction."""
 
     name: str
     keys: tuple[Any, ...]
@@ -32,7 +32,7 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place between two rows: the keys of the row beside it, and whether the reader goes on or back from it."""
+    """A place between two rows: the keys of the row beside it, and the direction of reading from it."""
 
     keys: tuple[Any, ...]
     forward: bool
@@ -48,7 +48,7 @@ class Window:
 
     @property
     def start(self) -> str:
-        """Where it begins: at the "top", "near" or "far" from it, "after" a position or, backwards, "before" one."""
+        """Its beginning: "top", "near" or "far" from the top, "after" a position or, backwards, "before" one."""
         if self.position is not None:
             return "after" if self.position.forward else "before"
         if not self.skipped:
@@ -63,15 +63,15 @@ class Window:
 
     @property
     def skipped(self) -> int:
-        """How many rows of the list are before it, by its page."""
+        """The number of rows before its page."""
         return ((self.page or 1) - 1) * self.limit
 
 
 @dataclass(slots=True)
 class Slice:
-    """The rows wanted, the positions from which the list goes on and back (None at its ends), the total if known.
+    """The rows of a window, the positions of the next and the previous one (None at the ends), the total if known.
 
-    `total_capped` says that there are more than `total`, which were not counted.
+    With `total_capped` there are more than `total` rows; the others were not counted.
     """
 
     items: list[Any]
@@ -88,12 +88,12 @@ def fetch(query: AnySelect, sort: Sort, window: Window) -> Slice:
 
 
 def windowed(query: AnySelect, sort: Sort, start: str, limit: int, *, one_plan: bool = False) -> AnySelect:
-    """The statement for a window of `query`, whose keys ride along as its last columns.
+    """The statement for a window of `query`. Its last columns are the keys of the order.
 
-    The limit is part of the text, not a value: a plan for any limit would be a plan for a large one. One row more than
-    wanted shows whether the list goes on. `one_plan` makes a text whose plan PostgreSQL keeps for all pages near the
-    top: it takes an offset that it does not know for a tenth of all rows, finds a plan for that too dear, and would
-    make one for each page; so the statement limits them.
+    The limit is part of the text, because a plan for any limit would suit a large one. One more row than the limit
+    shows whether the list continues. `one_plan` makes a text for which PostgreSQL keeps one plan for all pages near the
+    top. Without it PostgreSQL would assume that an unknown offset skips a tenth of all rows, consider the generic plan
+    too expensive, and plan each page again; so the statement limits the rows before the offset.
     """
     query = query.add_columns(*(key.label(f"_key_{n}") for n, key in enumerate(sort.keys)))
     if start in {"after", "before"}:
@@ -110,12 +110,12 @@ def windowed(query: AnySelect, sort: Sort, start: str, limit: int, *, one_plan: 
 
 
 def carried(window: FromClause, sort: Sort) -> list[Any]:
-    """The keys that ride along in a windowed statement, as another one that reads from it sees them."""
+    """The key columns of a windowed statement, for a statement that selects from it."""
     return [window.c[f"_key_{n}"] for n in range(len(sort.keys))]
 
 
 def directed(keys: Iterable[Any], sort: Sort, start: str) -> list[Any]:
-    """Those keys in the direction in which a window of the order is read."""
+    """The keys in the direction in which a window is read."""
     descending = sort.descending != (start == "before")
     return [key.desc() if descending else key.asc() for key in keys]
 
@@ -137,7 +137,7 @@ def cut(rows: Sequence[Any], sort: Sort, window: Window) -> Slice:
 
 
 def as_dict(row: Any) -> dict[str, Any]:
-    """The columns of a fetched row by name, without the sort keys that ride along."""
+    """The columns of a fetched row by name, without the sort keys."""
     return {name: value for name, value in row._mapping.items() if not name.startswith("_key_")}
 
 

@@ -1,7 +1,7 @@
-"""The statements that read projects, each built once for its shape and run with parameters ever after.
+"""The statements that read projects: each is built once for its shape, and then run with parameters.
 
-Building an expression costs several times what running it does; so what differs from request to request is a bound
-value, and what a statement is made of (which filters, which order, who asks) is its key in a cache.
+Building a statement costs several times as much as running it. So values that differ between requests are parameters,
+and a cache has the statements by their shape: filters, order, and whether the caller is signed in.
 """
 
 from dataclasses import dataclass, replace
@@ -41,15 +41,15 @@ SORTS = {
     "popular": Sort("popular", (P.hot, P.id), descending=True),
     "oldest": Sort("oldest", (P.submitted_at, P.id), descending=False),
 }
-BEST = Sort("best", (column("rank", Integer), P.upvotes, P.id), descending=True)  # of what search.ranked gives
-# The same two by the table whose indexes are in these orders, for projects of one state.
+BEST = Sort("best", (column("rank", Integer), P.upvotes, P.id), descending=True)  # of the rows of search.ranked
+# The orders by votes for projects of one state, by the table that has indexes for them.
 STANDINGS = {
     "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
-CAP: Any = bindparam("cap", type_=BigInteger)  # how many matches of a query are counted at most
-FEW, MANY, CAPPED = "few", "many", "capped"  # matches of a query; the last one where the list itself surely has many
-WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that no vote changes
+CAP: Any = bindparam("cap", type_=BigInteger)  # the most matches of a query that are counted
+FEW, MANY, CAPPED = "few", "many", "capped"  # numbers of matches; CAPPED if the list too is known to have many
+WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that votes do not change
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
     Status.PENDING: categories.c.pending_projects,
@@ -59,9 +59,9 @@ COUNTERS = {
 
 @dataclass(frozen=True, slots=True)
 class ListShape:
-    """All that the statements of a list depend on: the names of its filters, the state, the order and the database.
+    """The parts of a list that determine its SQL: the names of its filters, the state, the order and the database.
 
-    `matches` says how many a query has: FEW, MANY or CAPPED; "" without a query.
+    `matches` is FEW, MANY or CAPPED by the number of the query's matches; "" without a query.
     """
 
     filters: tuple[str, ...]
@@ -81,22 +81,22 @@ class ListShape:
         return self.matches == FEW or "voter_id" in self.filters
 
     def conditions(self, columns: Any = P, without: str = "") -> list[ColumnElement[bool]]:
-        """The filters as conditions on these columns, but for the one named."""
+        """The filters, except `without`, as conditions on these columns."""
         names = tuple(name for name in self.filters if name != without)
         return list(conditions(names, self.status, self.dialect, columns).values())
 
 
 def order(sort: str) -> Sort:
-    """The order of that name; "best" is the best match first, and has to have a query."""
+    """The order of that name; "best" (best match first) requires a query."""
     return BEST if sort == "best" else SORTS[sort]
 
 
-@lru_cache(maxsize=300)  # each takes 50 KB; usual are a few dozen, but limits and filters make thousands
+@lru_cache(maxsize=300)  # each takes 50 KB; a few dozen are usual, thousands are possible
 def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
-    """A window of a list, with the list's total beside each row, null where unknown.
+    """A window of a list, with the list's total in each row, null if unknown.
 
-    Its ids are found first, by an index alone where there is one, and the columns shown are read for them and not for
-    those that a page skips. Where counters have the total, one statement gives both for less than two do.
+    The ids are found first, if possible by an index alone, so the other columns are not read for the rows that a page
+    skips. If counters have the total, one statement for both costs less than two.
     """
     among, by, total = _listed(shape)
     one_plan = shape.dialect == "postgresql" and shape.is_counted
@@ -107,7 +107,7 @@ def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
 
 
 def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
-    """The ids that a list is of, its order by the columns at hand, and its total."""
+    """The ids of a list, its order by the columns of that statement, and its total."""
     if shape.matches in {FEW, CAPPED}:
         shape = replace(shape, filters=by_project(shape.filters))
     if shape.is_collected:
@@ -125,7 +125,7 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
 
 
 def _by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
-    """The ids by an index that is in the list's order, where there is one."""
+    """The ids by an index in the list's order, if there is one."""
     if "waiting" in shape.filters:
         queue = waiting(shape.dialect)
         return select(queue.c.id).where(*shape.conditions(queue.c)), _order_of(SORTS[shape.sort], queue)
@@ -135,17 +135,17 @@ def _by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
 
 
 def standing(shape: ListShape) -> AnySelect:
-    """The ids from the vote rankings, joined with the projects where a filter needs a column that the rankings lack."""
+    """The ids from the vote rankings, joined with the projects if a filter needs a column that the rankings lack."""
     query: AnySelect = select(S.project_id.label("id")).where(*shape.conditions(S))
     is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "q"}
     return query if is_enough else query.join(projects, P.id == S.project_id)
 
 
 def _collected(shape: ListShape) -> CTE:
-    """The FEW matches of a query, else what a voter has voted for, with the columns of the orders."""
+    """The FEW matches of a query, or the projects that a voter has voted for, with the columns of the orders."""
     few = shape.matches == FEW
     ids = search.matching(shape.dialect) if few else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
-    # Materialised, else PostgreSQL may look for the words in each project of the list, and SQLite search for each.
+    # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
     listed: Any = waiting(shape.dialect).c if "waiting" in shape.filters else P
     columns = (listed.id, listed.upvotes, listed.hot, listed.listed_at, listed.submitted_at)
@@ -155,7 +155,7 @@ def _collected(shape: ListShape) -> CTE:
 
 
 def _most_voted(shape: ListShape) -> CTE:
-    """Of a query that many match, those with the most votes: `cap` of them, more than best match looks at."""
+    """The `cap` matches with the most votes, for a query with many matches; best match reads fewer."""
     among, by = _by_index(replace(shape, filters=without_query(shape.filters), sort="upvotes"))
     votes, project_id = by.keys
     query = search.with_rank(among.add_columns(votes.label("upvotes")), project_id, shape.dialect)
@@ -170,12 +170,12 @@ def _first(most_voted: CTE) -> FromClause:
 
 
 def _order_of(sort: Sort, listed: FromClause) -> Sort:
-    """The order by the columns of a table that has them under their names."""
+    """The order by the columns of the same names in a table."""
     return Sort(sort.name, tuple(listed.c[key.name] for key in sort.keys), sort.descending)
 
 
 def _total(shape: ListShape) -> ColumnElement[Any]:
-    """The total in the page's own statement, null where it takes another one."""
+    """The total in the page's own statement, null if it needs another statement."""
     if shape.is_counted:
         return _counters(shape).correlate(None).scalar_subquery()
     return _capped_total(shape).scalar_subquery() if "q" in shape.filters else literal(None)
@@ -183,9 +183,9 @@ def _total(shape: ListShape) -> ColumnElement[Any]:
 
 @lru_cache(maxsize=100)
 def count(shape: ListShape) -> Prepared:
-    """How many projects a list holds: a sum of counters, a row for each category, where there are counters.
+    """The number of projects in a list, from the counters of the categories if they have it.
 
-    Of a query's matches no more than `cap` are counted. The order of `shape` is the default.
+    At most `cap` matches of a query are counted. The order of `shape` is the default.
     """
     if shape.is_counted:
         return Prepared(_counters(shape))
@@ -204,7 +204,7 @@ def _capped_total(shape: ListShape) -> AnySelect:
 
 
 def _counters(shape: ListShape) -> AnySelect:
-    """The total by the counters of the categories; of what waits, with the revisions, of which there are few."""
+    """The total by the counters of the categories; for the queue plus the pending revisions, which are few."""
     counters = list(COUNTERS.values()) if shape.status is None else [COUNTERS[Status(shape.status)]]
     if "waiting" in shape.filters:
         counters = [COUNTERS[Status.PENDING]]
@@ -216,7 +216,7 @@ def _counters(shape: ListShape) -> AnySelect:
 
 
 def _changed(filters: tuple[str, ...]) -> AnySelect:
-    """How many live projects have changes that wait."""
+    """The number of live projects with pending changes."""
     query: AnySelect = select(func.count()).select_from(R.project_id.table).where(R.submitted_at.is_not(None))
     if "category" in filters:
         query = query.join(projects, P.id == R.project_id).where(*conditions(("category",), None, "").values())
@@ -225,7 +225,7 @@ def _changed(filters: tuple[str, ...]) -> AnySelect:
 
 @lru_cache
 def one(audience: str) -> Prepared:
-    """One project for "anyone", a "member" (also their own) or an "admin" (any), or as it is "stored"."""
+    """One project for "anyone", for a "member" (also their own), or for an "admin" or as "stored" (any)."""
     query = shown(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
     if audience == "anyone":
         return Prepared(query.where(P.status == literal("live")))
@@ -250,5 +250,5 @@ def several() -> AnySelect:
 
 @lru_cache
 def stored() -> AnySelect:
-    """The projects of a list of ids, in the order of the ids, whoever may see them."""
+    """The projects of a list of ids, in the order of the ids, without an access check."""
     return viewed(signed_in=False).where(P.id.in_(bindparam("project_ids", expanding=True))).order_by(P.id)

@@ -1,7 +1,7 @@
 """Projects as signed-in readers see them: one statement identifies several readers and reads their own columns.
 
-It leaves out a session or token that has ended or whose last use is to be recorded, which needs a write. The rules for
-one caller answer those.
+It does not identify a session or token that has ended, or whose last use must be recorded by a write. Requests with
+these are answered alone.
 """
 
 from collections.abc import Iterator
@@ -44,22 +44,22 @@ upvotes, P, R = Upvote.__table__, Project.__table__.c, revisions.c
 reader = User.__table__.alias("reader")
 IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
 CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
-NOTHING_MORE = {"rejection_reason": None, "revision": None}  # what the owner sees more of most projects
+NOTHING_MORE = {"rejection_reason": None, "revision": None}  # the owner's fields of most projects
 Value = ColumnElement[Any]
 
 
 @lru_cache
 def votes(dialect: str) -> BatchedQuery:
-    """A reader's id, and of some projects the ids of those that the reader voted for, and what the reader sees more of.
+    """A reader's id, the ids of the projects that the reader voted for, and the private fields that the reader may see.
 
-    The values are the digests of session and token, the ids of the projects, and the ids of their owners in the same
-    order. These ids and those of the row are texts with commas in between; the row's are null where there is no vote.
-    The last column is for `seen_by_owner`.
+    The parameters are the digests of session and token, the ids of the projects, and the ids of their owners in the
+    same order. Lists of ids are texts with commas; the column of votes is null without any. `seen_by_owner` parses the
+    last column.
     """
 
     def query(session: Value, token: Value, projects: Value, owners: Value) -> AnySelect:
         shown = _pairs(projects, owners, dialect)
-        # One lookup for each project: as a condition on all of them PostgreSQL may read all votes of the reader.
+        # One lookup for each project: with a condition on all projects PostgreSQL may read all votes of the reader.
         vote = select(upvotes.c.project_id).where(upvotes.c.user_id == reader.c.id, upvotes.c.project_id == shown.c.id)
         is_voted = vote.correlate_except(upvotes).scalar_subquery().is_not(None)
         join = func.string_agg if dialect == "postgresql" else func.group_concat
@@ -84,14 +84,14 @@ def _rest(dialect: str) -> AnySelect:
 
 
 def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The ids, as texts, and the members for owner and administrators alone, from the last column of `votes`."""
+    """The ids, as texts, and the private members of projects, from the last column of `votes`."""
     for project_id, reason, changes, category, submitted_at, note in orjson.loads(own or "[]"):
         at = submitted_at and datetime.fromisoformat(submitted_at).replace(tzinfo=UTC)  # our connections are in UTC
         yield str(project_id), {"rejection_reason": reason, "revision": revision(changes, category, at, note)}
 
 
 def _pairs(projects: Value, owners: Value, dialect: str) -> Any:
-    """A table of the ids in two texts with commas in between."""
+    """A table of the ids in two texts with commas."""
     if dialect == "postgresql":
         arrays = (
             cast(func.string_to_array(each, literal_column("','")), ARRAY(BigInteger)) for each in (projects, owners)
@@ -106,9 +106,9 @@ def _pairs(projects: Value, owners: Value, dialect: str) -> Any:
 
 @lru_cache
 def projects() -> BatchedQuery:
-    """A reader's id, name and role, and a project that they see, with the columns for one project; or nulls.
+    """A reader's id, name and role, and the columns of a project, null if the reader may not see it.
 
-    The values are the digests of session and token, and the id of the project.
+    The parameters are the digests of session and token, and the id of the project.
     """
 
     def query(session: Value, token: Value, project_id: Value) -> AnySelect:

@@ -1,8 +1,7 @@
-"""Whether a project is here already: projects of the same URL, and live ones with a similar title.
+"""Finds existing projects: those of the same URL, and live ones with a similar title.
 
-A title's words are looked up in the search index. Of each no more than COMMON live projects are read, however many
-there are: a word that so many have does not distinguish them, and then only all words together, or the whole
-title, are looked for.
+The words of a title are looked up in the search index, at most COMMON live projects for each. A more common word does
+not distinguish projects, so its matches count only if they match all words or the whole title.
 """
 
 from functools import cache
@@ -17,8 +16,8 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog.search_words import whole, words
 from directory.services.links import url_key
 
-COMMON = 100  # projects that have a word
-MOST_WORDS = 8  # of a title are looked up, the longest ones
+COMMON = 100  # projects; a word that more of them have is common
+MOST_WORDS = 8  # the longest words of a title that are looked up
 MOST_SAME, MOST_SIMILAR = 20, 5
 LITTLE_WORDS = frozenset(
     ["a", "an", "and", "by", "for", "from", "in", "my", "of", "on", "or", "our", "the", "to", "with", "your"]
@@ -27,7 +26,7 @@ NAMES = ("id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
 
 projects = Project.__table__
 P = projects.c
-# Not EXISTS, for which PostgreSQL makes two plans and may read all votes of the caller.
+# Not EXISTS: for that PostgreSQL makes two plans and may read all votes of the caller.
 _VOTE = select(literal_column("1", Integer)).where(Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id)
 _VOTED = _VOTE.scalar_subquery().is_not(None).label("has_upvoted")
 _COLUMNS = (*(P[name] for name in NAMES[:-1]), _VOTED, P.owner_id)
@@ -36,7 +35,7 @@ _COLUMNS = (*(P[name] for name in NAMES[:-1]), _VOTED, P.owner_id)
 def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[dict[str, Any]]]:
     """The projects of the `same` URL, live or the caller's, and live `similar` ones by title; the caller's own first.
 
-    Neither the answer nor the frequency of a word depends on projects of others that are not live.
+    The answer does not depend on other users' projects that are not live.
     """
     same = [] if url is None else _same(url_key(url), by)
     similar = [] if title is None else _similar(title, by, {row[0] for row in same})
@@ -64,11 +63,11 @@ def _similar(title: str, by: Caller, others: set[int]) -> list[Any]:
 
 def _item(row: Any) -> dict[str, Any]:
     item = dict(zip(NAMES, row, strict=False))
-    return {**item, "has_upvoted": bool(item["has_upvoted"])}  # SQLite has no truth values
+    return {**item, "has_upvoted": bool(item["has_upvoted"])}  # SQLite has no booleans
 
 
 def _telling(title: str) -> set[str]:
-    """The words by which titles are compared: without the little ones, unless it has no others."""
+    """The words by which titles are compared: without the little ones, if there are others."""
     found = {*words(title)}
     return found - LITTLE_WORDS or found
 
@@ -79,7 +78,7 @@ def _likeness(one: set[str], other: set[str]) -> float:
 
 
 def _terms(title: str) -> list[list[str]]:
-    """The searches, each a list of words that a project has to have: the whole title, all words, and each word."""
+    """The searches, each a list of required words: the whole title, all words, and each word."""
     key = whole(title)
     if key is None:
         return []
@@ -88,7 +87,7 @@ def _terms(title: str) -> list[list[str]]:
 
 
 def _written(term: list[str], dialect: str) -> str:
-    """Words that a project has to have, all of them, in the engine's language."""
+    """A query for all of these words in the engine's language."""
     return " & ".join(f"'{word}'" for word in term) if dialect == "postgresql" else " AND ".join(f'"{w}"' for w in term)
 
 
@@ -102,7 +101,7 @@ def _same_url() -> Prepared:
 
 _SOUGHT = {
     "postgresql": "SELECT project_id AS id FROM project_search WHERE live AND document @@ CAST(:term_{n} AS tsquery)",
-    # "CROSS" has the words looked up first.
+    # CROSS JOIN makes SQLite look up the words first.
     "sqlite": (
         "SELECT project_id AS id FROM project_search CROSS JOIN standings ON project_id = project_search.rowid "
         "WHERE project_search MATCH :term_{n} AND status = 'live'"
@@ -112,9 +111,9 @@ _SOUGHT = {
 
 @cache
 def _having(terms: int, dialect: str) -> Prepared:
-    """The live projects that have one of the terms; of the words, those behind the first two, only if few have it.
+    """The live projects that match one of the terms. A term after the first two, a single word, must not be common.
 
-    It is planned for its values: how to find projects with a word depends on how many have it.
+    It is planned for its values, because the best plan depends on the number of projects with a word.
     """
     sought = (
         f"SELECT {n} AS n, id FROM ({_SOUGHT[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"  # noqa: S608 (ours)

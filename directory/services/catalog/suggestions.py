@@ -1,8 +1,8 @@
 """ "Did you mean": for a search that found nothing, the nearest spellings that are words of live titles, or tags.
 
-The index of words shows quickly whether a word is there, and not which words are similar. So the spellings that are one
-edit away, and some of those that are two, are made here and asked for by one statement. Its cost depends on the length
-of the words, and not on the number of projects.
+The index of words can find a word, but not similar words. So this module generates the spellings that are one edit
+away, and some that are two, and one statement looks them up. Its cost depends on the length of the words, not on the
+number of projects.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ from directory.models import Status
 from directory.services.catalog.search_words import Unit, ascii_form, query_units
 from directory.services.characters import fold, script
 
-MOST = 3  # suggestions, and words of a query that are looked up
-SHORTEST, LONGEST = 3, 20  # letters of a word that is looked up
-LONGEST_TWICE = 10  # and of one for which two edits are tried
-SPELLINGS = 1_500  # of a query
-_SCANNED = 100  # projects with a word, until one of them is live
+MOST = 3  # suggestions, and words of a query that are corrected
+SHORTEST, LONGEST = 3, 20  # letters of a word that is corrected
+LONGEST_TWICE = 10  # letters of a word for which two edits are tried
+SPELLINGS = 1_500  # that are tried for a query
+_SCANNED = 100  # projects with a word that are searched for a live one
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -37,7 +37,7 @@ def nearest(query: str) -> list[str]:
     found = [some[:1] if some[:1] == [word] else some for some, word in zip(found, words, strict=True)]
     if not all(found) or [some[0] for some in found] == words:
         return []
-    # Of a query with several misspelled words the nearest of each; where it is one, others of it too.
+    # Several misspelled words: the n-th nearest spelling of each, or its last one.
     suggested = [" ".join(some[min(n, len(some) - 1)] for some in found) for n in range(MOST)]
     return list(dict.fromkeys(suggested))
 
@@ -47,7 +47,7 @@ def _may_be_misspelled(unit: Unit) -> bool:
 
 
 def _spellings(word: str) -> Iterator[str]:
-    """A word, then the words of which it may be a misspelling, nearest first."""
+    """A word, then the words that it may be a misspelling of, nearest first."""
     once = dict.fromkeys([word, *_slips(word), *_letters_changed(word)])
     yield from once
     if len(word) <= LONGEST_TWICE:
@@ -56,7 +56,7 @@ def _spellings(word: str) -> Iterator[str]:
 
 
 def _slips(word: str) -> Iterator[str]:
-    """The word with two neighbours in the other order, with one letter less, and with one doubled."""
+    """The word with two neighbours swapped, with a letter removed, and with a letter doubled."""
     for at in range(len(word) - 1):
         yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     for at in range(len(word)):
@@ -66,7 +66,7 @@ def _slips(word: str) -> Iterator[str]:
 
 
 def _letters_changed(word: str) -> Iterator[str]:
-    """The word with one letter more, and with another letter, of its alphabet."""
+    """The word with a letter of its alphabet inserted, and with a letter replaced by another."""
     alphabet = _alphabet(next((char for char in word if not char.isascii()), ""))
     for at in range(len(word) + 1):
         yield from (word[:at] + letter + word[at:] for letter in alphabet)
@@ -76,7 +76,7 @@ def _letters_changed(word: str) -> Iterator[str]:
 
 @lru_cache
 def _alphabet(char: str) -> str:
-    """The folded letters of the script of a letter, out of its block; none for scripts of very many letters."""
+    """The folded letters of a letter's script in its Unicode block; empty for scripts with very many letters."""
     if not char:
         return _LATIN
     block = ord(char) // 128 * 128
@@ -85,7 +85,7 @@ def _alphabet(char: str) -> str:
 
 
 def _known(words: list[str]) -> set[str]:
-    """Those of the words that are in the title of a live project, or its tags."""
+    """The words that are in the title or a tag of a live project."""
     return {row[0] for row in _statement(db.engine.dialect.name).all({"words": words})}
 
 
@@ -96,7 +96,7 @@ _STATEMENTS = {
             JOIN project_search ON project_search.project_id = titled.id WHERE project_search.live
         ) OR EXISTS (SELECT FROM tag_counts WHERE tag = word AND live_projects > 0)
     """,
-    # "CROSS" has the words looked up first.
+    # CROSS JOIN makes SQLite look up the words first.
     "sqlite": """
         SELECT value FROM json_each(:words) AS given WHERE EXISTS (
             SELECT 1 FROM (
@@ -111,5 +111,5 @@ _STATEMENTS = {
 @cache
 def _statement(dialect: str) -> Prepared:
     values = bindparam("words", type_=ARRAY(Text) if dialect == "postgresql" else JSON)
-    statement = _STATEMENTS[dialect].format(most=_SCANNED, live=Status.LIVE)  # no text of a caller
+    statement = _STATEMENTS[dialect].format(most=_SCANNED, live=Status.LIVE)  # contains no input
     return Prepared(text(statement).bindparams(values))

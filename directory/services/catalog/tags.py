@@ -10,16 +10,16 @@ from directory.extensions import db
 from directory.models import TagCount
 from directory.services.catalog.columns import unindexed
 
-# Of so many tags with one beginning the most used are found by sorting them. More are common enough to be found soon
-# among all tags in the order of their use.
+# Up to so many tags with a prefix are sorted by use. If there are more, a scan of all tags in the order of their use
+# finds enough of them soon.
 FEW = 1_000
-BEHIND = "{"  # the character after z: the last one of a tag
+BEHIND = "{"  # the character after z, the last one that a tag can contain
 
 T = TagCount.__table__.c
 
 
 def listed(prefix: str | None, limit: int) -> list[dict[str, Any]]:
-    """At most `limit` tags that begin with `prefix`, with their live projects: most used first, equals by name."""
+    """At most `limit` tags that begin with `prefix`, with numbers of live projects; most used first, then by name."""
     given: dict[str, Any] = {"limit": limit}
     if prefix is not None:
         given |= {"first": prefix, "behind": f"{prefix}{BEHIND}"}
@@ -28,12 +28,12 @@ def listed(prefix: str | None, limit: int) -> list[dict[str, Any]]:
 
 
 def is_used(tag: str) -> bool:
-    """Whether a live project carries the tag."""
+    """Whether a live project has the tag."""
     return _used().first({"tag": tag}) is not None
 
 
 def _way(given: dict[str, Any]) -> str:
-    """How to find the tags: "all" of them in their order, or those of a beginning "sorted" or "sought" among all."""
+    """The method: "all" tags in their order, or those with a prefix, "sorted" or "sought" among all."""
     if "first" not in given:
         return "all"
     found = _number().first({**given, "limit": FEW + 1})
@@ -57,7 +57,7 @@ def _statement(way: str, dialect: str) -> Prepared:
         begun = _begun(T.tag).cte("begun").prefix_with("MATERIALIZED")
         used = select(begun).where(begun.c.live_projects > 0)
     elif way == "sought":
-        name = unindexed(T.tag, dialect)  # by the index of the names all of the beginning would be sorted
+        name = unindexed(T.tag, dialect)  # with the index of names, all tags with the prefix would be sorted
         used = used.where(name >= _FIRST, name < _LAST)
     columns = used.selected_columns
     return Prepared(used.order_by(columns.live_projects.desc(), columns.tag).limit(_LIMIT), replan=True)
