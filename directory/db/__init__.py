@@ -1,4 +1,4 @@
 """Engines, transactions, deadlines and prepared statements for SQLite and PostgreSQL.
 
-It may import `extensions`, `errors` and `logs`, and nothing else of the service.
+It may import only `extensions`, `errors` and `logs` of the service.
 """

@@ -1,4 +1,4 @@
-"""Run a query that returns at most one row for several sets of values, by one statement."""
+"""Runs a query that returns at most one row, for several sets of values, in one statement."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +11,10 @@ from directory.db.transactions import on_postgresql
 
 
 class BatchedQuery:
-    """A query that returns at most one row, run for several sets of values by one statement: by one round trip.
+    """A query that returns at most one row, run for several sets of values in one statement and round trip.
 
-    `types` are the types of the values by name, and `query` makes the query of their columns. `parameters` returns the
-    values of its other parameters, and is called for each run.
+    `types` are the types of the values by name; `query` builds the query from their columns. `parameters` is called for
+    each run and returns the values of the other parameters.
     """
 
     def __init__(
@@ -30,19 +30,19 @@ class BatchedQuery:
         given = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name="given").render_derived()
         # One lookup for each set of values: PostgreSQL planned a join with all at once as a scan of the whole table.
         each = query(**{name: given.c[name] for name in types}).limit(literal_column("1")).lateral("each")
-        # On PostgreSQL: the rows that were found, each behind its place among the sets of values, counted from 1.
+        # On PostgreSQL: the rows found, each after the number of its set of values, from 1.
         self.several: Select[Any] = select(given.c.place, *each.c).select_from(given.join(each, true()))
         self._several = Prepared(self.several)
 
     def one(self, *values: Any) -> Row | None:
-        """The row for one set of values, which stand in the order of `types`; None where there is none."""
+        """The row for one set of values, in the order of `types`; None without one."""
         return self._one.first(self._named(values))
 
     def all(self, given: list[Row]) -> list[Row | None]:
         """The row for each set of values."""
         if not given:
             return []
-        if len(given) == 1 or not on_postgresql():  # one costs the server less so; SQLite has no lateral joins
+        if len(given) == 1 or not on_postgresql():  # for one set this costs less; SQLite has no lateral joins
             return [self.one(*values) for values in given]
         return self.placed(self._several.all(self.named(given)), len(given))
 
@@ -52,7 +52,7 @@ class BatchedQuery:
 
     @staticmethod
     def placed(rows: list[Row], count: int) -> list[Row | None]:
-        """The rows of `several` in the order of the values, without their places."""
+        """The rows of `several` in the order of the sets of values, without their numbers."""
         found = {row[0]: row[1:] for row in rows}
         return [found.get(place) for place in range(1, count + 1)]
 

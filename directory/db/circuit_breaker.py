@@ -1,7 +1,7 @@
-"""A circuit breaker: it knows whether the database server answers, so that requests fail at once while it does not.
+"""A circuit breaker: while the database server does not answer, requests fail at once.
 
-Without it each request would wait for its whole deadline, a few of them would hold all threads, and the next requests
-would wait for those.
+Without it each request would wait until its deadline. A few of them would occupy all threads, and the next requests
+would wait for a thread.
 """
 
 import threading
@@ -11,16 +11,16 @@ from typing import Any
 
 import psycopg
 
-SUSPICION_PAUSE = 1.0  # seconds at least between two probes while the breaker is closed
-PROBE_PAUSE = 0.25  # seconds at least between two probes while it is open
+SUSPICION_PAUSE = 1.0  # minimum seconds between two probes while the breaker is closed
+PROBE_PAUSE = 0.25  # minimum seconds between two probes while it is open
 
 Connect = Callable[[], psycopg.Connection[Any]]
 
 
 class CircuitBreaker:
-    """Opens when a probe, which is a new connection, gets no answer, and closes when one does.
+    """Opens when a probe (a new connection) gets no answer, and closes when a probe gets one.
 
-    `connect` is known after the first connection was made. Probes run in a thread, one at a time.
+    `connect` is set after the first connection. Probes run in a thread, one at a time.
     """
 
     def __init__(self) -> None:

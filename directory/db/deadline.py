@@ -1,7 +1,7 @@
-"""The deadline of the current request: no wait for the database goes beyond it.
+"""The deadline of the current request: no wait for the database continues after it.
 
-The deadline is an instant by time.monotonic(), held in a ContextVar. Code that has no deadline, such as a command,
-may wait as long as it takes.
+The deadline is a time of time.monotonic() in a ContextVar. Code without a deadline, such as a command, may wait
+forever.
 """
 
 import math
@@ -13,13 +13,13 @@ from typing import Any
 
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-SECONDS = 4.4  # for the waits of one request; its response is promised within 5
+SECONDS = 4.4  # for the waits of one request; we promise its response within 5
 
 _expires_at: ContextVar[float] = ContextVar("directory.deadline", default=math.inf)
 
 
 def expires_at() -> float:
-    """The current deadline; infinite where there is none."""
+    """The current deadline; infinite without one."""
     return _expires_at.get()
 
 
@@ -29,17 +29,17 @@ def remaining(at_most: float) -> float:
 
 
 def check() -> None:
-    """Raise sqlalchemy.exc.TimeoutError where the deadline has passed.
+    """Raise sqlalchemy.exc.TimeoutError if the deadline has passed.
 
-    It is called before a statement is sent: the database could still execute a statement that its caller already
-    takes for failed.
+    Call it before a statement is sent: otherwise the database could execute a statement after its caller has reported
+    a failure.
     """
     if time.monotonic() > _expires_at.get():
         raise PoolTimeout("the request has no time left")
 
 
 def extend(seconds: float) -> None:
-    """Give the current request so many seconds from now, for work that has to be one transaction and takes longer."""
+    """Extend the current request's deadline to `seconds` from now, for a transaction that takes longer."""
     _expires_at.set(max(time.monotonic() + seconds, _expires_at.get()))
 
 
@@ -62,7 +62,7 @@ def within(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def for_request(waited: float = 0.0) -> Iterator[None]:
-    """Set the deadline of a request that has already waited for so many seconds until a thread took it."""
+    """Set the deadline of a request that has already waited for a thread for `waited` seconds."""
     with within(SECONDS - waited):
         yield
 

@@ -1,7 +1,7 @@
 """Connections to PostgreSQL whose waits end at the deadline, or when the circuit breaker opens.
 
-Timeouts that the server keeps do not help where the server is frozen or out of reach, and the driver has none for a
-connection that is open. So the connection itself watches the time while it waits for the socket.
+Timeouts in the server do not help if the server is frozen or unreachable, and the driver has no timeout for an open
+connection. So the connection itself checks the time while it waits for the socket.
 """
 
 import math
@@ -22,42 +22,42 @@ from directory.db.circuit_breaker import CircuitBreaker
 from directory.db.failover import Servers
 from directory.db.pooler import Route, is_lost
 
-CONNECT_SECONDS = 2  # at most for a new connection; the driver accepts no less
-GRACE = 0.4  # seconds beyond the deadline, in which the server may confirm that it has cancelled the statement
-# Seconds without an answer after which the circuit breaker probes the server: less than a thread gives to a read of the
-# snapshot, and more than the event loop does, whose reads end before a server that is merely slow has answered.
+CONNECT_SECONDS = 2  # timeout for a new connection, the shortest that the driver accepts
+GRACE = 0.4  # seconds after the deadline in which the server may confirm that it has cancelled the statement
+# Seconds without an answer after which the circuit breaker probes the server: less than a thread's timeout for a read
+# of the snapshot, and more than the event loop's, which a server that is only slow can exceed.
 SILENCE = 0.9
-INTERVAL = 0.1  # seconds between two looks at the time during a silent wait
+INTERVAL = 0.1  # seconds between two checks of the time during a silent wait
 SUCCESS = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
 
 
 class DeadlineConnection(psycopg.Connection[Any]):
-    """A connection that cancels what runs at the deadline, and closes itself where the server does not confirm that."""
+    """A connection that cancels its statement at the deadline, and closes itself if the server does not confirm."""
 
     breaker: CircuitBreaker
     servers: Servers
-    server: str  # the one that it leads to, as `servers` names it
-    is_pooled = False  # whether it leads through a connection pooler
-    _is_cancelled = False  # whether the server was asked to cancel what ran last
+    server: str  # the name of its server in `servers`
+    is_pooled = False  # whether it goes through a connection pooler
+    _is_cancelled = False  # whether the server was asked to cancel the last statement
 
     @property
     def is_superseded(self) -> bool:
-        """Whether a later connection led to another server, which is the primary now."""
+        """Whether a later connection reached another server, which is now the primary."""
         return self.server != self.servers.current
 
     def commit(self) -> None:
-        """Commit the transaction. Raises psycopg.Error, also where the commit may not be durable."""
+        """Commit the transaction. Raises psycopg.Error, also if the commit may not be durable."""
         self._is_cancelled = False
         super().commit()
         self._require_certainty()
 
     def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
-        """Wait as the driver does. Raises psycopg.OperationalError where that takes too long."""
+        """Wait as the driver does. Raises psycopg.OperationalError if that takes too long."""
         expires_at = deadline.expires_at()
         return super().wait(gen if expires_at == math.inf else self._watched(gen, expires_at), *args, **options)
 
     def _watched(self, gen: PQGen[RV], expires_at: float) -> PQGen[RV]:
-        """The driver's own steps, with a look at the time after each: when the socket is ready, or after a pause."""
+        """The driver's own steps, with a check of the time after each: when the socket is ready, or after a pause."""
         began, self._is_cancelled = time.monotonic(), False
         try:
             wanted = next(gen)
@@ -71,9 +71,9 @@ class DeadlineConnection(psycopg.Connection[Any]):
             return end.value  # type: ignore[no-any-return]
 
     def result(self, seconds: float | None = None) -> Any:
-        """The result of a statement that was sent through libpq directly, below the driver's cursors.
+        """The result of a statement that was sent directly through libpq, without the driver's cursors.
 
-        With `seconds` the connection is closed where the result takes longer, without an attempt to cancel.
+        With `seconds` the connection is closed if the result takes longer, without an attempt to cancel.
         Raises psycopg.Error.
         """
         libpq, results, self._is_cancelled = self.pgconn, [], False
@@ -98,7 +98,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
     def _wait_for_socket(self, wanted: int, give_up_at: float) -> None:
         """Wait for the socket. Raises psycopg.OperationalError when it is too late.
 
-        The time is checked first, because a server that sends its answer byte by byte never lets the socket wait.
+        The time is checked first, because the socket is always ready if a server sends its answer byte by byte.
         """
         now = time.monotonic()
         if now > min(give_up_at, deadline.expires_at() + GRACE):
@@ -120,7 +120,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
             self.breaker.probe()
 
     def _enforce(self, expires_at: float, *, is_silent: bool) -> None:
-        """Cancel the statement at the deadline, and give up where that fails."""
+        """Cancel the statement at the deadline, and close the connection if that fails."""
         now = time.monotonic()
         if now > expires_at + GRACE or (is_silent and (self.breaker.check_open() or self.is_superseded)):
             self._give_up()
@@ -128,10 +128,10 @@ class DeadlineConnection(psycopg.Connection[Any]):
             self._cancel()
 
     def _require_certainty(self) -> None:
-        """Give up where a success does not mean that the writes are durable.
+        """Close the connection if a success does not mean that the writes are durable.
 
-        A commit can wait for a synchronous standby. If it is cancelled then, PostgreSQL ends it with a warning and
-        reports success, but this server alone has the data. And another server may have taken the place of this one.
+        A commit can wait for a synchronous standby. If it is cancelled then, PostgreSQL warns and reports success, but
+        only this server has the data. And another server may have replaced this one.
         """
         if self._is_cancelled:
             self._give_up()
@@ -139,7 +139,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
             self._give_up("another server has taken the place of this one")
 
     def _cancel(self) -> None:
-        """Have the server cancel the statement: otherwise it could still execute it after the caller got an error."""
+        """Ask the server to cancel the statement: otherwise it could execute it after the caller got an error."""
         self._is_cancelled = True
         try:
             self.cancel_safe(timeout=GRACE / 2)
@@ -147,18 +147,18 @@ class DeadlineConnection(psycopg.Connection[Any]):
             self._give_up()
 
     def _give_up(self, reason: str = "the database did not answer in time") -> None:
-        self.close()  # a late answer would otherwise be taken for the answer to the next statement
+        self.close()  # otherwise a late answer would be read as the answer to the next statement
         raise psycopg.OperationalError(reason)
 
 
 class Connector:
-    """Makes the connections of an engine: to that server of DATABASE_URL which takes writes."""
+    """Makes the connections of an engine, to the server of DATABASE_URL that accepts writes."""
 
     def __init__(self) -> None:
         self.breaker, self.route, self.servers = CircuitBreaker(), Route(), Servers()
 
     def connect(self, given: Any, named: dict[str, Any]) -> DeadlineConnection:
-        """A new connection over which the server has answered. Raises psycopg.Error."""
+        """A new connection; the server has answered over it. Raises psycopg.Error."""
         failures: list[psycopg.OperationalError] = []
         for server, arguments in self.servers.attempts(named):
             if deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
@@ -186,7 +186,7 @@ class Connector:
 
 
 def install(engine: Engine) -> None:
-    """Have a PostgreSQL engine make such connections, and give out none while its circuit breaker is open."""
+    """Make a PostgreSQL engine use such connections, and refuse them while its circuit breaker is open."""
     connector = Connector()
     breaker = connector.breaker
 
@@ -195,7 +195,7 @@ def install(engine: Engine) -> None:
         if breaker.check_open():
             raise psycopg.OperationalError("the database does not answer")
         connection = connector.connect(given, named)
-        # It asks the server too: a pooler accepts connections while its server is out of reach.
+        # This also queries the server, because a pooler accepts connections while its server is unreachable.
         breaker.connect = lambda: connector.connect(given, named)
         return connection
 

@@ -1,7 +1,7 @@
 """Engines for SQLite and PostgreSQL: their options, pragmas, settings, and the check of a pooled connection.
 
-For PostgreSQL it deletes PGTZ and PGDATESTYLE from the process's environment: libpq sends these after our settings,
-which they would override.
+For PostgreSQL it deletes PGTZ and PGDATESTYLE from the process's environment, because libpq would override our settings
+with them.
 """
 
 import os
@@ -17,9 +17,9 @@ from sqlalchemy.exc import InvalidatePoolError
 
 from directory.db import deadline_connection, pooler
 
-# The busy timeout and the deadline stay under the 5 s within which a response is promised.
+# The busy timeout and the deadline are below the 5 s within which we promise a response.
 SQLITE_BUSY_MILLISECONDS = 4_500
-BUSY_TIMEOUT = "busy_timeout"  # the execution option with the milliseconds for which a writer waits for the write lock
+BUSY_TIMEOUT = "busy_timeout"  # execution option: milliseconds for which a writer waits for the write lock
 OVERRIDING = ("PGTZ", "PGDATESTYLE")  # environment variables that would override the settings
 
 
@@ -28,18 +28,18 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
     if make_url(url).get_backend_name() == "sqlite":
         return {"hide_parameters": True}
     return {
-        "hide_parameters": True,  # the text of an error goes to the log, and parameters may be hashes of secrets
+        "hide_parameters": True,  # errors are logged, and parameters may be hashes of secrets
         # Reads need no commit: without BEGIN and ROLLBACK they cost one round trip instead of three.
         "isolation_level": "AUTOCOMMIT",
         "json_deserializer": orjson.loads,
         "pool_size": threads,
         "max_overflow": 2,
         "pool_timeout": 3,
-        # A rollback by the pool would be a round trip for nothing: each transaction ends before its connection returns.
+        # A rollback by the pool would waste a round trip: each transaction ends before its connection returns.
         "pool_reset_on_return": None,
         "connect_args": {
             "connect_timeout": deadline_connection.CONNECT_SECONDS,
-            # Hot statements are prepared by name (statements.py). The driver would drop those too at any rollback.
+            # Hot statements are prepared by name (statements.py). The driver's cache would drop them at any rollback.
             "prepare_threshold": None,
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 30,
@@ -49,7 +49,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
 
 
 def configure(engine: Engine) -> None:
-    """Give a SQLite engine its pragmas and explicit transactions, a PostgreSQL engine its deadlines and checks.
+    """Set the pragmas and explicit transactions of a SQLite engine, or the deadlines and checks of a PostgreSQL engine.
 
     For PostgreSQL it deletes the variables of OVERRIDING from the environment.
     """
@@ -65,10 +65,10 @@ def configure(engine: Engine) -> None:
 
 
 def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
-    """Check a pooled connection without a round trip: a server that went away has closed the socket.
+    """Check without a round trip that the server has not closed a pooled connection.
 
-    The server sends nothing on an idle connection, so anything to read there is the end of it. Raises
-    InvalidatePoolError, upon which the pool makes new connections.
+    The server sends nothing on an idle connection, so a readable socket means that it is closed. Raises
+    InvalidatePoolError, which makes the pool open new connections.
     """
     poll = select.poll()
     poll.register(driver.pgconn.socket, select.POLLIN)
@@ -77,15 +77,15 @@ def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
 
 
 def _create_private(_dialect: Any, _record: Any, arguments: list[Any], _named: Any) -> None:
-    """Create a SQLite file that is not there for its owner alone; SQLite gives its -wal and -shm the same mode."""
-    with suppress(OSError):  # it is there; or it cannot be created, for which SQLite has the words
+    """Create a missing SQLite file so that only its owner can read it; SQLite copies the mode to -wal and -shm."""
+    with suppress(OSError):  # it exists; or it cannot be created, which SQLite will report
         if arguments[0] != ":memory:":
             os.close(os.open(arguments[0], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _sqlite_connect(driver: Any, _record: Any) -> None:
     driver.create_function("has_words", 2, _has_words, deterministic=True)
-    driver.isolation_level = None  # the driver's own BEGIN comes late, and would make every write begin as a read
+    driver.isolation_level = None  # the driver's own BEGIN would come late, after the first reads of a write
     for pragma in (
         f"busy_timeout={SQLITE_BUSY_MILLISECONDS}",
         "journal_mode=WAL",
@@ -98,8 +98,8 @@ def _sqlite_connect(driver: Any, _record: Any) -> None:
 
 
 def _has_words(text: str, asked: str) -> bool:
-    """Whether of each line of `asked` one of the parts between the bars occurs in the text."""
-    for parts in _lines(asked):  # a generator for each would take as long as the rest
+    """Whether the text contains, for each line of `asked`, at least one of its parts, which are separated by bars."""
+    for parts in _lines(asked):  # not any() and all(): their generators would double the time
         for part in parts:
             if part in text:
                 break
@@ -114,7 +114,7 @@ def _lines(asked: str) -> list[list[str]]:
 
 
 def _sqlite_begin(begun: Connection) -> None:
-    """Begin a read transaction, or with the option BUSY_TIMEOUT one that has the write lock."""
+    """Begin a read transaction, or with the option BUSY_TIMEOUT a transaction that has the write lock."""
     options = begun.get_execution_options()
     if BUSY_TIMEOUT not in options:
         begun.exec_driver_sql("BEGIN DEFERRED")

@@ -1,4 +1,4 @@
-"""The meaning of a database's error: a broken rule, or a database that is unavailable or out of space."""
+"""Classifies database errors: a violated constraint, or a database that is unavailable or out of space."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,8 +10,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from directory.errors import DirectoryError, Unavailable
 from directory.extensions import db
 
-# Classes of SQLSTATE: connection, rollback after a conflict, resources, operator intervention (as a cancelled statement
-# or a shutdown), system error.
+# Classes of SQLSTATE: connection, rollback after a conflict, resources, operator intervention (such as a shutdown or a
+# cancelled statement), system error.
 UNAVAILABLE_CLASSES = {"08", "40", "53", "57", "58"}
 # Lock not available, read-only transaction, idle-in-transaction timeout.
 UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
@@ -57,13 +57,13 @@ Refusal = DirectoryError | Callable[[], DirectoryError]
 
 @contextmanager
 def refusing(**errors: Refusal) -> Iterator[None]:
-    """Raise a domain error in place of the violation of the constraint of that name. The transaction has failed anyway.
+    """Raise a domain error when the constraint of that name is violated. The transaction has failed in any case.
 
-    A function makes the error after the transaction is rolled back: it reads the row that the write conflicts with. A
-    read before the write would cost every writer a statement, and miss what another transaction commits in between.
+    An error can be a function, which is called after the rollback and can read the conflicting row. A read before the
+    write would cost every writer a statement, and miss commits in between.
 
-    For a unique constraint SQLite names the columns and not the constraint: "t.a, t.b" for `uq_t_a_b`. So the
-    constraint's columns are compared with that text.
+    For a unique constraint SQLite names the columns, not the constraint: "t.a, t.b" for `uq_t_a_b`. So that text is
+    compared with the columns of the constraint.
     """
     try:
         yield
@@ -94,14 +94,14 @@ def _violates(error: IntegrityError, name: str) -> bool:
 
 
 def state_of(error: BaseException) -> str | None:
-    """The database's own code for an error: an SQLSTATE, or SQLite's name of it. None where the error has none."""
+    """The database's own code for an error: an SQLSTATE, or SQLite's error name. None if the error has no code."""
     original = getattr(error, "orig", None)
     state = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
     return None if state is None else str(state)
 
 
 def cause_of(error: BaseException) -> str:
-    """Return in one line why the database does not answer, without names, addresses and values."""
+    """Return the reason why the database does not answer, in one line, without names, addresses and values."""
     if isinstance(error, PoolTimeout | TimeoutError):
         return LATE
     state = state_of(error) or ""
@@ -116,7 +116,7 @@ def cause_of(error: BaseException) -> str:
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether the database is out of reach, over a limit or out of space, which is not a fault of our code."""
+    """Whether the database is unreachable, over a limit or out of space, which is not a bug in our code."""
     if isinstance(error, PoolTimeout | Unavailable):
         return True
     if not isinstance(error, DBAPIError):
@@ -131,7 +131,7 @@ def is_unavailable(error: BaseException) -> bool:
 
 
 def is_undone(error: BaseException) -> bool:
-    """Whether nothing was done for certain: nothing was sent, or the database reported the failure.
+    """Whether it is certain that nothing was done: nothing was sent, or the database reported the failure.
 
     After a lost connection the transaction may have been committed.
     """

@@ -1,11 +1,11 @@
-"""A semaphore that lets callers in in the order in which they came, so that each gets its turn."""
+"""A semaphore that admits callers in the order of their arrival."""
 
 from collections import deque
 from threading import Event, Lock
 
 
 class FairSemaphore:
-    """Lets `size` callers in at a time. The standard library's lets newcomers overtake those that wait."""
+    """Admits `size` callers at a time. In the standard library's semaphore newcomers overtake waiting callers."""
 
     def __init__(self, size: int) -> None:
         self._lock = Lock()
@@ -14,7 +14,7 @@ class FairSemaphore:
         self._waiting: deque[Event] = deque()
 
     def acquire_at_once(self) -> bool:
-        """Enter, if there is a place; return whether the caller is in."""
+        """Enter without waiting, if possible; return whether the caller was admitted."""
         with self._lock:
             if not self._free:
                 return False
@@ -22,9 +22,9 @@ class FairSemaphore:
             return True
 
     def acquire(self, seconds: float, *, first: bool = False) -> bool:
-        """Enter, or wait to be let in for so many seconds at most; return whether the caller is in.
+        """Enter, or wait for at most `seconds`; return whether the caller was admitted.
 
-        With `first` it waits before all others: for callers that had their turn, and gave it up for a while.
+        With `first` it waits before all others: for callers that were admitted before, and left for a while.
         """
         turn = Event()
         with self._lock:
@@ -36,13 +36,13 @@ class FairSemaphore:
         if turn.wait(seconds):
             return True
         with self._lock:
-            if turn.is_set():  # let in after the wait had ended
+            if turn.is_set():  # admitted just after the wait ended
                 return True
             line.remove(turn)
             return False
 
     def release(self) -> None:
-        """Leave, and let the next caller in."""
+        """Leave, and admit the next caller."""
         with self._lock:
             if line := self._first or self._waiting:
                 line.popleft().set()

@@ -1,6 +1,6 @@
-"""Remembers locked rows: callers that need a row that was found locked fail at once, and one caller at a time tries.
+"""Remembers rows that were found locked: one caller at a time tries such a row, and the others fail at once.
 
-Otherwise the callers that need one locked row would occupy all threads of the process, and those that need other rows
+Otherwise callers that wait for one locked row would occupy all threads of the process, and callers that need other rows
 would wait for a thread.
 """
 
@@ -11,15 +11,15 @@ from threading import Lock
 
 from directory.errors import Unavailable
 
-PAUSE = 1.0  # seconds for which a row that was found locked counts as locked; Retry-After of the refused requests
+PAUSE = 1.0  # seconds for which a row is regarded as locked; Retry-After of the refused requests
 WAITING = 2  # callers of a process that may wait for locked rows at a time; each occupies a thread
-REMEMBERED = 1_000  # rows that were found locked, before those of long ago are forgotten
+REMEMBERED = 1_000  # rows; when there are more, those that were found locked before PAUSE are forgotten
 
 _LOCKED = "This is being changed right now. Try again in a second."
 
 
 class LockedRows:
-    """The rows of one kind that were found locked, by their ids. All instants are by time.monotonic()."""
+    """The rows of one kind that were found locked, by their ids. All times are of time.monotonic()."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -27,7 +27,7 @@ class LockedRows:
         self._waited_for: set[int] = set()
 
     def admit(self, row: int) -> None:
-        """Admit a caller: any while the row is free, one in each PAUSE while it is locked. Raises Unavailable."""
+        """Admit every caller while the row is free, and one in each PAUSE while it is locked. Raises Unavailable."""
         if row not in self._found:
             return
         with self._lock:
@@ -36,16 +36,16 @@ class LockedRows:
                 return
             if row in self._waited_for or time.monotonic() < found + PAUSE:
                 raise Unavailable(_LOCKED)
-            self._found[row] = time.monotonic()  # so that the next callers do not try as well
+            self._found[row] = time.monotonic()  # so that the next callers do not try too
 
     def require_free(self, row: int, since: float) -> None:
-        """Raise Unavailable where the row was found locked after `since`, when this caller was admitted."""
+        """Raise Unavailable if the row was found locked after `since`, the time when this caller was admitted."""
         if self._found.get(row, since) > since:
             raise Unavailable(_LOCKED)
 
     @contextmanager
     def waiting(self, row: int) -> Iterator[None]:
-        """Wait for a row that was found locked, as its only caller. Raises Unavailable where enough callers wait."""
+        """Wait for a locked row, as its only caller. Raises Unavailable if too many callers already wait."""
         with self._lock:
             self._note(row)
             if row in self._waited_for or len(self._waited_for) >= WAITING:
@@ -59,7 +59,7 @@ class LockedRows:
                 self._note(row)
 
     def note_free(self, row: int) -> None:
-        """Note that the row is not locked any more."""
+        """Record that the row is not locked any more."""
         if row in self._found:
             with self._lock:
                 self._found.pop(row, None)

@@ -1,8 +1,8 @@
-"""How connections reach PostgreSQL: directly, or through a connection pooler such as PgBouncer in transaction mode.
+"""Detects a connection pooler, such as PgBouncer in transaction mode, between us and PostgreSQL.
 
-Behind a pooler each transaction may run over another of the server's sessions. So nothing that a session holds may be
-relied on from one transaction to the next: no prepared statement, and no setting that the session did not begin with.
-A pooler is detected, by the id of the process that serves a connection, because neither side announces it.
+Behind a pooler each transaction may run in another of the server's sessions. So a transaction cannot rely on the
+session state of the one before: no prepared statement, and no setting that the session did not begin with. A pooler
+does not announce itself; it is detected by the process id of the session.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-# Written as the server shows them, because a session of a pooler is compared with them.
+# Written as the server shows them, because the settings of a pooler's session are compared with them.
 POSTGRES_SETTINGS = {
     "statement_timeout": "4s",
     "lock_timeout": "1400ms",
@@ -18,11 +18,11 @@ POSTGRES_SETTINGS = {
     "timezone": "UTC",
     "datestyle": "ISO, MDY",
     "jit": "off",  # compiling takes 20 ms; with a million projects the planner would compile a search that takes 1 ms
-    "max_parallel_workers_per_gather": "0",  # to start them takes 5 ms, and no search needs them: see in_parallel
+    "max_parallel_workers_per_gather": "0",  # starting them takes 5 ms, and no search needs them: see in_parallel
 }
 # A value within the options of a connection escapes its spaces.
 OPTIONS = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in POSTGRES_SETTINGS.items())
-REFUSED = "unsupported startup parameter"  # PgBouncer's own words, where its configuration does not ignore our options
+REFUSED = "unsupported startup parameter"  # PgBouncer's message, if its configuration does not ignore our options
 CONNECTION_CLASS = "08"  # of SQLSTATE: the connection failed, or the pooler lost its server
 SESSION = (
     "SELECT pg_backend_pid(), quote_ident(session_user), quote_ident(current_database()), "
@@ -35,13 +35,13 @@ class SettingsMissing(psycopg.OperationalError):
 
 
 class Route:
-    """How an engine's connections reach the server, as far as is known; a pooler that was met once stays assumed."""
+    """Whether an engine's connections go through a pooler. Once detected, a pooler is always assumed."""
 
     def __init__(self) -> None:
         self.is_pooled = False
 
     def open(self, connect: Any, given: Any, named: Mapping[str, Any]) -> Any:
-        """A new connection, made with our settings or, where a pooler refuses these, without. Raises psycopg.Error."""
+        """A new connection, with our settings or, if a pooler refuses these, without. Raises psycopg.Error."""
         if not self.is_pooled:
             try:
                 return connect(*given, **named)
@@ -52,9 +52,9 @@ class Route:
         return connect(*given, **{name: value for name, value in named.items() if name != "options"})
 
     def examine(self, connection: Any) -> None:
-        """Find out whether a new connection leads through a pooler, and whether our settings hold behind that.
+        """Detect whether a new connection goes through a pooler, and check that its session has our settings.
 
-        Raises psycopg.Error; SettingsMissing where they do not.
+        Raises psycopg.Error, and SettingsMissing if it does not.
         """
         connection.pgconn.send_query(SESSION)
         result = connection.result()
@@ -65,7 +65,7 @@ class Route:
 
 
 def require_settings(role: str, database: str, found: Mapping[str, str]) -> None:
-    """Raise SettingsMissing where a session of a pooler has other settings than ours."""
+    """Raise SettingsMissing if a session of a pooler has settings that differ from ours."""
     if found != POSTGRES_SETTINGS:
         wrong = ", ".join(name for name, value in POSTGRES_SETTINGS.items() if found[name] != value)
         raise SettingsMissing(
@@ -75,15 +75,15 @@ def require_settings(role: str, database: str, found: Mapping[str, str]) -> None
 
 
 def role_settings(role: str, database: str) -> str:
-    """The SQL that has each session of this role in this database begin with our settings; both are quoted names."""
+    """The SQL that sets our settings for each session of this role in this database; both are quoted names."""
     alter = f"ALTER ROLE {role} IN DATABASE {database} SET"
     return " ".join(f"{alter} {name} = '{value}';" for name, value in POSTGRES_SETTINGS.items())
 
 
 def is_lost(error: BaseException, *, is_pooled: bool) -> bool:
-    """Whether an error that was reported means that the connection failed, and the outcome is unknown.
+    """Whether a reported error means that the connection failed and the outcome is unknown.
 
-    A pooler that loses its server reports that as an error of its own: the server may have committed before.
+    A pooler that loses its server reports an error of its own, although the server may have committed.
     """
     if not isinstance(error, psycopg.Error):
         return False

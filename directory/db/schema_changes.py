@@ -1,7 +1,7 @@
-"""Steps by which a migration changes PostgreSQL while others read and write.
+"""Steps of migrations that change PostgreSQL while others read and write.
 
-They are for autocommit blocks. The changes of a step stay when a later one fails, and the migration then runs again
-from its beginning, so each step has to be repeatable.
+Use them in autocommit blocks. If a step fails, the changes of earlier steps stay, and the migration is run again from
+its beginning. So each step has to be repeatable.
 """
 
 import time
@@ -17,21 +17,21 @@ from directory.db.errors import state_of
 from directory.db.transactions import lift_time_limits
 
 T = TypeVar("T")
-LOCK_MILLISECONDS = 50  # that a step waits for a lock: others wait behind it for as long
+LOCK_MILLISECONDS = 50  # timeout of a step's wait for a lock, because other transactions wait behind it
 PAUSE = 0.2  # seconds before a step that did not get its locks is tried again
-TRIES = 1_500  # of a step, within some six minutes
+TRIES = 1_500  # of a step, in some six minutes
 CONFLICTS = {"55P03", "40P01"}  # lock not available, deadlock
 AT_ONCE = 1_000  # rows that one transaction writes
-NOTED = (  # the columns of projects of which the trigger notes changes
+NOTED = (  # the columns of projects whose changes the trigger records
     "SELECT a.attname FROM pg_trigger t JOIN pg_attribute a ON a.attrelid = t.tgrelid AND a.attnum = ANY (t.tgattr) "
     "WHERE t.tgname = 'projects_noted' AND t.tgrelid = 'projects'::regclass ORDER BY a.attnum"
 )
 
 
 def in_short_transaction(bind: Connection, work: Callable[[], T]) -> T:
-    """Run `work` in a transaction that waits for each lock for LOCK_MILLISECONDS, and try again where it gets none.
+    """Run `work` in a transaction that waits for each lock for LOCK_MILLISECONDS, and retry if it does not get one.
 
-    Raises DBAPIError where that fails TRIES times, or for another reason.
+    Raises DBAPIError if that fails TRIES times, or for another reason.
     """
     for attempt in range(1, TRIES + 1):
         bind.exec_driver_sql("BEGIN")
@@ -51,12 +51,12 @@ def in_short_transaction(bind: Connection, work: Callable[[], T]) -> T:
 
 
 def fill_counters(bind: Connection, begin: Callable[[], Any], base: str, merge: str) -> None:
-    """Fill a table of counters, of which triggers count what changes meanwhile.
+    """Fill a table of counters, while triggers count the changes that others make.
 
-    `begin` locks the tables that are counted against writers, and makes the table of counters, empty, and its triggers.
-    `base` selects keys and numbers, in the order in which the triggers lock keys; it is read as of the moment when
-    the triggers begin to count, while others write. `merge` adds `sizes` to the counters of `keys`, two arrays. Until
-    all is added, counters may be negative.
+    `begin` locks the counted tables against writers, and creates the empty table of counters and its triggers. `base`
+    selects keys and numbers, in the order in which the triggers lock keys; it reads the snapshot at which the triggers
+    begin to count, while others write. `merge` adds `sizes` to the counters of `keys`; both are arrays. Until all are
+    added, counters may be negative.
     """
     with bind.engine.connect() as connection:
         before = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -76,17 +76,17 @@ def fill_counters(bind: Connection, begin: Callable[[], Any], base: str, merge: 
 
 
 def add_constraint(bind: Connection, table: str, name: str, rule: str) -> None:
-    """Add a constraint that holds from now on, and then check the rows that are there, while others write."""
+    """Add a constraint for new rows, and then validate the existing rows, while others write."""
     change = f"ALTER TABLE {table} ADD CONSTRAINT {name} {rule} NOT VALID"
     in_short_transaction(bind, lambda: bind.exec_driver_sql(change))
     bind.exec_driver_sql(f"ALTER TABLE {table} VALIDATE CONSTRAINT {name}")
 
 
 def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
-    """Build indexes, each given by its name as what follows ON, while others write.
+    """Build indexes while others write. `indexes` maps each name to the SQL after ON.
 
-    One that was begun before is replaced: it may be invalid. A build waits for old transactions, and nothing waits
-    behind it.
+    An existing index is replaced, because an earlier run may have left it invalid. A build waits for old transactions,
+    and nothing waits behind it.
     """
     bind.exec_driver_sql("SET lock_timeout = 0")
     try:
@@ -99,7 +99,7 @@ def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
 
 
 def add_project_column(name: str, kind: str) -> None:
-    """Add a nullable column to projects, on both databases, and have its changes noted. For a migration's `upgrade`."""
+    """Add a nullable column to projects on both databases, and record its changes. For a migration's `upgrade`."""
     if op.get_bind().dialect.name != "postgresql":
         op.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
         return
@@ -113,14 +113,14 @@ def add_project_column(name: str, kind: str) -> None:
 
 
 def drop_project_column(name: str) -> None:
-    """Drop a column of projects, and have its changes no longer noted. For a migration's `downgrade`."""
+    """Drop a column of projects, and stop recording its changes. For a migration's `downgrade`."""
     if op.get_bind().dialect.name == "postgresql":
         note_projects(op.get_bind(), without={name})
     op.execute(f"ALTER TABLE projects DROP COLUMN {name}")
 
 
 def note_projects(bind: Connection, also: Set[str] = frozenset(), without: Set[str] = frozenset()) -> None:
-    """Have changes of `also` noted too, and of `without` no longer, on PostgreSQL; public answers show them."""
+    """Make PostgreSQL's trigger also record changes of `also`, and not of `without`; public answers show them."""
     columns = [name for name in bind.exec_driver_sql(NOTED).scalars() if name not in also | without]
     watched = ", ".join([*columns, *sorted(also)])
     when = f"AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF {watched} ON projects FOR EACH STATEMENT"

@@ -1,6 +1,6 @@
-"""Managed blocking: a request that waits for anything but the database lets another request work meanwhile.
+"""Slots: a request that waits for something other than the database lets another request work in the meantime.
 
-A server lets as many requests work at a time as there are database connections: each of them holds a slot. Without a
+A server lets as many requests work at a time as it has database connections; each of them holds a slot. Outside the
 server there are no slots, and nothing here waits.
 """
 
@@ -14,10 +14,10 @@ class Slots(Protocol):
     """A provider of slots: the server's thread pool."""
 
     def acquire(self) -> None:
-        """Wait for a slot, behind the requests that wait already."""
+        """Wait for a slot, after the requests that already wait."""
 
     def release(self) -> bool:
-        """Give a slot back, where that is possible: whether it is."""
+        """Release a slot if possible, and return whether it was released."""
 
 
 current: ContextVar[Slots | None] = ContextVar("directory.slots", default=None)
@@ -25,10 +25,10 @@ current: ContextVar[Slots | None] = ContextVar("directory.slots", default=None)
 
 @contextmanager
 def given_back() -> Iterator[None]:
-    """Give the slot back for the block, while it hashes or waits for another server, and take one again afterwards.
+    """Release the slot for the block, which hashes or waits for another server, and acquire one again afterwards.
 
-    The caller holds no database connection then, or another request could lack one. Where the slot cannot be given
-    back, the block keeps it.
+    The caller must hold no database connection, or another request could lack one. If the slot cannot be released, the
+    block keeps it.
     """
     slots = current.get()
     if slots is None or not slots.release():

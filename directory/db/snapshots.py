@@ -1,9 +1,9 @@
-"""Reads the database's snapshot, and what changed since an earlier one, over a connection of its own.
+"""Reads the database's snapshot, and the changes since an earlier one, over a connection of its own.
 
-PostgreSQL's snapshot names the transactions whose effects are visible. Two equal snapshots see the same rows, so a
-response that was made after one of them is valid at the other. Where they differ, the table `changes` says by what: its
-triggers record which projects' votes changed, and that anything else was written that the public sees. SQLite has
-`PRAGMA data_version`, which changes on a connection whenever another one commits, and says no more than that.
+PostgreSQL's snapshot names the transactions whose effects are visible. Equal snapshots see the same rows, so a response
+that was made at one of them is valid at the other. If they differ, the table `changes` contains the difference:
+triggers record the projects whose votes changed, and that any other public data was written. SQLite has only `PRAGMA
+data_version`, which changes on a connection whenever another one commits.
 """
 
 import re
@@ -17,11 +17,11 @@ from sqlalchemy import BigInteger, Engine, Integer, String, bindparam, column, n
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Prepared, Row, deallocate_all, use_connection
 
-BUSY_SECONDS = 0.05  # for which a read waits for a writer of the same SQLite file, at most
+BUSY_SECONDS = 0.05  # timeout of a read's wait for a writer of the same SQLite file
 PREPARE_SECONDS = 1.0  # for each statement when a connection is opened
-# Reads in a row that find the snapshot unchanged, after which the next asks for the snapshot alone: PostgreSQL takes
-# two thirds of the time for it. Of `list_mix` (16 connections, two processes, 100,000 projects) the bench then had 1.16
-# times as many. Where the snapshot differs, a second statement asks for the changes.
+# After so many reads in a row with an unchanged snapshot, the next reads the snapshot alone, which takes PostgreSQL two
+# thirds of the time. This raised the rate of `list_mix` in the bench (16 connections, two processes, 100,000 projects)
+# to 1.16 times. If the snapshot differs, a second statement reads the changes.
 QUIET_READS = 8
 
 
@@ -33,7 +33,7 @@ class VoteChange(NamedTuple):
     highest: int
 
 
-Changes = list[VoteChange] | None  # None where anything may have changed
+Changes = list[VoteChange] | None  # None if anything may have changed
 SnapshotWithRows = tuple[Any, Changes, list[Row | None]]
 
 
@@ -43,17 +43,17 @@ class SnapshotReader(Protocol):
     connection: Any
 
     def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
-        """The current snapshot, and the votes that changed since another; None for these where anything may have."""
+        """The current snapshot, and the votes that changed since `since`; None if anything may have changed."""
 
     def read_with(self, since: Any, seconds: float, query: BatchedQuery, asked: list[Row]) -> "SnapshotWithRows":
-        """The same, and at that very snapshot the row of the query for each set of values that is `asked`."""
+        """The same, and at the same snapshot the row of the query for each set of values in `asked`."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
 def open_reader(engine: Engine) -> SnapshotReader:
-    """A reader over a new connection. Raises what the driver raises."""
+    """A reader over a new connection. Raises the driver's errors."""
     connection = engine.raw_connection()
     connection.detach()  # it never returns to the pool
     if engine.dialect.name != "postgresql":
@@ -79,7 +79,7 @@ class SqliteSnapshotReader:
         return self._driver.execute("PRAGMA data_version").fetchone()[0], None
 
     def read_with(self, since: Any, seconds: float, query: BatchedQuery, asked: list[Row]) -> SnapshotWithRows:
-        """The version number and the rows, in one transaction, so that both are of one state. Needs an application."""
+        """The version number and the rows, read in one transaction. Needs an application context."""
         self._driver.execute("BEGIN DEFERRED")
         try:
             state, changes = self.read(since, seconds)
@@ -92,8 +92,8 @@ class SqliteSnapshotReader:
 _SNAPSHOT = "SELECT pg_current_snapshot() AS snapshot, {server} AS server"
 # One statement, so that the changes are those that its own snapshot sees. A transaction is not visible in the last
 # snapshot if it began later, or if it was in progress then. Of the latter only those that have ended since are looked
-# up: so a transaction that stays open for long makes no read slower, whatever is written meanwhile. The first read,
-# without a last snapshot, finds no changes. `server` names the server where a connection does not lead to one alone.
+# up, so a transaction that stays open for long does not make reads slower. The first read, without a last snapshot,
+# finds no changes. `server` identifies the server if the connection can reach several.
 _CHANGES_SINCE = """
     SELECT pg_current_snapshot() AS snapshot, {server} AS server, c.transaction, c.project_id, c.low, c.high
     FROM (VALUES (1)) AS always LEFT JOIN (
@@ -108,20 +108,20 @@ _CHANGES_SINCE = """
 """
 
 
-# Another server, such as a promoted standby, may give its transactions numbers that were given before; so may a server
-# that has recovered from a crash, whose statistics then start from zero.
+# Another server, such as a promoted standby, may reuse transaction ids; so may a server that has recovered from a
+# crash, which resets its statistics.
 _SERVER = "concat(pg_postmaster_start_time(), '/', pg_stat_get_bgwriter_stat_reset_time())"
 _SEPARATOR = b"@"  # in a state, between the snapshot and the server
 
 
 def _state(snapshot: bytes, server: bytes | None) -> bytes:
-    """The state that these two are, as the cache stores it."""
+    """The snapshot and the server as one value, which the cache stores."""
     return snapshot if server is None else snapshot + _SEPARATOR + server
 
 
 @lru_cache
 def _together(server: str, query: BatchedQuery) -> Prepared:
-    """The snapshot and the changes, in rows without a place, and the rows of the query: one statement for all."""
+    """One statement for the snapshot, the changes (rows whose `place` is null), and the rows of the query."""
     sql = text(_CHANGES_SINCE.format(since=":since", server=server, most=PostgresqlSnapshotReader.MAX_CHANGES + 1))
     columns = column("snapshot", String), column("server", String), column("transaction", String)
     changes = sql.bindparams(bindparam("since", type_=String())).columns(
@@ -137,14 +137,14 @@ def _together(server: str, query: BatchedQuery) -> Prepared:
 
 
 class PostgresqlSnapshotReader:
-    """Reads the snapshot below the driver's cursors, because every response from the cache waits for this query.
+    """Reads the snapshot without the driver's cursors, because every response from the cache waits for this query.
 
-    After QUIET_READS reads that found nothing written it reads the snapshot alone, and the changes where that differs.
+    After QUIET_READS unchanged snapshots it reads the snapshot alone, and the changes only if it differs.
     """
 
     SNAPSHOT, CHANGES = b"directory_snapshot", b"directory_changes"  # the prepared statements
-    MAX_CHANGES = 1_000  # rows of `changes` that a read returns; where there are more, anything may have changed
-    SERVER = "NULL"  # the connection leads to one server
+    MAX_CHANGES = 1_000  # rows of `changes` that a read returns; with more, anything may have changed
+    SERVER = "NULL"  # a direct connection reaches one server
     QUERIES = (
         _SNAPSHOT.format(server=SERVER).encode(),
         _CHANGES_SINCE.format(since="$1", server=SERVER, most=MAX_CHANGES + 1).encode(),
@@ -161,9 +161,9 @@ class PostgresqlSnapshotReader:
         self._driver.close()
 
     def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
-        """The snapshot and the changes. Raises psycopg.Error, also where the server takes longer than `seconds`.
+        """The snapshot and the changes. Raises psycopg.Error, also if the server takes longer than `seconds`.
 
-        Where two statements are needed they have half as long again.
+        If two statements are needed, they have half as long again.
         """
         give_up_at, at_least = time.monotonic() + seconds, 0.0
         if self._unchanged >= QUIET_READS:
@@ -171,7 +171,7 @@ class PostgresqlSnapshotReader:
             result = self._driver.result(seconds)
             if _state(result.get_value(0, 0), result.get_value(0, 1)) == since:
                 return since, []
-            at_least = seconds / 2  # a first answer that came late is not a reason to lose the connection
+            at_least = seconds / 2  # so that a late first answer does not close the connection
         self._send_changes(None if since is None else since.partition(_SEPARATOR)[0])
         result = self._driver.result(max(at_least, give_up_at - time.monotonic()))
         rows = ([result.get_value(row, column) for column in range(2, 6)] for row in range(result.ntuples))
@@ -180,7 +180,7 @@ class PostgresqlSnapshotReader:
         return outcome
 
     def read_with(self, since: Any, seconds: float, query: BatchedQuery, asked: list[Row]) -> SnapshotWithRows:
-        """The same with the rows. Needs an application, and raises SQLAlchemy's errors."""
+        """The same with the rows. Needs an application context, and raises SQLAlchemy's errors."""
         known = None if since is None else since.partition(_SEPARATOR)[0].decode()
         with use_connection(self.connection, seconds):
             rows = _together(self.SERVER, query).all({"since": known, **query.named(asked)})
@@ -191,7 +191,7 @@ class PostgresqlSnapshotReader:
 
     def _prepare(self) -> None:
         deallocate_all(self.connection)  # a later DEALLOCATE ALL, for statements from its time in the pool, drops ours
-        # Any plan but the one by the index would also read old rows.
+        # Any plan without the index would also read old rows.
         for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):
             self._driver.pgconn.send_query(setting)
             self._driver.result(PREPARE_SECONDS)
@@ -208,7 +208,7 @@ class PostgresqlSnapshotReader:
     def _outcome(
         self, since: bytes | None, snapshot: bytes, server: bytes | None, rows: Iterable[Any], count: int
     ) -> tuple[bytes, Changes]:
-        """The state of a read, and the changes since the state of the one before; None where another server read."""
+        """The state of a read, and the changes since the previous state; None if another server answered."""
         if server is not None and since is not None and since.partition(_SEPARATOR)[2] != server:
             return _state(snapshot, server), None
         return _state(snapshot, server), self._changes(rows, count)
@@ -228,7 +228,7 @@ class PostgresqlSnapshotReader:
 
 
 class PooledSnapshotReader(PostgresqlSnapshotReader):
-    """The same through a connection pooler: no statement and no setting outlasts a read, and the server may change."""
+    """The same through a connection pooler: statements and settings last for one read, and the server may change."""
 
     SERVER = _SERVER
     QUERIES = (
@@ -247,7 +247,7 @@ class PooledSnapshotReader(PostgresqlSnapshotReader):
         self._driver.pgconn.send_query(self.QUERIES[0])
 
     def _send_changes(self, since: bytes | None) -> None:
-        """Send both statements at once, which makes them one transaction. Such a message takes no parameters."""
+        """Send both statements in one message, which makes them one transaction but allows no parameters."""
         if since is not None and not self.FORM.fullmatch(since):
             raise ValueError("this is not a snapshot")
         self._driver.pgconn.send_query(self.QUERIES[1] % {b"since": b"NULL" if since is None else b"'%b'" % since})

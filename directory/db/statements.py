@@ -1,8 +1,8 @@
-"""Prepared statements for the hot path: compiled once for a database, and run below SQLAlchemy and the driver's cursor.
+"""Prepared statements for the hot path: compiled once for a database, and run without SQLAlchemy's execution.
 
 SQLAlchemy adds 150 to 230 µs to each statement and a driver's cursor 40 to 100 µs, while the server looks up a token
-in 20 µs. So the statements of public reads, votes and credentials run this way, and no others: on PostgreSQL as
-prepared statements of libpq, on SQLite by the driver's cursor.
+in 20 µs. So only the statements of public reads, votes and credentials run this way: on PostgreSQL as prepared
+statements of libpq, on SQLite by the driver's cursor.
 """
 
 import time
@@ -24,13 +24,13 @@ from directory.extensions import db
 
 Row = tuple[Any, ...]
 Statement = Select[Any] | CompoundSelect[Any] | TextClause
-# Keys of a pooled connection's `info`: the object that turns results into values, and prepared statements by text.
+# Keys of a pooled connection's `info`: the object that converts results, and the names of prepared statements by text.
 _LOADER, _NAMES = "directory.loader", "directory.names"
-MAX_PREPARED = 100  # on one connection: filters, orders and page sizes make thousands of statements, which take memory
+MAX_PREPARED = 100  # on one connection; thousands of statements are possible, and each takes memory
 
 
 class _Borrowed(NamedTuple):
-    """A connection that statements run over, and the instant by time.monotonic() at which they give up."""
+    """A connection for statements, and the time (of time.monotonic()) at which they give up."""
 
     connection: Any
     give_up_at: float
@@ -43,7 +43,7 @@ _borrowed: ContextVar[_Borrowed | None] = ContextVar("directory.connection", def
 def use_connection(connection: Any, seconds: float) -> Iterator[None]:
     """Run the prepared statements of the block over this pooled connection, which no other thread uses.
 
-    On PostgreSQL all of them together take at most `seconds`; a statement that takes longer closes the connection.
+    On PostgreSQL the limit for all of them together is `seconds`; a statement that exceeds it closes the connection.
     """
     token = _borrowed.set(_Borrowed(connection, time.monotonic() + seconds))
     try:
@@ -53,27 +53,24 @@ def use_connection(connection: Any, seconds: float) -> Iterator[None]:
 
 
 def deallocate_all(connection: Any) -> None:
-    """Remove all prepared statements from a PostgreSQL connection, which leads through no pooler.
-
-    Raises psycopg.Error.
-    """
+    """Remove all prepared statements from a direct connection to PostgreSQL. Raises psycopg.Error."""
     connection.dbapi_connection.pgconn.send_query(b"DEALLOCATE ALL")
     connection.dbapi_connection.result(_seconds_left())
     connection.info.pop(_NAMES, None)
 
 
 def _seconds_left() -> float | None:
-    """The seconds that a borrowed connection may still be used for; None for any other connection."""
+    """The remaining seconds of a borrowed connection; None for any other connection."""
     borrowed = _borrowed.get()
     return None if borrowed is None else max(0.0, borrowed.give_up_at - time.monotonic())
 
 
 class Prepared:
-    """A statement that is run with parameters alone, and returns tuples.
+    """A statement that is run with parameters and returns tuples.
 
-    In a transaction of the session it belongs to that transaction. Otherwise it is a transaction by itself, over the
-    connection of `use_connection` or one of the pool. With `replan` PostgreSQL plans it for each run: for statements
-    whose best plan depends on the values, on how many rows have a word or a tag.
+    If the session is in a transaction, it is part of that. Otherwise it is a transaction by itself, over the connection
+    of `use_connection` or one of the pool. With `replan` PostgreSQL plans each run: for statements whose best plan
+    depends on the values, such as on the number of rows with a tag.
     """
 
     def __init__(self, statement: Statement, *, replan: bool = False) -> None:
@@ -81,7 +78,7 @@ class Prepared:
         self._compiled: dict[str, _Compiled] = {}
 
     def all(self, parameters: dict[str, Any]) -> list[Row]:
-        """All rows. Raises what SQLAlchemy raises."""
+        """All rows. Raises SQLAlchemy's errors."""
         engine, borrowed = db.engine, _borrowed.get()
         compiled = self._compiled.get(engine.dialect.name) or self._compile(engine.dialect)
         if borrowed is not None:
@@ -98,7 +95,7 @@ class Prepared:
             connection.close()
 
     def first(self, parameters: dict[str, Any]) -> Row | None:
-        """The first row, None where there is none."""
+        """The first row, or None."""
         rows = self.all(parameters)
         return rows[0] if rows else None
 
@@ -126,7 +123,7 @@ class _Compiled:
         self._readers: list[tuple[int, Any]] | None = None  # known after the first run
 
     def run(self, engine: Engine, connection: Any, parameters: dict[str, Any]) -> list[Row]:
-        """Run it. Errors are raised as SQLAlchemy's, and a connection that is lost is invalidated."""
+        """Run it. Errors are raised as SQLAlchemy's, and a lost connection is invalidated."""
         given = {**self._constants, **parameters}
         for name, write in self._writers:
             given[name] = write(given[name])
@@ -147,7 +144,7 @@ class _Compiled:
         return [_converted(row, self._readers) for row in rows] if self._readers else rows
 
     def _fetch(self, connection: Any, values: Row) -> list[Row]:
-        """The rows as the driver returns them. The first time it passes their types to `_learn`."""
+        """The rows as the driver returns them. The first run passes their types to `_learn`."""
         raise NotImplementedError
 
     def _learn(self, types: list[Any]) -> None:
@@ -171,7 +168,7 @@ class _CompiledForSqlite(_Compiled):
 
 
 class _CompiledForPostgresql(_Compiled):
-    """Prepared under a name of its own on each connection that runs it, unless it is planned for each run."""
+    """Prepared by name on each connection that runs it, unless it is planned for each run."""
 
     def __init__(self, statement: Statement, dialect: Any, *, replan: bool) -> None:
         super().__init__(statement, type(dialect)(paramstyle="numeric_dollar"))
@@ -181,7 +178,7 @@ class _CompiledForPostgresql(_Compiled):
         driver, info = connection.dbapi_connection, connection.info
         given = [_encoded(value) for value in values]
         deadline.check()
-        if self._replan or driver.is_pooled:  # a pooler's next transaction may run where the name means nothing
+        if self._replan or driver.is_pooled:  # a pooler's next transaction may run in a session without the name
             driver.pgconn.send_query_params(self._text.encode(), given)
         else:
             name = info.get(_NAMES, {}).get(self._text) or self._prepare(connection)
@@ -194,7 +191,7 @@ class _CompiledForPostgresql(_Compiled):
         return loader.load_rows(0, result.ntuples, tuple)  # type: ignore[no-any-return]
 
     def _prepare(self, connection: Any) -> bytes:
-        """Prepare the statement on the connection and return its name. A connection that is full is emptied first."""
+        """Prepare the statement and return its name. If the connection has MAX_PREPARED, all are removed first."""
         if len(connection.info.get(_NAMES, {})) >= MAX_PREPARED:
             deallocate_all(connection)
         names = connection.info.setdefault(_NAMES, {})
@@ -224,7 +221,7 @@ def _as_sqlalchemy(error: Exception, engine: Engine, *, is_lost: bool) -> Except
 
 
 def _encoded(value: Any) -> bytes | None:
-    """A value in PostgreSQL's text format. Raises psycopg.DataError for a NUL, where libpq would end the text."""
+    """A value in PostgreSQL's text format. Raises psycopg.DataError for a NUL, at which libpq would end the text."""
     if value is None:
         return None
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
 """The one write transaction, on either database.
 
-Reads need none. A write runs in `transaction`. On SQLite that takes the write lock first, because there a read that
-turns into a write fails at once, whatever the busy timeout is. On both databases it rolls back and runs the work again
-after a conflict with another transaction. In read-only mode no request begins one.
+Reads need none. A write runs in `transaction`. On SQLite it takes the write lock first, because there a read that
+becomes a write fails at once, despite the busy timeout. On both databases it rolls back and retries the work after a
+conflict with another transaction. In read-only mode requests cannot begin one.
 """
 
 import logging
@@ -34,9 +34,9 @@ CONFLICTS = {"40001", "40P01", "55P03"}  # serialisation failure, deadlock, lock
 def transaction(work: Callable[[], T], *, single: bool = False) -> T:
     """Run `work` in one write transaction and commit it.
 
-    After a conflict with another transaction the work is rolled back and run again, three times in all; so it must
-    contain database work alone. An exception that it raises rolls everything back. `single` work writes by one prepared
-    statement on PostgreSQL, which is a transaction by itself and needs no BEGIN and COMMIT around it.
+    After a conflict with another transaction the work is rolled back and run again, three times in all, so it must not
+    do anything outside the database. An exception rolls everything back. `single` work is one prepared statement on
+    PostgreSQL, which is a transaction by itself and needs no BEGIN and COMMIT.
     """
     for attempt in range(1, TRIES + 1):
         try:
@@ -54,9 +54,9 @@ def transaction(work: Callable[[], T], *, single: bool = False) -> T:
 def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
     """One write transaction of the current session: committed at the end, rolled back by any exception.
 
-    Without `wait` it fails at once where it would have to wait for another writer: for writes that may be left out.
-    With `single` PostgreSQL commits the one statement itself. Raises ReadOnly, and Unavailable where another writer of
-    this process takes too long.
+    Without `wait` it fails at once if it would have to wait for another writer: for writes that may be left out. With
+    `single` PostgreSQL commits the one statement itself. Raises ReadOnly, and Unavailable if another writer of this
+    process takes too long.
     """
     require_writable()
     if db.session.registry.has():
@@ -75,10 +75,9 @@ def writing(*, wait: bool = True, single: bool = False) -> Iterator[None]:
 
 
 def require_writable() -> None:
-    """Raise ReadOnly where a request would write in read-only mode.
+    """Raise ReadOnly if a request would write in read-only mode.
 
-    Commands may write in that mode, because one of them moves the data meanwhile. Therefore it is not a setting of the
-    database connections.
+    Commands may write in that mode, for example to move the data. So it is not a setting of the database connections.
     """
     if has_request_context() and current_app.config["READ_ONLY"]:
         raise ReadOnly
@@ -96,9 +95,8 @@ def _begin_postgresql(wait: bool) -> Iterator[None]:
 def _begin_sqlite(wait: bool) -> Iterator[None]:
     """Take the database's one write lock, after the other writers of this process.
 
-    SQLite's own waiting tries again after ever longer pauses, so that some writers wait for seconds while others
-    overtake them. Among the threads of a process a lock passes from one to the next at once. The time that is left then
-    is spent on waiting for writers of other processes.
+    SQLite retries after ever longer pauses, so some writers wait for seconds while others overtake them. A lock of the
+    process passes from one thread to the next at once. The remaining time is for the wait for other processes.
     """
     give_up_at = time.monotonic() + deadline.remaining(SQLITE_BUSY_MILLISECONDS / 1000) if wait else 0.0
     lock = _write_locks.setdefault(db.engine, Lock())
@@ -115,9 +113,9 @@ def _begin_sqlite(wait: bool) -> Iterator[None]:
 
 @contextmanager
 def in_parallel() -> Iterator[None]:
-    """Let PostgreSQL use parallel workers for the statements of the block: good for sums over whole tables alone.
+    """Let PostgreSQL use parallel workers in the block, which only speeds up sums over whole tables.
 
-    They run in a transaction of their own, because behind a connection pooler a setting holds for one transaction.
+    The block is one transaction, because behind a connection pooler a setting lasts for one transaction.
     """
     if not on_postgresql():
         yield
@@ -132,10 +130,10 @@ def in_parallel() -> Iterator[None]:
 
 
 def lift_time_limits(connection: Connection | None = None) -> None:
-    """Let the current transaction run, and wait for this process, for as long as it takes: for bulk work of commands.
+    """Remove the limits on the time of a statement and of an idle transaction, for bulk work of commands.
 
-    It is that of `connection`, or else of the session, where one begins if there is none. The limit on the wait for a
-    lock stays.
+    They are removed for the current transaction of `connection`, or of the session, which begins one if needed. The
+    limit on the wait for a lock stays.
     """
     connection = db.session.connection() if connection is None else connection
     if connection.dialect.name != "postgresql":
@@ -153,5 +151,5 @@ def on_postgresql() -> bool:
 
 
 def in_transaction() -> bool:
-    """Whether the current session is in a transaction, to which its next statement belongs."""
+    """Whether the current session is in a transaction, which its next statement will be part of."""
     return db.session.registry.has() and db.session().in_transaction()
