@@ -38,7 +38,7 @@ BASE_ENVIRON: dict[str, Any] = {
     "wsgi.run_once": False, "wsgi.input_terminated": True, "wsgi.url_scheme": "http", "SCRIPT_NAME": "",
     "SERVER_SOFTWARE": "gunicorn",
 }  # fmt: skip
-CONTINUES, CONTINUE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"
+CONTINUE_EXPECTATION, CONTINUE_RESPONSE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"
 _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
 
@@ -199,7 +199,7 @@ class Connection(asyncio.Protocol):
             self._refusal = Refusal(400, "The request is of another version of HTTP.")
         elif coding is not None and (coding.lower() != "chunked" or version == "1.0"):
             self._refusal = Refusal(400, "The request has a Transfer-Encoding that is not supported.")
-        elif environ.get("HTTP_EXPECT", CONTINUES).lower() != CONTINUES:
+        elif environ.get("HTTP_EXPECT", CONTINUE_EXPECTATION).lower() != CONTINUE_EXPECTATION:
             self._refusal = Refusal(417, "The request expects something that is not supported.")
         self._refusal = self._refusal or self._oversize(len(method) + 10)
         environ["REQUEST_METHOD"], environ["SERVER_PROTOCOL"] = method, f"HTTP/{version}"
@@ -281,7 +281,7 @@ class Connection(asyncio.Protocol):
         if too_large or self._refusal is not None:
             self._take_broken()
         elif environ.get("HTTP_EXPECT") and not (self._body_size or self._busy or self._queue):
-            self.transport.write(CONTINUE)
+            self.transport.write(CONTINUE_RESPONSE)
             environ["HTTP_EXPECT"] = ""
 
     def _give_next(self) -> None:
