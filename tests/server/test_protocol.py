@@ -270,9 +270,9 @@ def test_an_older_client_that_asks_for_it_keeps_its_connection(line: Line) -> No
 
 def test_a_client_that_asks_whether_to_send_its_body_is_told_to(line: Line) -> None:
     line.send(POST + b"Content-Length: 2\r\nExpect: 100-continue\r\n\r\n")
-    assert line.transport.sent == protocol.CONTINUE
+    assert line.transport.sent == protocol.CONTINUE_RESPONSE
     line.send(b"a")
-    assert line.transport.sent == protocol.CONTINUE
+    assert line.transport.sent == protocol.CONTINUE_RESPONSE
     line.send(b"b")
     assert line.request.environ["wsgi.input"].read() == b"ab"
     refused = Line()
