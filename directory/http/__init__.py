@@ -1,4 +1,4 @@
-"""How any request is handled: the one pipeline that every route goes through.
+"""The handling of every request: one pipeline for all routes.
 
-It may import `services`, `db` and whatever these may. It knows no route, and nothing of the cache or the server.
+It may import `services`, `db` and their imports. It does not depend on any route, the cache or the server.
 """

@@ -1,6 +1,6 @@
-"""Access decorators: which callers may use a route. Every route has one, and names it in its `access`.
+"""Access decorators: the callers that may use a route. Every route has one; `view.access` names it.
 
-They run before anything of the request is read or validated.
+They run before the request is read or validated.
 """
 
 from collections.abc import Callable
@@ -24,21 +24,21 @@ View = Callable[..., Any]
 
 
 def public(view: View) -> View:
-    """Anyone may call."""
+    """Anyone may call the route."""
     view.access = "public"  # type: ignore[attr-defined]
     return view
 
 
 def login_required(view: View) -> View:
-    """Signed-in callers may. Raises Unauthenticated."""
+    """Signed-in callers may call the route. Raises Unauthenticated."""
     return _restricted(view, "member", lambda **_path: caller())
 
 
 def owner_required(view: View) -> View:
-    """The owner of the project `project_id` and administrators may. Raises Unauthenticated, NotFound, NotOwner.
+    """Only the owner of project `project_id` and administrators may. Raises Unauthenticated, NotFound, NotOwner.
 
-    The rule itself stands in the services, which ask it again under the project's lock. The request is counted
-    before it: counted is what a caller tries, and not only what there is.
+    The rule is in the services, which check it again under the project's lock. The rate limit counts the request before
+    the check, so that it also counts attempts at projects that do not exist.
     """
 
     def check(project_id: int, **_path: Any) -> None:
@@ -50,12 +50,12 @@ def owner_required(view: View) -> View:
 
 
 def admin_required(view: View) -> View:
-    """Administrators may. Raises Unauthenticated, AdminRequired."""
+    """Only administrators may call the route. Raises Unauthenticated, AdminRequired."""
     return _restricted(view, "admin", lambda **_path: require_admin())
 
 
 def require_admin() -> None:
-    """Raise Unauthenticated, PasskeyRequired or AdminRequired unless an administrator calls."""
+    """Raise Unauthenticated, PasskeyRequired or AdminRequired unless the caller is an administrator."""
     by = caller()
     if by.needs_passkey:
         raise PasskeyRequired
@@ -67,8 +67,8 @@ def require_admin() -> None:
 def _require_role_still(session: Session) -> None:
     """Refuse the write of an administrator who was demoted or suspended since the request began. Raises AdminRequired.
 
-    It is the last statement of each transaction of such a request, after all waits for locks, so that no decision needs
-    a check of its own. The account is not locked, for other transactions lock accounts before what this one holds.
+    It is the last statement of each transaction of such a request, after all waits for locks, so no decision needs a
+    check of its own. The account is not locked: other transactions lock accounts first, so that could deadlock.
     Administrators who demote themselves are checked by `accounts.administer`.
     """
     by = g.get("by_administrator") if has_request_context() else None
@@ -80,7 +80,7 @@ def _require_role_still(session: Session) -> None:
 
 
 def close_admin() -> None:
-    """Let none but administrators learn what there is under /api/admin, an id that cannot be included."""
+    """Refuse others than administrators under /api/admin even for unknown paths, including impossible ids."""
     if request.path.startswith("/api/admin/") and isinstance(request.routing_exception, NotFound):
         require_admin()
 

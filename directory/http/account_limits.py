@@ -1,4 +1,4 @@
-"""Limits of accounts: guesses at a password, and links that are mailed to an account or an address over all callers."""
+"""Limits of accounts: guesses at a password, and links that any caller has mailed to an account or an address."""
 
 import logging
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from directory.errors import RateLimited
 from directory.http import rate_limits
 
 log = logging.getLogger(__name__)
-GUESSES = ("auth", "account", "password")  # what a guess at a password counts against
+GUESSES = ("auth", "account", "password")  # the limits that count a guess at a password
 TIERS = ("mail_account", "mail_address")
 
-# Over all addresses a login has so many failures an hour without a delay: half of the hundred of an account, which has
-# two logins. If both counted together, a delay would reveal which e-mail address belongs to which username.
+# A login has so many failures an hour, from any addresses, without a delay: half of the hundred of an account, which
+# has two logins. If both counted together, a delay would reveal which e-mail address belongs to which username.
 FREE_FAILURES = 50
 # A delay, and the failures after which it doubles.
 FIRST_SECONDS, MOST_SECONDS, DOUBLED_EVERY = 0.25, 1.0, 10
@@ -23,7 +23,7 @@ FIRST_SECONDS, MOST_SECONDS, DOUBLED_EVERY = 0.25, 1.0, 10
 class Attempt:
     """A counted guess at a password.
 
-    `may_pass` says whether the password may be looked at. The guess waits `delay` seconds before.
+    `may_pass` is false if the password must not be checked. The guess first waits `delay` seconds.
     """
 
     may_pass: bool = True
@@ -34,10 +34,10 @@ def guess_at_login(login: str, account_id: int | None) -> Attempt:
     """Count a guess at the password of a login. Raises RateLimited.
 
     The limit that refuses with 429 counts the login as it was typed. If it counted the account, five wrong logins by
-    username and one by e-mail address would reveal whether the two belong together. A second limit counts the account,
-    by whichever name, so that the names together allow no more guesses. Beyond it the attempt may not pass: the caller
-    treats the account as unknown, and the answer is that of a wrong password, for a right one too. A login that no
-    account has counts the same way, so that the time reveals nothing.
+    username and one by e-mail address would reveal whether the two belong together. A second limit counts the account
+    under either name, so that two names do not allow more guesses. Over this limit the attempt may not pass: the caller
+    treats the account as unknown, and answers as for a wrong password, even if it is right. An unknown login is counted
+    in the same way, so that the time reveals nothing.
     """
     g.login, g.account_id = login.strip().lower(), account_id
     # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
@@ -46,7 +46,7 @@ def guess_at_login(login: str, account_id: int | None) -> Attempt:
 
 
 def guess_at_own_password(username: str, account_id: int) -> Attempt:
-    """Count a guess at the caller's own password as a login is counted. Raises RateLimited."""
+    """Count a guess at the caller's own password like a guess at a login. Raises RateLimited."""
     g.login, g.account_id = username, account_id
     for tier in GUESSES:
         rate_limits.hit(tier)
@@ -54,10 +54,10 @@ def guess_at_own_password(username: str, account_id: int) -> Attempt:
 
 
 def _slowed(*, may_pass: bool) -> Attempt:
-    """The attempt, delayed by the failures of this login over all addresses in the last hour.
+    """The attempt, with a delay that depends on the failures of this login in the last hour, from any addresses.
 
-    The delay refuses no right password, so that guesses lock no owner out. An address from which this
-    login has succeeded does not wait. Addresses that go on guessing wait twice as long as those that try once.
+    A delay refuses no right password, so guesses cannot lock out an owner. An address from which this login has
+    succeeded does not wait. Addresses that keep guessing wait twice as long as those that try once.
     """
     failures = rate_limits.hits("failures")
     if failures < FREE_FAILURES or rate_limits.hits("signed_in"):
@@ -67,15 +67,15 @@ def _slowed(*, may_pass: bool) -> Attempt:
 
 
 def count_failure() -> None:
-    """Count a wrong password against its login, over all addresses."""
+    """Count a wrong password for its login, from any address."""
     _spent("failures")
 
 
 def give_back() -> None:
-    """Take back what this request counted of the limits of guesses, for it was not one: its password was right.
+    """Take back the hits that this request counted as a guess, because its password was right.
 
-    What others counted stays, and so do the failures of the login. Of an address so many such requests are taken back
-    that a class can register from it; more count as guesses do, since each costs a hash and a session.
+    The hits of other requests and the failures of the login stay. For each address a limited number is taken back,
+    enough for a class that registers; more count as guesses, because each costs a hash and a session.
     """
     if _spent("not_guessed"):
         for tier in GUESSES:
@@ -89,9 +89,9 @@ def remember_address() -> None:
 
 
 def spend_on_mail(login: str, account_id: int | None) -> None:
-    """Count a link that is mailed, by the account and by the address. Raises RateLimited.
+    """Count a mailed link for the account and for the address. Raises RateLimited.
 
-    A login that no account has is counted as an address is, so that as much is done for it.
+    An unknown login is counted like an address, so that it takes the same time.
     """
     g.login, g.account_id = login.strip().lower(), account_id
     for tier in TIERS:

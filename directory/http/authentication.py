@@ -1,4 +1,4 @@
-"""Identify the caller by session cookie or bearer token, as Flask-Login's request loader."""
+"""Identifies the caller by session cookie or bearer token, as Flask-Login's request loader."""
 
 import logging
 from contextlib import suppress
@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask, Request, Response, current_app, g, request
 from flask_login import current_user
 from sqlalchemy.exc import SQLAlchemyError
-from werkzeug.sansio.http import parse_cookie  # as Flask's requests do: it takes any bytes
+from werkzeug.sansio.http import parse_cookie  # the parser of Flask's requests, which accepts any bytes
 
 from directory.db.transactions import writing
 from directory.errors import ReadOnly, Unauthenticated, Unavailable
@@ -27,20 +27,20 @@ def init_app(app: Flask) -> None:
     secure = app.config["APP_ENV"] != "development"
     app.config |= {"COOKIE_NAME": "__Host-directory" if secure else "directory", "COOKIE_SECURE": secure}
     with hookless(app):
-        login_manager.init_app(app, add_context_processor=False)  # which looks the caller up for every template
+        login_manager.init_app(app, add_context_processor=False)  # it would look up the caller for every template
     login_manager.request_loader(load)
     app.before_request(refuse_bad_token)
 
 
 def bearer(request: Request) -> str | None:
-    """The bearer token of a request, None where it has no Authorization of that scheme."""
+    """The bearer token of a request; None without an Authorization of that scheme."""
     return bearer_of(request.environ)
 
 
 def bearer_of(environ: dict[str, Any]) -> str | None:
     """The same for a WSGI environment."""
     authorization: str = environ.get("HTTP_AUTHORIZATION", "")
-    for given in authorization.split(","):  # a server joins repeated headers so
+    for given in authorization.split(","):  # servers join repeated headers by commas
         scheme, _, token = given.strip().partition(" ")
         if scheme.lower() == "bearer":
             return token.strip()
@@ -59,21 +59,21 @@ def cookie_of(environ: dict[str, Any]) -> str | None:
 
 
 def credential_in(environ: dict[str, Any], cookie_name: str) -> sessions.Credential | None:
-    """The credential that `load` will query for a request that Flask has not seen yet; None where it has none."""
+    """The credential that `load` will query for a request that Flask has not seen yet; None without one."""
     token = bearer_of(environ)
     given = environ.get("HTTP_COOKIE") if token is None else None
     return _credential(token, parse_cookie(given).get(cookie_name) if given else None)
 
 
 def _credential(token: str | None, secret: str | None) -> sessions.Credential | None:
-    """The credential that identifies the caller: the bearer token if there is one, else the session cookie's secret."""
+    """The credential of the caller: the bearer token if there is one, otherwise the session cookie's secret."""
     if token is not None:
         return sessions.of_token(token)
     return sessions.of_cookie(secret) if secret else None
 
 
 def load(request: Request) -> Caller | None:
-    """The caller; None for an anonymous one, or whose session is over. Raises Unauthenticated for a bad token."""
+    """The caller; None if anonymous or if the session has ended. Raises Unauthenticated for a bad token."""
     token = bearer(request)
     credential = _credential(token, cookie(request) if token is None else None)
     found = None if credential is None else sessions.caller_of(credential, sessions.NONE_PREFETCHED)
@@ -88,14 +88,14 @@ def load(request: Request) -> Caller | None:
 
 
 def as_allowed(caller: Caller) -> Caller:
-    """The caller; an administrator who has to sign in by a passkey and did not is a member, everywhere."""
+    """The caller; an administrator who must sign in with a passkey and has not is treated as a member everywhere."""
     if caller.is_admin and not caller.by_passkey and current_app.config["REQUIRE_PASSKEY"] == "admins":
         return replace(caller, role=Role.MEMBER.value, needs_passkey=True)
     return caller
 
 
 def _touch(caller: Caller) -> None:
-    """Record the use, but in read-only mode. A busy or read-only database is no reason to refuse a request."""
+    """Record the use, except in read-only mode. A busy or read-only database does not fail the request."""
     try:
         with suppress(ReadOnly), writing(wait=False):
             sessions.touch(caller)
@@ -104,19 +104,19 @@ def _touch(caller: Caller) -> None:
 
 
 def refuse_bad_token() -> None:
-    """A bad bearer token is refused on every route, public ones included."""
+    """Refuse a bad bearer token on every route, including public ones."""
     if request.url_rule is not None and bearer(request) is not None:
         viewer()
 
 
 def viewer() -> Caller | None:
-    """The caller, or None where the request is anonymous."""
+    """The caller, or None if anonymous."""
     user: Any = g._login_user if "_login_user" in g else current_user._get_current_object()
     return user if isinstance(user, Caller) else None
 
 
 def known() -> Caller | None:
-    """The caller, if anything has asked for them in this request: for what goes with every answer."""
+    """The caller, if this request has already looked them up; for hooks that run on every answer."""
     user: Any = g.get("_login_user")
     return user if isinstance(user, Caller) else None
 
@@ -130,15 +130,15 @@ def caller() -> Caller:
 
 
 def give_cookie(response: Response, secret: str) -> None:
-    """Sign the browser in for as long as the session may live at most."""
+    """Set the session cookie, for the longest lifetime of a session."""
     response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **attributes())
 
 
 def take_cookie(response: Response) -> None:
-    """Make the browser forget its session."""
+    """Delete the session cookie."""
     response.delete_cookie(current_app.config["COOKIE_NAME"], **attributes())
 
 
 def attributes() -> dict[str, Any]:
-    """How our cookies are set: for this host alone, not for scripts, and not sent with requests of other sites."""
+    """The attributes of our cookies: only for this host, not for scripts, not sent with requests of other sites."""
     return {"path": "/", "httponly": True, "samesite": "Lax", "secure": current_app.config["COOKIE_SECURE"]}

@@ -1,4 +1,4 @@
-"""The cache policy that a route's operation names: how the response cache treats its answers."""
+"""The cache policy of a route's operation, which tells the response cache how to treat its answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from marshmallow import Schema
 
 from directory.services.accounts.sessions import Credential
 
-CREDENTIALS = ("Cookie", "Authorization")  # the request headers by which answers vary
+CREDENTIALS = ("Cookie", "Authorization")  # the request headers in Vary
 
 
 class CacheTags(NamedTuple):
@@ -28,10 +28,10 @@ Loaded = tuple[int | None, Any]
 
 
 class LoadMany(Protocol):
-    """Loads an object for each credential, None for an anonymous reader, and id.
+    """Loads an object for each credential (None for an anonymous reader) and id.
 
-    It returns the reader's id and what the view would return; None for the latter where the view would raise or it
-    takes too long with `quick`, and None for both where identifying the reader takes more than the statement.
+    It returns the reader's id and the view's result. The result is None if the view would raise, or with `quick` would
+    take too long. An item is None if the reader cannot be identified by this statement alone.
     """
 
     def __call__(self, asked: list[tuple[Credential | None, int]], *, quick: bool) -> Sequence[Loaded | None]: ...

@@ -1,16 +1,16 @@
-"""The address of the caller, by which anonymous requests are counted and logged."""
+"""The address of the caller, used to count and log anonymous requests."""
 
 import re
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from flask import request
 
-# As some proxies forward it: each connection has another port, and would count for itself.
+# Some proxies forward an address with its port. Each connection has another port, and would be counted separately.
 WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]*)?|([^:]+):[0-9]*")
 
 
 def client_address() -> str:
-    """The caller's address; of IPv6 its /64, which is what one customer is given."""
+    """The caller's address; for IPv6 its /64, because that is what one customer gets."""
     text = request.remote_addr or "unknown"
     if with_port := WITH_PORT.fullmatch(text):
         text = with_port[1] or with_port[2]
@@ -24,5 +24,5 @@ def client_address() -> str:
 
 
 def user_agent() -> str:
-    """The browser's User-Agent, as far as it can be printed."""
+    """The printable characters of the browser's User-Agent."""
     return "".join(c for c in request.user_agent.string if c.isprintable())

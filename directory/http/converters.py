@@ -1,4 +1,4 @@
-"""How paths map to routes: which ids are possible, and that every route has an access rule."""
+"""Routing: the converters of ids, slugs and usernames, and the check that every route has an access rule."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,10 +14,10 @@ from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
 
 def _numbers_to(highest: int) -> str:
-    """A regular expression of the positive whole numbers up to `highest`.
+    """A regular expression of the positive integers up to `highest`.
 
-    The whole rule stands in the expression: what a converter refuses later counts as a known path, so that for
-    every method but one the answer would be 405.
+    The expression contains the whole rule: if the converter refused a value later, the path would count as known, and
+    other methods would be answered with 405.
     """
     digits = str(highest)
     below = [
@@ -43,22 +43,22 @@ class IdConverter(BaseConverter):
 
 
 class SlugConverter(BaseConverter):
-    """A category's slug; the database is not asked for what none can be."""
+    """A category's slug; the database is not asked for impossible ones."""
 
     regex = f"(?![a-z0-9-]{{{CATEGORY_SLUG_MAX + 1}}}){SLUG.pattern}"
 
 
 class UsernameConverter(BaseConverter):
-    """A username; the database is not asked for what none can be."""
+    """A username; the database is not asked for impossible ones."""
 
     regex = USERNAME.pattern
 
 
 class NoSession(SessionInterface):
-    """Flask's own signed-cookie session, switched off: sessions are rows, and no answer sets its cookie."""
+    """Switches off Flask's own session in a signed cookie: our sessions are rows."""
 
     def open_session(self, app: Flask, request: object) -> SecureCookieSession:
-        """An empty session, for libraries that look into it."""
+        """An empty session, for libraries that read it."""
         return SecureCookieSession()
 
     def save_session(self, app: Flask, session: object, response: object) -> None:
@@ -74,7 +74,7 @@ class Synchronous(Flask):
 
 
 def init_app(app: Flask) -> None:
-    """Set the map's rules."""
+    """Configure the routing of an application."""
     app.session_interface = NoSession()
     app.url_map.converters |= {"id": IdConverter, "slug": SlugConverter, "username": UsernameConverter}
     app.url_map.merge_slashes = False
@@ -83,7 +83,7 @@ def init_app(app: Flask) -> None:
 
 @contextmanager
 def hookless(app: Flask) -> Iterator[None]:
-    """Bind an extension and leave its hooks out: those that look at every request, for what we ask of it by call."""
+    """Bind an extension without its hooks on every request: we call it explicitly."""
     before, after = list(app.before_request_funcs[None]), list(app.after_request_funcs[None])
     yield
     app.before_request_funcs[None][:] = before
@@ -91,7 +91,7 @@ def hookless(app: Flask) -> Iterator[None]:
 
 
 def require_access(app: Flask) -> None:
-    """Refuse to start with a route that has no access rule: a forgotten rule must not open the route."""
+    """Refuse to start with a route without an access rule: a forgotten rule must not open the route."""
     for endpoint, view in app.view_functions.items():
         if not hasattr(view, "access"):
             raise RuntimeError(f"the route {endpoint} has no access rule")

@@ -1,4 +1,4 @@
-"""CORS: which other origins' pages may call the API, and which headers of its answers they may read."""
+"""CORS: lets pages of trusted origins call the API and read headers of its answers."""
 
 import logging
 
@@ -18,10 +18,10 @@ def is_trusted(origin: str | None) -> bool:
 
 
 def preflight() -> Response | None:
-    """Answer OPTIONS: a CORS preflight, or the question which methods a path takes.
+    """Answer OPTIONS: a CORS preflight, or a query for the methods of a path.
 
-    A preflight for a path that does not exist passes for a trusted origin. A browser then sends the request itself and
-    hands the page its 404. Otherwise it reports a CORS failure, and the author looks for the fault in the settings.
+    A trusted origin's preflight succeeds even for an unknown path, so that the browser sends the request and the page
+    gets its 404. Otherwise the browser would report a CORS failure, and the author would search the settings.
     """
     if request.method != "OPTIONS":
         return None
@@ -41,7 +41,7 @@ def preflight() -> Response | None:
 
 
 def _methods() -> list[str]:
-    """The methods that the path takes; for a path that does not exist, those of the whole API."""
+    """The methods of the path; for an unknown path, those of the whole API."""
     if request.url_rule is None:
         return ANY_METHOD
     adapter = current_app.url_map.bind_to_environ(request.environ)
@@ -49,7 +49,7 @@ def _methods() -> list[str]:
 
 
 def add_headers(response: Response) -> None:
-    """Add the headers by which a browser lets the page of a trusted origin read the answer."""
+    """Add the headers that allow a page of a trusted origin to read the answer."""
     if not current_app.config["CORS_ORIGINS"]:
         return
     response.vary.add("Origin")

@@ -1,4 +1,4 @@
-"""CSRF: a write that another site's page caused is refused."""
+"""CSRF: refuses writes that another site's page caused."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def refuse_cross_site() -> None:
-    """Raise CrossSiteRequest where another site's page caused this write."""
+    """Raise CrossSiteRequest if another site's page caused this write."""
     if is_cross_site(request.environ):
         raise CrossSiteRequest
 
@@ -22,8 +22,8 @@ def refuse_cross_site() -> None:
 def is_cross_site(environ: dict[str, Any]) -> bool:
     """Whether another site's page caused the write with this WSGI environment.
 
-    Fetch Metadata decides, or Origin where a browser sends none. With a bearer token the request passes: no page of
-    another site can add one.
+    Fetch Metadata decides, or Origin if the browser does not send it. A request with a bearer token passes, because a
+    page of another site cannot add one.
     """
     if bearer_of(environ) is not None:
         return False
@@ -36,7 +36,7 @@ def is_cross_site(environ: dict[str, Any]) -> bool:
 
 
 def _is_own(origin: str, environ: dict[str, Any]) -> bool:
-    """Whether the origin is this host. The scheme is left out: a proxy may end TLS before us."""
+    """Whether the origin is this host. The scheme is ignored, because a proxy may terminate TLS."""
     try:
         parts = urlsplit(origin)
     except ValueError:

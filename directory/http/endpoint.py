@@ -34,15 +34,15 @@ READS = {"GET", "HEAD", "OPTIONS"}
 class Operation:
     """The parameters, body and answer of a view; as a decorator it wraps the view in the handling of a request.
 
-    `tier` None is for probes, which no limit may fail; `transactional` is off for views whose rules open their own
-    transaction: because they hash a password first, or count several callers' votes in one. `personal` says that a
-    public answer depends on the caller, and `cache` what else the response cache has to know. A server may answer
-    several requests together by `many`, a function of votes, each with the `action` of its route: it returns for each
-    what its caller gets, or an error; the view calls it with one. It may answer one for a `constant` route, whose
-    answer never changes, without a thread.
+    `tier` is the rate limit; None for probes, which are not limited. `transactional` is false for views whose rules
+    open their own transaction, because they hash a password first or count several callers' votes. `personal` is true
+    if a public answer depends on the caller; `cache` is the policy for the response cache. With `many` a server may
+    answer several votes together: it takes votes, each with the `action` of its route, and returns an answer or an
+    error for each; the view calls it with one vote. The server answers a `constant` route, whose answer never changes,
+    without a thread.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
-    response or the bytes of HTML. One with `parameters` gets them as `query`.
+    response or the bytes of HTML. A page with `parameters` gets them as `query`.
     """
 
     answer: Schema | None = None
@@ -68,7 +68,7 @@ class Operation:
             reads = request.method in READS
             tier = "read" if reads and self.tier else self.tier
             if tier is not None:
-                viewer()  # the caller decides how the answer may be cached, also where its text is the same for all
+                viewer()  # Cache-Control depends on the caller, even if the body does not
             with rate_limits.counted(tier):
                 taken = {**path, **_input(self, reads=reads)}
             if reads or not self.transactional:
@@ -84,11 +84,10 @@ operation = Operation  # as a decorator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documentation:
-    """The description of a view in the OpenAPI document, beside its operation; a decorator.
+    """The description of a view in the OpenAPI document, in addition to its operation; a decorator.
 
-    `raises` are the errors that the rule may raise beyond those that every route may; `headers` are those of the answer
-    beyond those of every answer, and `optional_headers` those that it may have; `media_types` are those of an answer
-    that is not JSON.
+    `raises` are the rule's errors, in addition to those of every route. `headers` are the answer's own headers, and
+    `optional_headers` those that it does not always have. `media_types` are for answers that are not JSON.
     """
 
     raises: tuple[type[DirectoryError], ...] = ()
@@ -97,7 +96,7 @@ class Documentation:
     media_types: tuple[str, ...] = ("application/json",)
 
     def __call__(self, view: View) -> View:
-        """Give it to a view."""
+        """Attach it to a view."""
         view.documentation = self  # type: ignore[attr-defined]
         return view
 
@@ -137,7 +136,7 @@ def read_many(
 
 
 def respond(result: Any, spec: Operation) -> Response:
-    """The response to what a view returned: data, data with headers, or a response of its own."""
+    """The response for a view's result: data, data with headers, or a response."""
     if isinstance(result, Response):
         return result
     rendered = render(result, spec)
@@ -161,10 +160,10 @@ class Rendered:
 
 
 def render(result: Any, spec: Operation) -> Rendered:
-    """The answer for what a view returned: data, or data with headers.
+    """The answer for a view's result: data, or data with headers.
 
-    The tag of a project begins with its version, which is what If-Match is compared by: a vote changes the answer
-    and so the tag, but does not stand in the way of its owner's edit.
+    The ETag of a project begins with its version, and If-Match compares only that. So a vote changes the ETag, but does
+    not make the owner's edit fail.
     """
     data, headers = result if isinstance(result, tuple) else (result, {})
     if spec.page:
@@ -184,17 +183,17 @@ def digest(body: bytes) -> str:
 
 
 def tag(response: Response, etag: str | None = None) -> None:
-    """Give an answer its ETag, and make a read 304 where the caller has it already."""
+    """Set the ETag of an answer, and make it a 304 if the caller already has it."""
     etag = etag or digest(response.get_data())
     response.set_etag(etag)
-    # Not by make_conditional, which would answer a read with If-Match by a 412 with the whole answer for its body.
+    # Not make_conditional, which would answer a read with If-Match by a 412 that has the whole answer as its body.
     if request.method in READS and request.if_none_match.contains_weak(etag):
         response.status_code = 304
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of a project that a request is about: those `wanted`, None all, but for those `refused`."""
+    """The versions of a project that a request allows: those in `wanted` (None: all), except those in `refused`."""
 
     wanted: set[int] | None
     refused: set[int]
@@ -204,7 +203,7 @@ class Versions:
 
 
 def versions_allowed() -> Container[int] | None:
-    """The versions of a project that If-Match and If-None-Match allow (RFC 9110 section 13.1); None: all."""
+    """The versions of a project that If-Match and If-None-Match allow (RFC 9110 section 13.1); None means all."""
     if "If-None-Match" in request.headers and request.if_none_match.star_tag:
         return ()
     wanted = "If-Match" in request.headers and not request.if_match.star_tag
@@ -213,7 +212,7 @@ def versions_allowed() -> Container[int] | None:
 
 
 def _versions(etags: ETags) -> set[int]:
-    """The versions that tags begin with; those of weak tags too, which a proxy makes of ours when it compresses."""
+    """The versions at the beginning of ETags, weak ones too: a proxy that compresses makes ours weak."""
     # Werkzeug reads an empty tag as None.
     heads = (etag.partition("-")[0] for etag in etags.as_set(include_weak=True) if etag)
     return {int(head) for head in heads if head.isascii() and head.isdigit() and len(head) < 19}

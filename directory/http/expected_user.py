@@ -1,4 +1,4 @@
-"""X-Expected-User: the account that a page means its write for, because another tab may have changed the session."""
+"""X-Expected-User: the account that a page's write is meant for, because another tab may have changed the session."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _KEY = "HTTP_X_EXPECTED_USER"
 
 
 def refuse_other() -> None:
-    """Raise OtherUser for a write that is meant for another account. Where a session has ended, the route refuses."""
+    """Raise OtherUser for a write that is meant for another account. If the session has ended, the route refuses."""
     if _KEY in request.environ and (caller := viewer()) is not None and is_other(request.environ, caller):
         raise OtherUser
 

@@ -1,4 +1,4 @@
-"""Field types: how a value is read, refused, documented and written."""
+"""Field types of schemas: parsing, validation, documentation and serialization of values."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping
@@ -13,8 +13,8 @@ from directory.services.links import URL_MAX, check_url
 from directory.services.text import SLUG, clean_text, is_visible
 from directory.services.timestamps import timestamp
 
-# The patterns of texts in the document, in the part of regular expressions that JavaScript, Python and Rust share.
-# They allow rare invisible characters and runs of combining marks, which the service refuses.
+# The patterns of texts in the OpenAPI document, in the syntax that JavaScript, Python and Rust share. They allow rare
+# invisible characters and runs of combining marks, which the service refuses.
 _NEVER = r"\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff"
 _IN_LINES = rf"\u0000-\u001f\u007f-\u009f\u2028\u2029{_NEVER}"
 # Python's white space includes the separators of files, groups, records and units.
@@ -32,18 +32,18 @@ LINK_PATTERN = (
 )
 
 
-BLANKS = " \t\u00a0"  # what a phone's keyboard adds to a word
+BLANKS = " \t\u00a0"  # that a phone's keyboard adds to a word
 
 
 def document(field: fields.Field[Any], **facts: Any) -> None:
-    """Add what the OpenAPI document should say of a field; what its place in a schema says stands."""
+    """Add facts about a field to the OpenAPI document; those from its declaration take precedence."""
     field.metadata = {**facts, **field.metadata}
 
 
 class Strict(Schema):
-    """The base of every schema: unknown members are refused by name, and dumps keep the order of the fields.
+    """The base of every schema: it refuses unknown members by name, and keeps the order of the fields.
 
-    `rules` is what the document says of the whole in JSON Schema's own words.
+    `rules` are JSON Schema keywords for the whole object in the OpenAPI document.
     """
 
     rules: ClassVar[dict[str, Any]] = {}
@@ -53,7 +53,7 @@ class Strict(Schema):
 
 
 class Checked(fields.String):
-    """A string with a check of its own, which raises ValueError with the reason and may return another form."""
+    """A string that `check` validates: it raises ValueError with the reason, and may return a normalized value."""
 
     def check(self, value: str) -> str:
         """The value as it is stored. Raises ValueError."""
@@ -87,7 +87,7 @@ class Line(Checked):
 
 
 class Search(Line):
-    """A search of at most `maximum` characters. White space of every kind is a space; a blank search is absent."""
+    """A search of at most `maximum` characters. All white space becomes spaces; a blank search counts as absent."""
 
     def __init__(self, maximum: int, **kwargs: Any) -> None:
         super().__init__(0, maximum, **kwargs)
@@ -100,7 +100,7 @@ class Search(Line):
 
 
 class Flag(fields.Boolean):
-    """true or false, and nothing that stands for one of them."""
+    """true or false, and no equivalent such as 1."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
@@ -109,25 +109,25 @@ class Flag(fields.Boolean):
 
 
 class Prose(Line):
-    """Text that may hold line breaks and tabs."""
+    """Text that may contain line breaks and tabs."""
 
     multiline = True
 
 
 class Link(Checked):
-    """An http or https URL without credentials, to 2,048 characters."""
+    """An http or https URL without credentials, of up to 2,048 characters."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         document(self, format="iri", minLength=8, maxLength=URL_MAX, pattern=LINK_PATTERN)
 
     def check(self, value: str) -> str:
-        """The URL; an address of a private network only where the operator allows them."""
+        """The URL. Addresses of private networks are refused unless the operator allows them."""
         return check_url(value, internal=has_app_context() and current_app.config["ALLOW_INTERNAL_URLS"])
 
 
 class Matching(Checked):
-    """A string of a pattern; `fold` lowers its case first, and `trim` takes blanks from its ends."""
+    """A string that matches a pattern; `fold` first converts it to lower case, `trim` removes blanks at its ends."""
 
     def __init__(
         self, pattern: str, maximum: int, *, says: str, fold: bool = False, trim: bool = False, **kwargs: Any
@@ -138,7 +138,7 @@ class Matching(Checked):
         document(self, pattern=f"^[{BLANKS}]*({shown})[{BLANKS}]*$" if trim else f"^({shown})$", maxLength=maximum)
 
     def check(self, value: str) -> str:
-        """The value, if it is of the pattern."""
+        """The value, if it matches the pattern."""
         value = value.strip(BLANKS) if self.trim else value
         value = value.lower() if self.fold else value
         if len(value) > self.maximum or not self.pattern.fullmatch(value):
@@ -160,7 +160,7 @@ class Slug(Matching):
 
 
 class Whole(fields.Integer):
-    """A whole number of a query string, in ASCII digits, from `least` to `most`."""
+    """An integer in a query string, in ASCII digits, from `least` to `most`."""
 
     def __init__(self, least: int, most: int, *, says: str | None = None, **kwargs: Any) -> None:
         self.least, self.most = least, most
@@ -192,10 +192,10 @@ class Word(Checked):
 
 
 class Few(fields.List[Any]):
-    """A list of `least` to `most` different values. They are counted before any of them is looked at.
+    """A list of `least` to `most` distinct values. Their number is checked before the values.
 
-    Else a body full of bad ones would be answered by an error for each, many times as long as the body. `key` gives
-    what no two values may share; without it that is the value itself.
+    Otherwise a long list of bad values would get an answer with an error for each, many times as long as the body.
+    Values are distinct by `key`, by default the value itself.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class Few(fields.List[Any]):
 
 
 class Timestamp(fields.Field[datetime]):
-    """An instant: read in RFC 3339 with any offset, written in UTC with Z and microseconds."""
+    """A time: read in RFC 3339 with any offset, written in UTC with Z and microseconds."""
 
     _PATTERN = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:[0-5]\d)", re.ASCII)
 
@@ -243,7 +243,7 @@ class Timestamp(fields.Field[datetime]):
 
 
 class DayOrTime(Timestamp):
-    """An instant as `Timestamp` reads it, or the beginning (with `end`, the end) of a day in UTC."""
+    """A time as `Timestamp` reads it, or the beginning (with `end`, the end) of a day in UTC."""
 
     _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 

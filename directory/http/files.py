@@ -1,7 +1,7 @@
-"""Files that are answered from memory, by a route of Flask or without Flask: as they are, or compressed by gzip.
+"""Files that are served from memory, by a route of Flask or directly by the server, plain or compressed by gzip.
 
-An application has one `Files`. A route registers what finds its files by the rest of the path, such as the scripts of
-the pages; the same function answers for it and for a server that needs no thread for a file.
+An application has one `Files`. A route registers a function that finds its files by the rest of the path, such as the
+scripts of the pages. The route uses it, and so does a server that serves files without a thread.
 """
 
 import time
@@ -19,13 +19,13 @@ from directory.http import endpoint, hooks
 from directory.http.cache_policy import CREDENTIALS
 from directory.http.wsgi import Answer
 
-FOREVER = "public, max-age=31536000, immutable"  # of a file whose address changes with its content
+FOREVER = "public, max-age=31536000, immutable"  # for a file whose address changes with its content
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file, compressed as well where that makes it smaller, and how long clients may store it."""
+    """A file, its compressed form if that is smaller, and its Cache-Control."""
 
     media_type: str
     content: bytes
@@ -34,7 +34,7 @@ class StoredFile:
 
     @cached_property
     def _variants(self) -> dict[bool, tuple[list[tuple[str, str]], str, bytes]]:
-        """The headers, the ETag and the body, by whether it is compressed."""
+        """The headers, the ETag and the body of the plain and of the compressed file."""
         found = {}
         for is_compressed, body in ((False, self.content), (True, self.compressed)):
             if body is not None:
@@ -45,11 +45,11 @@ class StoredFile:
 
     @property
     def vary(self) -> list[str]:
-        """The request headers by which its answers differ."""
+        """The request headers that its answers vary by."""
         return [] if self.compressed is None else ["Accept-Encoding"]
 
     def answer(self, accepts: str, has: str | None) -> tuple[int, list[tuple[str, str]], bytes]:
-        """The status, the headers and the body, by what the client accepts and which ETags it has."""
+        """The status, the headers and the body, by the client's Accept-Encoding and If-None-Match."""
         is_compressed = self.compressed is not None and _takes_gzip(accepts)
         described, etag, body = self._variants[is_compressed]
         headers = [("Cache-Control", self.caching), ("ETag", f'"{etag}"')]
@@ -69,13 +69,13 @@ class Files:
         self._origin = ["Origin"] if app.config["CORS_ORIGINS"] else []
 
     def add(self, rule: str, find: Find) -> None:
-        """Have `find` find the files of a public route without a rate limit, whose rule is `/word/<name>`."""
+        """Register `find` for the files of a public route without a rate limit. Its rule is `/word/<name>`."""
         self._finds[rule.split("/")[1]] = rule, find
 
     def answer(self, environ: dict[str, Any], began: float) -> Answer | None:
-        """The answer to a request for a file, as the application gives it; None where the application has to.
+        """The answer to a request for a file, equal to the application's; None if the application has to answer.
 
-        It is logged and counted. `began` is of time.perf_counter().
+        It is logged and counted. `began` is a time of time.perf_counter().
         """
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         _, _, rest = path.partition("/")
@@ -97,7 +97,7 @@ class Files:
 
     @staticmethod
     def _is_simple(environ: dict[str, Any]) -> bool:
-        """Whether nothing in the request may change the answer, or be refused."""
+        """Whether the request contains nothing that can change the answer or be refused."""
         is_plain = "HTTP_AUTHORIZATION" not in environ and "HTTP_ORIGIN" not in environ
         return is_plain and environ["PATH_INFO"].isascii()  # other letters are encoded in the path
 

@@ -1,4 +1,4 @@
-"""The steps of every request and response: its id, the checks of a write, the headers, the line in the log."""
+"""Hooks for every request and response: the request id, checks of writes, headers, and the log line."""
 
 import logging
 import re
@@ -16,8 +16,8 @@ from directory.http.cache_policy import CREDENTIALS
 
 log = logging.getLogger("directory.access")
 
-ROUTE = "directory.route"  # the key of the request's environment that holds its route
-TOKEN_IN_PATH = re.compile("^(/api/auth/notifications/).+")  # what no log line has
+ROUTE = "directory.route"  # the key of the route in the request's environment
+TOKEN_IN_PATH = re.compile("^(/api/auth/notifications/).+")  # removed from log lines
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 HEADERS = {
@@ -35,7 +35,7 @@ NO_STORE = ("/api/admin/", "/api/auth/")
 
 
 def init_app(app: Flask) -> None:
-    """Put the hooks around every request, unknown paths included."""
+    """Install the hooks for every request, including unknown paths."""
     app.before_request(_begin)
     app.before_request(cors.preflight)
     app.before_request(_check_write)
@@ -44,9 +44,9 @@ def init_app(app: Flask) -> None:
 
 
 class SecurityHeaders:
-    """Adds to every answer the security headers that it does not have.
+    """Adds missing security headers to every answer.
 
-    It is a middleware because Flask's own headers object takes ten times as long for it.
+    It is a middleware because Flask's own headers object takes ten times as long.
     """
 
     def __init__(self, app: Callable[..., Iterable[bytes]]) -> None:
@@ -64,7 +64,7 @@ class SecurityHeaders:
 
 
 def public_caching(app: Flask) -> str:
-    """The Cache-Control of a public answer: caches ask each time, but for a shared one where PUBLIC_MAX_AGE is set."""
+    """The Cache-Control of a public answer: caches revalidate each time, except a shared cache with PUBLIC_MAX_AGE."""
     seconds = app.config["PUBLIC_MAX_AGE"]
     return PUBLIC if seconds is None else f"public, max-age=0, must-revalidate, s-maxage={seconds}"
 
@@ -75,12 +75,12 @@ def security_headers(scheme: str) -> list[tuple[str, str]]:
 
 
 def request_id(given: str) -> str:
-    """The id that the caller gave the request, if it is a valid one; else a fresh one."""
+    """The caller's id for the request if it is valid, otherwise a new one."""
     return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
 
 
 def log_request(method: str, path: str, status: int, began: float, **facts: Any) -> None:
-    """Log a request; `began` is of time.perf_counter()."""
+    """Log a request; `began` is a time of time.perf_counter()."""
     if log.isEnabledFor(logging.INFO):
         ms = round((time.perf_counter() - began) * 1000, 1)
         log.info("request", extra={"method": method, "path": path, "status": status, "ms": ms, **facts})
@@ -96,9 +96,9 @@ def _begin() -> None:
 def answer_error(
     app: Flask, error: Exception, environ: dict[str, Any], start_response: Any, prepare: Callable[[], object] = int
 ) -> Iterable[bytes]:
-    """Answer a request with an error that a middleware met, as the application answers an error of a view.
+    """Answer a request with an error of a middleware, as the application answers an error of a view.
 
-    `prepare` is called in the request's context, to set what the hooks know of a request that has begun.
+    `prepare` is called in the request's context, to set the state that later hooks need.
     """
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -117,7 +117,7 @@ def answer_error(
 def _check_write() -> None:
     """Refuse a write in read-only mode, one that another site's page caused, and one meant for another account.
 
-    This is checked before a password is hashed. The caller is looked up only where the write names an account.
+    This is checked before a password is hashed. The caller is looked up only if the write names an account.
     """
     if request.method not in SAFE_METHODS and request.routing_exception is None:
         require_writable()
@@ -139,7 +139,7 @@ def _finish(response: Response) -> Response:
 
 
 def _is_constant(response: Response) -> bool:
-    """Whether all callers get this answer: a file that never changes, or that of a route with one answer."""
+    """Whether all callers get this answer: an immutable file, or the answer of a constant route."""
     view = current_app.view_functions.get(request.endpoint or "")
     has_one_answer = getattr(getattr(view, "operation", None), "constant", False) and response.status_code < 400
     return has_one_answer or "immutable" in response.headers.get("Cache-Control", "")

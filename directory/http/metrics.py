@@ -1,7 +1,7 @@
-"""Prometheus metrics, off unless METRICS_ENABLED. While off, they cost nothing: not even the client is imported.
+"""Prometheus metrics, off unless METRICS_ENABLED is set. While off, the client library is not imported.
 
-Of several processes each answers a scrape for all of them: PROMETHEUS_MULTIPROC_DIR, which is the client library's
-own variable, names a folder that they share. Where the operator names none, gunicorn's configuration does.
+Each process answers a scrape for all processes of its server: they share the folder PROMETHEUS_MULTIPROC_DIR, a
+variable of the client library. If the operator does not set it, gunicorn's configuration does.
 """
 
 import os
@@ -20,8 +20,8 @@ from directory.http.stored_metrics import Stored
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-MEMORY_SECONDS = 5.0  # how often a process that answers requests reads how much memory it has
-MEMORY = Path("/proc/self/statm")  # Linux: sizes in pages, the resident one second
+MEMORY_SECONDS = 5.0  # interval at which a process that answers requests measures its memory
+MEMORY = Path("/proc/self/statm")  # Linux: sizes in pages; the second is the resident size
 VOTES = {"projects.toggle_vote", "projects.cast_vote", "projects.withdraw_vote"}
 
 
@@ -31,7 +31,7 @@ class Metrics:
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
-        # They would be a second series beside each counter, which nothing reads.
+        # They would add an unused second series to each counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self.requests = Counter(
@@ -47,7 +47,7 @@ class Metrics:
         self.votes = Counter(
             "directory_votes", "Votes acknowledged, by what they left behind.", ("vote",), registry=self.registry
         )
-        # Without labels, so that they are there at 0: PromQL takes the first value of a new series for no increase.
+        # Without labels, so that they exist at 0: PromQL sees no increase in the first value of a new series.
         self.faults = Counter("directory_faults", "Requests answered with 500.", registry=self.registry)
         self.late = Counter("directory_late", "Requests that took longer than 5 s.", registry=self.registry)
         cache = Counter(
@@ -69,7 +69,7 @@ class Metrics:
         )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request. Labels are ours alone: a client's own paths and methods would make ever new series."""
+        """Count a request. Labels have only our own values: clients' paths and methods would make endless series."""
         self.requests.labels(method if method in METHODS else "other", route, status).inc()
         self.seconds.labels(method if method in METHODS else "other", route).observe(seconds)
         if status == 500:
@@ -89,7 +89,7 @@ class Metrics:
         self.votes.labels("cast" if vote["upvoted"] else "withdrawn").inc()
 
     def count_cache(self, source: str) -> None:
-        """Count a cacheable response: `stored` where the response cache had it, `made` where it is stored now."""
+        """Count a cacheable response: `stored` if it came from the response cache, `made` if it is new."""
         self._cache[source].inc()
 
     def _measure_memory(self) -> None:
@@ -97,7 +97,7 @@ class Metrics:
         self.memory.set(resident_bytes())
 
     def page(self) -> Response:
-        """All metrics in the text format: this process's, or of all that share the folder; and the database's."""
+        """All metrics in the text format: of this process or all that share the folder, and of the database."""
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -114,7 +114,7 @@ class Metrics:
 
 
 def init_app(app: Flask) -> None:
-    """Count from now on, if the application is to be measured."""
+    """Start counting, if metrics are enabled."""
     if app.config["METRICS_ENABLED"]:
         settle_folder()
         app.extensions["metrics"] = Metrics()
@@ -122,7 +122,7 @@ def init_app(app: Flask) -> None:
 
 
 def settle_folder() -> None:
-    """Make the folder that the operator named; an empty name means none. Raises SystemExit where it cannot be made."""
+    """Create the operator's folder; an empty name means none. Raises SystemExit if it cannot be created."""
     named = os.environ.get(FOLDER_VARIABLE)
     if not named:
         os.environ.pop(FOLDER_VARIABLE, None)
@@ -136,7 +136,7 @@ def settle_folder() -> None:
 
 
 def page() -> Response:
-    """The answer to a scrape. Raises NotFound where metrics are off."""
+    """The answer to a scrape. Raises NotFound if metrics are off."""
     metrics: Metrics | None = current_app.extensions.get("metrics")
     if metrics is None:
         raise NotFound
@@ -144,7 +144,7 @@ def page() -> Response:
 
 
 def resident_bytes() -> int:
-    """The memory of this process that is in RAM; 0 where the system does not report it."""
+    """The resident memory of this process; 0 if the system does not report it."""
     try:
         return int(MEMORY.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -152,7 +152,7 @@ def resident_bytes() -> int:
 
 
 def on_fallback() -> bool:
-    """Whether Redis was out of reach at the last request that it should have counted, so that this process counts."""
+    """Whether this process counts rate limits, because Redis was unreachable at the last request to be counted."""
     return bool(limiter._storage_dead)  # the library has no public name for it
 
 

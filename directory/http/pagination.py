@@ -1,4 +1,4 @@
-"""Cursors: a position in a list as an opaque, signed string, good for that list alone."""
+"""Pagination: cursors, which are opaque, signed positions in one list, and page numbers."""
 
 import hashlib
 import hmac
@@ -15,7 +15,7 @@ from directory.http.secret_keys import secret_keys
 from directory.services import base64url
 from directory.services.catalog.paging import Position, Slice, Window
 
-DEPTH = 10_000  # how many items deep page numbers reach
+DEPTH = 10_000  # items that page numbers can reach
 SIGNATURE_BYTES = 12
 FORM = re.compile(r"(?:[A-Za-z0-9_-]{4})*[A-Za-z0-9_-]{2,4}")  # 4n + 1 characters are not base64
 
@@ -23,8 +23,8 @@ FORM = re.compile(r"(?:[A-Za-z0-9_-]{4})*[A-Za-z0-9_-]{2,4}")  # 4n + 1 characte
 def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Window:
     """The part of a list that `page`, `limit` and `cursor` ask for. Raises Invalid.
 
-    `listed` is what the list is narrowed to and ordered by, its defaults spelt out, so that a cursor is as good for
-    a request that says them as for one that does not; without it that is all else of the checked `query`.
+    `listed` are the filters and the order of the list, with defaults filled in, so that a cursor is valid whether or
+    not a request states the defaults. By default they are the other parameters of the checked `query`.
     """
     if listed is None:
         listed = {name: value for name, value in query.items() if name not in {"page", "limit", "cursor"}}
@@ -40,25 +40,25 @@ def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Windo
 
 
 def pagination(found: Slice, at: Window) -> dict[str, Any]:
-    """The members that every paged answer has."""
+    """The pagination members of every paged answer."""
     return {"limit": at.limit, "next_cursor": _encode(found.next), "prev_cursor": _encode(found.previous)}
 
 
 def by_cursor(found: Slice, at: Window) -> dict[str, Any]:
-    """The answer of a list that pages by cursor alone."""
+    """The answer of a list that has only cursors."""
     return {"items": found.items, "pagination": pagination(found, at)}
 
 
 def numbered(found: Slice, at: Window, total: int) -> dict[str, Any]:
-    """The members of a list that pages by number too."""
+    """The pagination members of a list that also has page numbers."""
     numbers = {"page": at.page, "total": total, "total_capped": found.total_capped, "pages": -(-total // at.limit)}
     return {**numbers, **pagination(found, at)}
 
 
 def links(paging: dict[str, Any]) -> str:
-    """The Link header (RFC 8288) of a numbered list, with all filters. Under a cursor there is no last.
+    """The Link header (RFC 8288) of a list with page numbers, with all filters.
 
-    Nor is there where the total is capped; the list goes on by cursor behind its last page then.
+    There is no `last` for a request by cursor, or if the total is capped: the list then continues by cursor.
     """
     page, pages = paging["page"], paging["pages"]
     targets: dict[str, dict[str, Any]] = {"first": {"page": 1}}
@@ -81,7 +81,7 @@ def links(paging: dict[str, Any]) -> str:
 
 
 def next_link(position: Position) -> str:
-    """The Link header of a list that pages by cursor alone, to what follows `position`."""
+    """The Link header of a list that has only cursors, to the page after `position`."""
     return f'<{_reference({"cursor": _encode(position)})}>; rel="next"'
 
 
@@ -104,8 +104,8 @@ def _encode(position: Position | None) -> str | None:
 
 
 def _decode(cursor: str) -> Position:
-    """The position, if this very list gave the cursor out. Raises Invalid."""
-    # The library ignores characters outside its alphabet, and the last bits where they do not fill a byte.
+    """The position, if the cursor is from this list. Raises Invalid."""
+    # The library ignores characters outside its alphabet, and last bits that do not fill a byte.
     data = base64url.decode(cursor) if FORM.fullmatch(cursor) else b""
     if base64url.encode(data) != cursor:
         data = b""

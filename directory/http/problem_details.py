@@ -1,4 +1,4 @@
-"""The one error shape, RFC 9457, and what each code means."""
+"""Error answers, all in the form of RFC 9457."""
 
 import logging
 from http import HTTPStatus
@@ -27,8 +27,8 @@ from directory.http.wsgi import Answer
 NO_SPACE = "The disk of the database is full, so nothing can be changed. What is there can be read."
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
-# Logged with the caller's address and with the account at whose password was guessed; the request's own line, under
-# the same id, says the rest.
+# Logged with the caller's address and the account whose password was tried; the request's line, with the same id, has
+# the rest.
 REFUSALS = {
     "unauthenticated", "invalid_credentials", "account_suspended", "not_owner", "admin_required", "passkey_required",
     "email_not_verified", "cross_site_request", "registration_closed", "rate_limited", "sign_in_cancelled",
@@ -88,7 +88,7 @@ def without_request(status: int, detail: str) -> Answer:
 
 
 def _http(error: HTTPException) -> Response:
-    """The framework's and the libraries' own refusals, in our shape."""
+    """Errors of the framework and libraries, in our form."""
     if error.code == 405:
         response = answer(_coded("method_not_allowed", f"{request.method} is not taken here."))
         response.headers["Allow"] = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
@@ -104,7 +104,7 @@ def _http(error: HTTPException) -> Response:
 def _database(error: SQLAlchemyError) -> Response:
     if not is_unavailable(error):
         return _internal(error)
-    # The driver's text may hold values and addresses: the log gets the cause alone.
+    # The driver's text may contain values and addresses, so only the cause is logged.
     log.warning("database unavailable", extra={"reason": cause_of(error), "state": state_of(error)})
     return answer(Unavailable(NO_SPACE) if state_of(error) in FULL else Unavailable())
 

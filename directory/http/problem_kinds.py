@@ -1,4 +1,4 @@
-"""The kinds of problems: the meaning of each code, as its page and the OpenAPI document describe it."""
+"""The kinds of problems: the meaning of each code, for its page and the OpenAPI document."""
 
 from dataclasses import dataclass
 

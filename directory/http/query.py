@@ -1,4 +1,4 @@
-"""The query string of a request, read so that nothing is dropped in silence."""
+"""Parses the query string of a request, and ignores nothing silently."""
 
 import re
 from urllib.parse import unquote_to_bytes
@@ -12,7 +12,7 @@ _BAD_PERCENT = re.compile(b"%(?![0-9A-Fa-f]{2})")
 
 
 def read_query(query_string: bytes) -> dict[str, str]:
-    """The query parameters by name; Invalid where one is repeated, has no name or is not UTF-8."""
+    """The query parameters by name. Raises Invalid if one is repeated, has no name or is not UTF-8."""
     parameters: dict[str, str] = {}
     for pair in filter(None, query_string.split(b"&")):
         raw_name, _, raw_value = pair.partition(b"=")
@@ -29,7 +29,7 @@ def read_query(query_string: bytes) -> dict[str, str]:
 
 
 def read_loosely(query_string: bytes) -> dict[str, str]:
-    """The query parameters of a page by name: the first of each, without those that cannot be read."""
+    """The query parameters of a page by name: the first of each name, without those that cannot be parsed."""
     parameters: dict[str, str] = {}
     for pair in query_string.split(b"&")[:PARAMETERS_MAX]:
         try:
@@ -42,7 +42,7 @@ def read_loosely(query_string: bytes) -> dict[str, str]:
 
 
 def _parameter_name(raw: bytes) -> str:
-    """A parameter's name, which is safe to send back; Invalid for one that no route could have."""
+    """A parameter's name, which is safe to send back. Raises Invalid if no route can have it."""
     try:
         name = _unquote(raw)
     except ValueError as error:
@@ -55,7 +55,7 @@ def _parameter_name(raw: bytes) -> str:
 
 
 def _unquote(raw: bytes) -> str:
-    """The text of a name or a value in a query string; ValueError where it has none."""
+    """The decoded text of a name or a value in a query string. Raises ValueError if it is not valid."""
     if _BAD_PERCENT.search(raw):
         raise ValueError("Must write % as %25.")
     try:

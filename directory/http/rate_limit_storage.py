@@ -1,4 +1,4 @@
-"""Where rate limits are counted: the memory of the process, or Redis. The library finds both by their schemes."""
+"""Storages of rate limits: the memory of the process, or Redis. The library selects one by the scheme of its URL."""
 
 import time
 from threading import Lock
@@ -9,12 +9,12 @@ from limits.storage import MemoryStorage, RedisSentinelStorage, RedisStorage
 
 from directory.extensions import limiter
 
-# Backs off as the library does: looks for a lost Redis after 1, 2, 4 … 32 seconds.
+# Backs off as the library does: checks a lost Redis after 1, 2, 4 … 32 seconds.
 CHECKS_MAX = 5
 
 
 class Window(NamedTuple):
-    """One window after a request: whether that was counted in it, when it frees a place, and how many are taken."""
+    """A moving window after a request: whether the request was admitted, the time of its first hit, and its hits."""
 
     is_admitted: bool
     begins: float
@@ -22,7 +22,7 @@ class Window(NamedTuple):
 
 
 class ProcessMemory(MemoryStorage):
-    """The library's storage in memory, made safe for threads: two that start its timer at once fail in one of them."""
+    """The library's storage in memory, made thread-safe: if two threads start its timer at once, one of them fails."""
 
     STORAGE_SCHEME = ["process"]  # noqa: RUF012 (as the library has it)
 
@@ -31,7 +31,7 @@ class ProcessMemory(MemoryStorage):
         super().__init__(uri, **options)
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Whether one more fits under the limit; if so it is counted."""
+        """Count a hit if the limit allows it, and return whether it does."""
         with self._turn:
             self._follow_the_clock(key)
             return super().acquire_entry(key, limit, expiry, amount)
@@ -43,7 +43,7 @@ class ProcessMemory(MemoryStorage):
                 entries.pop(0)  # the newest first
 
     def count(self, item: RateLimitItem, asked: list[tuple[str, bool]]) -> list[Window]:
-        """For each key the window of `item` after one more request, which is counted where the second value says so."""
+        """For each key the window of `item`, after counting a request if the second value is true."""
         windows = []
         for key, counts in asked:
             is_admitted = not counts or self.acquire_entry(key, item.amount, item.get_expiry())
@@ -51,7 +51,7 @@ class ProcessMemory(MemoryStorage):
         return windows
 
     def _follow_the_clock(self, key: str) -> None:
-        """Count hits from the future as of now: else a clock that is put back an hour bars callers for that hour."""
+        """Move hits from the future to now: otherwise a clock that is set back an hour bars callers for an hour."""
         now = time.time()
         for entry in self.events.get(key, []):  # the newest first
             if entry.atime <= now:
@@ -61,7 +61,7 @@ class ProcessMemory(MemoryStorage):
 
 
 class _ChecksWrites(RedisStorage):
-    """The library's storage in Redis, asked whether it counts and not just whether it answers."""
+    """The library's storage in Redis, with a check that Redis accepts writes, not only that it answers."""
 
     STORAGE_SCHEME = []  # noqa: RUF012 (as the library has it)
 
@@ -70,7 +70,7 @@ class _ChecksWrites(RedisStorage):
         self.storage.lpop(self.prefixed_key(key))  # the newest first
 
     def count(self, item: RateLimitItem, asked: list[tuple[str, bool]]) -> list[Window]:
-        """The same as `ProcessMemory.count`, by the library's own scripts, and by one round trip for all keys."""
+        """The same as `ProcessMemory.count`, by the library's own scripts, in one round trip for all keys."""
         seconds, now = item.get_expiry(), time.time()
         pipeline = self.storage.pipeline(transaction=False)
         for key, counts in asked:
@@ -87,9 +87,9 @@ class _ChecksWrites(RedisStorage):
         return windows
 
     def check(self) -> bool:
-        """Whether it takes a write.
+        """Whether it accepts a write.
 
-        One that is full, or a replica, answers a ping; taken for well, it would be tried and given up every second.
+        A Redis that is full or a replica answers a ping. After such a check it would be tried again every second.
         """
         try:
             return bool(self.storage.set(self.prefixed_key("check"), 1, ex=1))
@@ -98,24 +98,24 @@ class _ChecksWrites(RedisStorage):
 
 
 class Redis(_ChecksWrites):
-    """The library's storage in one Redis, whose place it takes."""
+    """Replaces the library's storage in one Redis."""
 
     STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012
 
 
 class Sentinel(_ChecksWrites, RedisSentinelStorage):
-    """The library's storage in the Redis that its Sentinels name as the master."""
+    """Replaces the library's storage in the Redis that Sentinels name as the master."""
 
     STORAGE_SCHEME = ["redis+sentinel"]  # noqa: RUF012
 
     def __init__(self, uri: str, **options: Any) -> None:
-        # A replica may be behind. And the client's own way with a Sentinel that is gone is to try it for seconds.
+        # A replica may lag. And by default the client retries an unreachable Sentinel for seconds.
         asking: dict[str, Any] = {**options, "retry": None}
         super().__init__(uri, use_replicas=False, sentinel_kwargs=asking, **options)
 
 
 class _Checks:
-    """When a Redis that was lost was looked for, and how often since: by time.monotonic()."""
+    """The time (of time.monotonic()) of the last check of a lost Redis, and the number of checks."""
 
     last, count = 0.0, 0
 
@@ -129,7 +129,7 @@ def fall_back() -> None:
 
 
 def look_for_redis() -> None:
-    """Count in Redis again where it was lost and is back. It is looked for after ever longer pauses."""
+    """Count in Redis again if it was lost and is back. It is checked after ever longer pauses."""
     if not limiter._storage_dead or time.monotonic() < _Checks.last + 2**_Checks.count:
         return
     _Checks.last, _Checks.count = time.monotonic(), min(_Checks.count + 1, CHECKS_MAX)

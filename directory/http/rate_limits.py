@@ -1,7 +1,7 @@
-"""Rate limits: six tiers with a setting each, counted by user where signed in and else by address, and some fixed ones.
+"""Rate limits: six tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
 
-A request is counted after the caller is known and before the body is read, and stays counted whatever becomes of it.
-The `auth` tier is the exception: `counted` says how and why.
+A request is counted after the caller is identified and before the body is read, whatever its outcome. The `auth` tier
+is an exception: see `counted`.
 """
 
 import hmac
@@ -24,22 +24,22 @@ from directory.http.converters import hookless
 from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis
 from directory.services.accounts.identity import Caller
 
-STRATEGY = "moving-window"  # the only one that holds over any window, not just over those that begin on the clock
-# Another strategy finds keys of another type under the same name, so the name says which it is.
+STRATEGY = "moving-window"  # the only one that limits every window, not only those that begin at fixed times
+# Strategies use keys of different types, so the name of a key includes the strategy.
 PREFIX = f"directory:{STRATEGY}"
 REDIS_SECONDS = 0.25
-# Anybody can ask for a link to be mailed: so many are mailed to an account, and to an address, over all callers.
+# Anybody can request a mailed link, so the number for an account and for an address is limited over all callers.
 FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
-FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in by a provider is two requests
-# The tiers by which `account_limits` delays guesses: wrong passwords of a login over all addresses, of which 100 are
-# counted, and whether a login has succeeded from an address.
+FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in with a provider takes two requests
+# The tiers that `account_limits` uses to delay guesses: wrong passwords for a login from all addresses (at most 100 are
+# counted), and whether a login has succeeded from an address.
 FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
-# Sign-ins and registrations of an address that succeeded, and so do not count as guesses.
+# Successful sign-ins and registrations from an address, which do not count as guesses.
 FIXED |= {"not_guessed": "100 per 5 minutes"}
 
 
 class LimitState(NamedTuple):
-    """The state of one limit of a tier after this request; `wait` is the seconds until one more hit is free."""
+    """The state of one limit of a tier after this request; `wait` is the seconds until another hit is allowed."""
 
     item: RateLimitItem
     remaining: int
@@ -47,10 +47,10 @@ class LimitState(NamedTuple):
 
 
 def init_app(app: Flask) -> None:
-    """Bind the limiter to the app's storage: Redis, or the process's memory while there is one process."""
+    """Bind the limiter to the app's storage: Redis, or the process's memory if there is only one process."""
     redis_url = app.config.get("REDIS_URL")
     app.config |= {
-        # Redis's own name for a socket's address is not the limiter's.
+        # Redis and the limiter have different schemes for sockets.
         "RATELIMIT_STORAGE_URI": redis_url.replace("unix://", "redis+unix://", 1) if redis_url else "process://",
         "RATELIMIT_STRATEGY": STRATEGY,
         "RATELIMIT_KEY_PREFIX": PREFIX,
@@ -61,14 +61,14 @@ def init_app(app: Flask) -> None:
         app.config["RATELIMIT_STORAGE_OPTIONS"] = options
     with hookless(app):
         limiter.init_app(app)
-    # The library's own fallback has the faults that our storage fixes, and no setting replaces it. The library's one
-    # limiter serves all applications of a process in turn, so an earlier one's state of Redis is reset.
+    # The library's own fallback has the bugs that our storage fixes, and no setting replaces it. One limiter serves all
+    # applications of a process in turn, so the state of an earlier application's Redis is reset.
     limiter._fallback_limiter, limiter._storage_dead = MovingWindowRateLimiter(ProcessMemory()), False
     app.after_request(_headers)
 
 
 def key_of(user: Caller | None) -> str:
-    """The key by which requests of this caller are counted."""
+    """The key that counts this caller's requests."""
     return f"user:{user.id}" if user else f"address:{client_address()}"
 
 
@@ -76,8 +76,8 @@ def _caller() -> str:
     return key_of(viewer())
 
 
-# Guesses at a password count three times: `auth` by address, `account` by the login as it was typed, and `password` by
-# the account that has this login.
+# A guess at a password counts three times: `auth` by address, `account` by the login as typed, `password` by the
+# account with this login.
 KEYS = {
     "voting": _caller,
     "submission": _caller,
@@ -111,19 +111,19 @@ def _items(limits: str) -> tuple[RateLimitItem, ...]:
 
 
 def _halved(limits: str) -> str:
-    """Half of the `auth` tier, for one account from one address: guessing at one is stopped before the address is."""
+    """Half of the `auth` tier, for one account from one address: it refuses guesses at one account first."""
     halves = (f"{max(1, i.amount // 2)} per {i.multiples} {i.GRANULARITY.name}" for i in _items(limits))
     return "; ".join(halves)
 
 
 @contextmanager
 def counted(tier: str | None) -> Iterator[None]:
-    """Count the request against `tier`; within, its query and body are read. Raises RateLimited.
+    """Count the request against `tier`; the block reads its query and body. Raises RateLimited.
 
-    A body that is refused with 422 counts no hit of `auth`: else ten passwords that are too short bar an address. So
-    `auth` is counted after the body is checked, and before a password is hashed; `give_back` takes it back where the
-    password was right. To refuse before the body is read, `require` first checks whether the limit is used up. Callers
-    at once may all pass it; the hit alone decides, so that no more passwords are tried than the limit allows.
+    A body that is refused with 422 is not a hit of `auth`: otherwise ten too short passwords would bar an address. So
+    `auth` is counted after the body is checked and before a password is hashed; `give_back` takes the hit back if the
+    password was right. `require` first checks whether the limit is used up, to refuse before the body is read.
+    Concurrent callers may all pass that check, but not the hit, so the limit on tried passwords holds.
     """
     if tier is None:
         yield
@@ -144,7 +144,7 @@ def counted(tier: str | None) -> Iterator[None]:
 
 
 def require(tier: str) -> None:
-    """Refuse the request if `tier` is used up, and count nothing. Raises RateLimited."""
+    """Raise RateLimited if `tier` is used up, without counting the request."""
     if not _is_limited(tier):
         return
     states_of_request()[tier] = states = _states(tier)
@@ -153,9 +153,9 @@ def require(tier: str) -> None:
 
 
 def hit(tier: str, *, shown: bool = True) -> None:
-    """Count the request against `tier`, once, however often it is called. Raises RateLimited.
+    """Count the request against `tier`, once, however often this is called. Raises RateLimited.
 
-    The headers show the state of its limits; unless `shown`, only where they refuse.
+    The headers show the state of its limits; unless `shown`, only if they refuse.
     """
     hit_tiers: set[str] = g.setdefault("hit_tiers", set())
     if tier in hit_tiers or not _is_limited(tier):
@@ -177,9 +177,9 @@ class Count(NamedTuple):
 
 
 def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]:
-    """Count a request for each key, in their order, by one round trip for each limit of the tier.
+    """Count a request for each key, in their order, in one round trip for each limit of the tier.
 
-    Unless it `counts`, this only returns the states of the limits. Without Redis the memory of the process counts.
+    Without `counts` it only returns the states of the limits. Without Redis it counts in the memory of the process.
     """
     if not _is_limited(tier):
         return [Count(True, [])] * len(keys)
@@ -187,12 +187,12 @@ def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]
     try:
         return _count_all(tier, keys, counts)
     except Exception:
-        fall_back()  # this may be the first to find Redis mute: the request waits for that once
+        fall_back()  # only the first request waits for the timeout of an unresponsive Redis
         return _count_all(tier, keys, counts)
 
 
 def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
-    """A request that one limit refuses is not counted against the limits after it."""
+    """`count_all` with the current storage. A request that one limit refuses is not counted against later limits."""
     items, storage = _items(_limits(tier)), cast(Any, limiter.limiter.storage)
     admitted, states = [True] * len(keys), [dict[RateLimitItem, LimitState]() for _ in keys]
     for item in sorted(items):  # the shortest window first
@@ -209,9 +209,9 @@ def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
 
 
 def give_back(tier: str) -> None:
-    """Take back what this request has counted against `tier`, if it has. Of hits at once each takes back one.
+    """Take back this request's hit of `tier`, if it has counted one.
 
-    The latest hit goes, so that the limit is free again no later than if this one had gone.
+    The latest hit is removed, so that the limit is free again no later than if this request's own hit were removed.
     """
     if tier not in g.get("hit_tiers", ()):
         return
@@ -227,7 +227,7 @@ def give_back(tier: str) -> None:
 
 
 def hits(tier: str) -> int:
-    """How many requests count against a tier at present; 0 where it is off."""
+    """The number of requests that count against a tier now; 0 if it is off."""
     states = _states(tier)
     return max((state.item.amount - state.remaining for state in states), default=0)
 
@@ -243,18 +243,18 @@ def states_of_request() -> dict[str, list[LimitState]]:
 
 
 def _masked(text: str) -> str:
-    """A keyed digest of a text: the same in all processes, and useless for guessing at the text without the key."""
+    """A keyed digest of a text: equal in all processes, and useless for guessing the text without the key."""
     key = current_app.config["SECRET_KEY"].encode()
     return hmac.new(key, b"login:" + text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:32]
 
 
 def _states(tier: str) -> list[LimitState]:
-    """The states of the tier's limits; empty where it is off."""
+    """The states of the tier's limits; empty if it is off."""
     return count_all(tier, [KEYS[tier]()], counts=False)[0].states if _is_limited(tier) else []
 
 
 def retry_after() -> int:
-    """Whole seconds, at least one, after which every limit that is used up lets a request pass."""
+    """The seconds, at least one, after which every limit that is used up allows a request."""
     return wait_of(states_of_request())
 
 
@@ -264,7 +264,7 @@ def wait_of(states: dict[str, list[LimitState]]) -> int:
 
 
 def header_lines(states: dict[str, list[LimitState]]) -> list[tuple[str, str]]:
-    """RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers has them; nothing without limits."""
+    """RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers; nothing without limits."""
     named = [(f'"{tier}-{s.item.get_expiry()}s"', s) for tier, all_ in states.items() for s in all_]
     if not named:
         return []

@@ -17,7 +17,7 @@ from directory.models import now
 from directory.services import health
 
 log = logging.getLogger(__name__)
-DATABASE_SECONDS = 3.0  # more than a new connection may take, or none would be begun
+DATABASE_SECONDS = 3.0  # longer than CONNECT_SECONDS, or no connection would be attempted
 REDIS_SECONDS = 1.0
 
 
@@ -57,13 +57,13 @@ def _sends_mail() -> bool:
 
 
 def _missing_settings(error: BaseException) -> str | None:
-    """The settings that sessions behind a connection pooler lack; None where that is not the error."""
+    """The settings that sessions behind a connection pooler lack; None if that is not the error."""
     cause = getattr(error, "orig", None)
     return str(cause) if isinstance(cause, SettingsMissing) else None
 
 
 def _redis() -> dict[str, bool] | None:
-    """Whether the storage of the rate limits answers; None where it is this process's memory, or nothing is limited."""
+    """Whether the rate limits' Redis answers; None if they are in this process's memory or off."""
     if not (current_app.config["REDIS_URL"] and current_app.config["RATELIMIT_ENABLED"]):
         return None
     try:
@@ -74,7 +74,7 @@ def _redis() -> dict[str, bool] | None:
 
 
 def report(app: Flask) -> None:
-    """Log at the start the settings that the database lacks, and a Redis for limits that does not answer."""
+    """At the start, log settings that the database lacks, and a Redis that does not answer."""
     with app.app_context():
         try:
             _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
@@ -87,6 +87,6 @@ def report(app: Flask) -> None:
 
 
 def _bounded(name: str, work: Callable[[], Any], seconds: float) -> health.Bounded[Any]:
-    """The application's one check of this name."""
+    """The application's only check of this name."""
     known: dict[str, health.Bounded[Any]] = current_app.extensions.setdefault("probes", {})
     return known.setdefault(name, health.Bounded(work, seconds))

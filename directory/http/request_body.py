@@ -1,4 +1,4 @@
-"""The JSON body of a request, read so that nothing is dropped in silence."""
+"""Reads the body of a request, and ignores nothing silently."""
 
 import json
 import math
@@ -20,14 +20,14 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 FIELDS_MAX = 30
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# A whole string, so that brackets inside it do not count, or one bracket outside of any.
+# A whole string, so that brackets inside it do not count, or one bracket outside of strings.
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 
 
 def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
     """The body as JSON, with an error for each lone surrogate; None for an empty body, if it is not `required`.
 
-    The errors are returned, not raised, so that the answer can report what else is wrong with the body.
+    The errors are returned, not raised, so that the answer can also report other errors of the body.
     """
     data = _read_body()
     if not data and not required:
@@ -35,7 +35,7 @@ def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
     _require_type(JSON)
     value, errors = _parse(data)
     if value is None:
-        # No route takes null, and to the caller None says that there was no body.
+        # No route takes null, and None would mean that there was no body.
         raise Invalid([{"pointer": pointer([]), "detail": "Must be an object."}])
     return value, errors
 
@@ -53,7 +53,7 @@ def read_form() -> list[tuple[str, str]]:
 
 
 def read_upload(media_types: Sequence[str]) -> bytes:
-    """The body, of one of the media types. Raises TooLarge, UnsupportedMediaType, MalformedJson where it breaks off."""
+    """The body, of one of the media types. Raises TooLarge, UnsupportedMediaType, MalformedJson if it is incomplete."""
     given = request.headers.get("Content-Type", "").strip(" \t").lower()
     try:
         data = _read_body(UPLOAD_MAX)
@@ -67,12 +67,12 @@ def read_upload(media_types: Sequence[str]) -> bytes:
 
 
 def body_max(method: str, path: str) -> int:
-    """How many bytes the body of a request may have."""
+    """The limit of a request's body in bytes."""
     return UPLOAD_MAX if method == "PUT" and UPLOADS.fullmatch(path) else BODY_MAX
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text. Raises MalformedJson, and Invalid where it holds a lone surrogate."""
+    """The value of a JSON text. Raises MalformedJson, and Invalid if it contains a lone surrogate."""
     value, errors = _parse(data)
     if errors:
         raise Invalid(errors)
@@ -91,20 +91,20 @@ def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise MalformedJson(f"The body is not well-formed JSON at {where}.") from None
-    # UTF-8 has no surrogates, so that only an escape can have brought one in.
+    # UTF-8 has no surrogates, so only an escape can add one.
     return value, list(_lone_surrogates(value, [])) if "\\u" in text else []
 
 
 def pointer(path: Sequence[str | int]) -> str:
-    """The JSON Pointer (RFC 6901) to a place in the body, `#` being the whole; safe to send back."""
+    """The JSON Pointer (RFC 6901) to a place in the body (`#` is the whole), safe to send back."""
     return "#" + "".join(f"/{printable(str(step)).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
 def _read_body(most: int = BODY_MAX) -> bytes:
-    """The bytes of the body, of which no more than the bound is ever held.
+    """The bytes of the body; no more than the limit is ever in memory.
 
-    Werkzeug's own bound, MAX_CONTENT_LENGTH, stays unset: it reads a chunked body up to the bound and hands
-    over what it has, with no error and no sign that there was more (`LimitedStream.readall` in 3.1.9).
+    Werkzeug's own limit, MAX_CONTENT_LENGTH, stays unset: of a longer chunked body it returns the part within the
+    limit, without an error (`LimitedStream.readall` in 3.1.9).
     """
     if _has_none(request.environ):
         return b""
@@ -112,7 +112,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     if declared is not None and declared > most:
         raise TooLarge
     body = bytearray()
-    # One byte past the bound is asked for: only its absence shows that a chunked body ends there.
+    # One byte more than the limit is read: only its absence shows that a chunked body ends there.
     while len(body) <= most and (chunk := _read_chunk(most + 1 - len(body))):
         body += chunk
     if len(body) > most:
@@ -123,7 +123,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
 
 
 def _has_none(environ: dict[str, Any]) -> bool:
-    """Whether the request has no body for sure: HTTP/1 would have to announce one, RFC 9112 section 6.3."""
+    """Whether the request certainly has no body: HTTP/1 would have to announce one (RFC 9112 section 6.3)."""
     if "HTTP_TRANSFER_ENCODING" in environ or not environ["SERVER_PROTOCOL"].startswith("HTTP/1."):
         return False
     return bool(environ.get("CONTENT_LENGTH", "0") == "0")
@@ -133,14 +133,14 @@ def _read_chunk(size: int) -> bytes:
     try:
         return request.stream.read(size)
     except Exception as error:
-        # Every server has its own exceptions for a connection that closed or a malformed chunk (gunicorn's
-        # derive from Exception alone), and all of them say that the client did not send a whole body.
+        # Every server has its own exceptions for a closed connection or a malformed chunk (gunicorn's derive only from
+        # Exception); all of them mean that the client did not send a whole body.
         raise MalformedJson("The body broke off before its end.") from error
 
 
 def _require_type(wanted: str) -> None:
     """Raise UnsupportedMediaType unless the Content-Type is the wanted one, in UTF-8."""
-    # By hand, for Werkzeug's parser drops parameters that it cannot read, and all but one of repeated ones.
+    # By hand, because Werkzeug's parser drops parameters that it cannot parse, and all but one of repeated ones.
     media, *parameters = request.headers.get("Content-Type", "").split(";")
     if media.strip(" \t").lower() != wanted:
         raise UnsupportedMediaType(f"Send the body as {wanted}.")
@@ -151,7 +151,7 @@ def _require_type(wanted: str) -> None:
 
 
 def _require_shallow(text: str) -> None:
-    """Raise MalformedJson where brackets nest too deep, before the parser, which would recurse with them."""
+    """Raise MalformedJson if brackets nest too deep, before the parser, which is recursive."""
     depth = 0
     for match in _BRACKETS.finditer(text):
         token = match[0]
@@ -184,7 +184,7 @@ def _float(text: str) -> float:
 
 
 def _integer(text: str) -> int:
-    # `int` takes quadratic time; its own bound of as many digits depends on how the interpreter was started.
+    # `int` takes quadratic time; its own limit depends on how the interpreter was started.
     if len(text.lstrip("-")) > DIGITS_MAX:
         raise MalformedJson("The body holds a number that is too large.")
     return int(text)
@@ -194,7 +194,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant,
 
 
 def _lone_surrogates(value: Any, path: list[str | int]) -> Iterator[dict[str, str]]:
-    """An error for each string, the names of members included, that holds half of a surrogate pair."""
+    """An error for each string, including names of members, that contains half of a surrogate pair."""
     if isinstance(value, str) and _SURROGATE.search(value):
         yield {"pointer": pointer(path), "detail": "Must not contain half of a surrogate pair."}
     elif isinstance(value, list):
@@ -207,6 +207,6 @@ def _lone_surrogates(value: Any, path: list[str | int]) -> Iterator[dict[str, st
 
 
 def printable(name: str) -> str:
-    """A name that a client made up, fit to be sent back and logged: short and printable."""
+    """A client's name, shortened and printable, safe to send back and to log."""
     short = name if len(name) <= _NAME_MAX else name[:_NAME_MAX] + "…"
     return "".join(char if char.isprintable() else "?" for char in short)

@@ -1,8 +1,8 @@
-"""The keys that sign: the first one signs, and a signature by any of them is accepted (SECRET_KEY_FALLBACKS)."""
+"""Signing keys: the first key signs, and signatures of any key are accepted (SECRET_KEY_FALLBACKS)."""
 
 from flask import current_app
 
 
 def secret_keys() -> tuple[str, ...]:
-    """Return SECRET_KEY, and after it the keys that an operator is replacing or about to use."""
+    """Return SECRET_KEY, and then the keys of SECRET_KEY_FALLBACKS."""
     return (current_app.config["SECRET_KEY"], *current_app.config["SECRET_KEY_FALLBACKS"])

@@ -1,4 +1,4 @@
-"""The cookie of a browser that is at a provider: a sign-in is completed by the same browser alone."""
+"""The cookie of a browser during a sign-in with a provider: only the same browser can complete the sign-in."""
 
 import re
 import secrets
@@ -13,13 +13,13 @@ SECONDS = int(LIFETIME.total_seconds())
 
 
 def browser_secret() -> str:
-    """The secret of the browser's cookie; a fresh one where it has none. Sign-ins in several tabs share it."""
+    """The secret of the browser's cookie, or a new one. Sign-ins in several tabs share it."""
     given = request.cookies.get(_name(), "")
     return given if SECRET.fullmatch(given) else secrets.token_urlsafe(32)
 
 
 def give_browser_secret(response: Response, secret: str) -> None:
-    """Have the browser hold the secret for as long as a sign-in may take."""
+    """Set the cookie with the secret, for as long as a sign-in may take."""
     response.set_cookie(_name(), secret, max_age=SECONDS, **attributes())
 
 

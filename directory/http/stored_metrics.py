@@ -1,4 +1,4 @@
-"""The metrics that are asked of the database at each scrape."""
+"""The metrics that are read from the database at each scrape."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -21,11 +21,11 @@ SCRAPE_SECONDS = 3.0
 class Stored:
     """The counts in the database, read at each scrape: exact, and the same in every process.
 
-    Where it does not answer in time these are left out, and the rest of the scrape stands.
+    If the database does not answer in time, a scrape leaves them out.
     """
 
     def collect(self) -> Iterator["Metric"]:
-        """The build, the outbox by state, and the submissions and decisions that the audit log holds."""
+        """The build, the outbox by state, and the submissions and decisions in the audit log."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 
         built = {name: value or "" for name, value in build.described().items()}
@@ -57,7 +57,7 @@ class Stored:
 
 
 def _outbox(ledger: health.Ledger) -> Iterator["Metric"]:
-    """Webhooks and mails, which are all 0 where none are sent."""
+    """Webhooks and mails by state, 0 if none are sent."""
     from prometheus_client.core import GaugeMetricFamily
 
     kinds = (

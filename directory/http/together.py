@@ -1,8 +1,8 @@
-"""Answers several requests for a batched route together, without a request of Flask's for each.
+"""Answers several requests for a batched route together, without a Flask request for each.
 
-The route's `many` does the work of all, and of one where Flask answers. The application answers some requests alone,
-and nothing has been done for them here: those of anonymous callers, of sessions whose last use is to be recorded, of
-other sites' pages, and those meant for another account.
+The route's `many` does the work for all of them. This module leaves some requests to the application, without having
+done anything for them: those of anonymous callers, of sessions whose last use must be recorded, of other sites' pages,
+and those meant for another account.
 """
 
 import logging
@@ -26,15 +26,15 @@ from directory.services.accounts import sessions
 from directory.services.voting import CountAlone, Vote
 
 log = logging.getLogger(__name__)
-LOOKUP_SECONDS = 0.5  # for the statement that looks up the callers of a batch
+LOOKUP_SECONDS = 0.5  # timeout of the statement that finds the callers of a batch
 JSON = ("Content-Type", "application/json")
 
 
 @dataclass(slots=True, eq=False)
 class BatchedRequest:
-    """A request for a batched route: its environment, the route, the object's id, and when it came.
+    """A request for a batched route: its environment, route, object id, and time of arrival.
 
-    `began` is of time.perf_counter().
+    `began` is a time of time.perf_counter().
     """
 
     environ: dict[str, Any]
@@ -42,12 +42,12 @@ class BatchedRequest:
     rule: str
     id: int
     began: float
-    caller: Any = None  # a Caller, once it is known
+    caller: Any = None  # a Caller, once it is identified
     limit_states: dict[str, list[rate_limits.LimitState]] = field(default_factory=dict)
 
     @property
     def vote(self) -> Vote:
-        """The vote that a request asks for, by its identified caller."""
+        """The vote of the request by its identified caller."""
         return Vote(self.caller, self.id, self.view.operation.action)
 
 
@@ -64,7 +64,7 @@ class BatchedRoutes:
                 self._routes.append((methods, re.compile(path), rule.rule, view))
 
     def find(self, environ: dict[str, Any], began: float) -> BatchedRequest | None:
-        """The request in an environment, if it is for one of them, without a query or a body; None for any other."""
+        """The request in an environment, if it is for one of the routes and has no query or body; otherwise None."""
         if environ.get("QUERY_STRING") or environ.get("CONTENT_LENGTH", "0") != "0":
             return None
         if "HTTP_TRANSFER_ENCODING" in environ:
@@ -75,8 +75,8 @@ class BatchedRoutes:
         return None
 
 
-# An answer; or what gives it, to be called in a thread where it holds up no other; None where nothing was done, and the
-# application has to answer.
+# An answer; or a function that returns it, to be called in a thread so that it delays no other request; or None if
+# nothing was done and the application has to answer.
 Outcome = Answer | Callable[[], Answer] | None
 
 
@@ -100,12 +100,12 @@ class Together:
         self._believe = ProxyFix(nothing, x_for=hops, x_proto=hops, x_host=hops) if hops else nothing
 
     def answer(self, requests: list[BatchedRequest]) -> list[Outcome]:
-        """The answers, in the order of the requests. Raises nothing that one request alone is the cause of."""
+        """The answers, in the order of the requests. An error of a single request is its outcome and not raised."""
         outcomes: dict[BatchedRequest, Any] = dict.fromkeys(requests)
         waited = time.perf_counter() - min(each.began for each in requests)
         with self._app.app_context(), deadline.for_request(waited):
             counted = self._count(self._identify([each for each in requests if self._is_simple(each)]), outcomes)
-            # Requests with the same `many` are done together, whatever their methods.
+            # Requests with the same `many` are answered together, whatever their methods.
             for many in dict.fromkeys(each.view.operation.many for each in counted):
                 mine = [each for each in counted if each.view.operation.many is many]
                 outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
@@ -120,7 +120,7 @@ class Together:
         return not csrf.is_cross_site(environ)
 
     def _identify(self, requests: list[BatchedRequest]) -> list[BatchedRequest]:
-        """Those whose callers are found, by one statement for each kind of credential."""
+        """Find the callers, by one statement for each kind of credential; return the requests with a caller."""
         credentials = {each: authentication.credential_in(each.environ, self._cookie) for each in requests}
         try:
             with deadline.within(LOOKUP_SECONDS):
@@ -136,7 +136,7 @@ class Together:
         return [each for each in requests if each.caller and not expected_user.is_other(each.environ, each.caller)]
 
     def _count(self, requests: list[BatchedRequest], outcomes: dict[BatchedRequest, Any]) -> list[BatchedRequest]:
-        """Those that the rate limits admit; each is counted against its tier."""
+        """Count each request against its tier, and return those that the limits admit."""
         for tier in dict.fromkeys(each.view.operation.tier for each in requests):
             mine = [each for each in requests if each.view.operation.tier == tier]
             counts = rate_limits.count_all(tier, [rate_limits.key_of(each.caller) for each in mine])
@@ -161,7 +161,7 @@ class Together:
         return None if outcome is None else self._traced(request, self._success(request, outcome))
 
     def _answer_alone(self, request: BatchedRequest) -> Answer:
-        """Do for one request what could not be done for all, in the time that it has left."""
+        """Answer one request alone, in its remaining time, after its batch failed."""
         with self._app.app_context(), deadline.for_request(time.perf_counter() - request.began):
             try:
                 (outcome,) = request.view.operation.many([request.vote])
@@ -171,7 +171,7 @@ class Together:
         return answer  # type: ignore[no-any-return]
 
     def _success(self, request: BatchedRequest, data: dict[str, Any]) -> Answer:
-        """The response that Flask and our hooks would make of the data."""
+        """The response that Flask and our hooks would make from the data."""
         environ = request.environ
         body, identity = endpoint.render(data, request.view.operation).body, environ["HTTP_X_REQUEST_ID"]
         headers = [
@@ -188,7 +188,7 @@ class Together:
         return Answer("200 OK", headers, body)
 
     def _refusal(self, request: BatchedRequest, error: Exception) -> Answer:
-        """The response that the application makes of an error."""
+        """The response that the application makes from an error."""
         started: list[Any] = []
 
         def prepare() -> None:

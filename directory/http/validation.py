@@ -1,4 +1,4 @@
-"""Checks a request's query parameters and body, and reports all that is wrong with them in one answer."""
+"""Validates a request's query parameters and body, and reports all errors in one answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ NOTHING = Nothing()
 
 
 def checked_query(schema: Schema, path: str, query_string: bytes) -> dict[str, Any]:
-    """The parameters as the view's `query`; every route refuses unknown ones. Raises Invalid."""
+    """The parameters as the view's `query`; unknown ones are refused. Raises Invalid."""
     given = read_query(query_string)
     g.path, g.parameters = path, given
     if schema is NOTHING and not given:
@@ -37,28 +37,28 @@ def checked_query(schema: Schema, path: str, query_string: bytes) -> dict[str, A
 
 
 def page_query(query_string: bytes) -> dict[str, Any]:
-    """The parameters of a page as the view's `query`: for people, so it ignores unknown ones."""
+    """The parameters of a page as the view's `query`; unknown ones are ignored, because pages are for people."""
     return {"query": read_loosely(query_string)}
 
 
 class Body:
-    """The body of a request. This one may be of any type: it is not read, and the view does not get it.
+    """The body of a request. The base class accepts any body: it is not read, and the view does not get it.
 
-    `check` gives what the rules refuse of those members that the schema accepts. The answer reports it beside the
-    refusals of the schema, so that one answer is enough to correct a form.
+    `check` returns the rules' errors for the members that the schema accepts. The answer reports them together with the
+    schema's errors, so that one answer is enough to correct a form.
     """
 
     schema: Schema = NOTHING
     check: Check | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Read and check it: the view's arguments."""
+        """Read and validate the body, and return the view's arguments."""
         return {}
 
 
 @dataclass(frozen=True)
 class JsonBody(Body):
-    """A JSON object as the view's `body`. Where it is `optional`, no body is an empty object."""
+    """A JSON object as the view's `body`. If it is `optional`, no body means an empty object."""
 
     schema: Schema
     check: Check | None = None
@@ -76,7 +76,7 @@ class JsonBody(Body):
 
 @dataclass(frozen=True)
 class FormBody(Body):
-    """The fields of an HTML form as the view's `body`, held to the same schema and rules as a JSON body.
+    """The fields of an HTML form as the view's `body`, with the same schema and rules as a JSON body.
 
     A form sends every field: a blank one counts as absent, and a ticked box as true.
     """
@@ -87,7 +87,7 @@ class FormBody(Body):
     def arguments(self) -> dict[str, Any]:
         """Raises Invalid, TooLarge, UnsupportedMediaType."""
         fields = read_form()
-        g.typed = dict(fields)  # a refusal shows the form again with it
+        g.typed = dict(fields)  # an error shows the form again with these values
         given: dict[str, Any] = {name: value for name, value in fields if value}
         for name in given:
             if isinstance(self.schema.fields.get(name), Flag):
@@ -113,7 +113,7 @@ UNREAD, NO_BODY = Body(), JsonBody(NOTHING, optional=True)
 
 
 def _loaded(body: Body, given: dict[str, Any], refused: Errors) -> dict[str, Any]:
-    """A body as the schema and the rules load it. Raises Invalid with all errors."""
+    """A body, validated by the schema and the rules. Raises Invalid with all errors."""
     try:
         loaded: dict[str, Any] = body.schema.load(given)
     except ValidationError as error:
@@ -127,7 +127,7 @@ def _loaded(body: Body, given: dict[str, Any], refused: Errors) -> dict[str, Any
 
 
 def _add(refused: Errors, found: Errors) -> None:
-    """Add the found errors, except at places that have one already."""
+    """Add the errors of `found`, except at places that already have one."""
     known = {each["pointer"] for each in refused}
     refused += [each for each in found if each["pointer"] not in known]
 

@@ -1,4 +1,4 @@
-"""Whole responses of WSGI, and how they are sent."""
+"""Complete WSGI responses, and their bytes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Answer(NamedTuple):
     body: bytes
 
     def encoded(self) -> Response:
-        """The response as it is sent. Raises ValueError for a header that could be taken for several."""
+        """The response as it is sent. Raises ValueError for a header that contains a line break."""
         headers = self.headers
         if not self.status.startswith(BODILESS) and not any(name.lower() == "content-length" for name, _ in headers):
             headers = [*headers, ("Content-Length", str(len(self.body)))]
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 def read_body(parts: Iterable[bytes]) -> bytes:
-    """The whole body of a WSGI response, which is closed."""
+    """Read the whole body of a WSGI response, and close it."""
     try:
         return b"".join(parts)
     finally:
