@@ -144,13 +144,13 @@ def test_url_or_title_has_to_be_given_and_to_be_one(api: Api, caller: Api) -> No
         assert (answer.status_code, answer.json["errors"][0]["parameter"]) == (422, name), query
 
 
-def test_it_takes_a_statement_for_the_url_and_one_for_the_title(
+def test_it_takes_one_statement_for_the_url_and_two_with_a_title(
     world: World, caller: Api, statements: Statements
 ) -> None:
     for _ in range(8):
         world.project(title="Flask Admin Panel", url="https://x.example")
     caller.get("/api/projects/check?title=x")
-    for query, number in (("url=https://x.example", 1), ("title=Flask+Admin+Kit", 1),
+    for query, number in (("url=https://x.example", 1), ("title=Flask+Admin+Kit", 2),
                           ("url=https://x.example&title=Flask+Admin+Kit", 2)):  # fmt: skip
         statements.clear()
         caller.get(f"/api/projects/check?{query}")
