@@ -5,16 +5,17 @@ there are: a word that so many have does not distinguish them, and then only all
 title, are looked for.
 """
 
+import json
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, literal, literal_column, select, text, union_all
+import sqlalchemy as sa
+from sqlalchemy import bindparam, cast, func, literal_column, select, text, union_all
 
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, Upvote
 from directory.services.accounts.identity import Caller
-from directory.services.catalog.columns import among
 from directory.services.catalog.search_words import whole, words
 from directory.services.links import url_key
 
@@ -50,7 +51,7 @@ def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[d
     key, ids = None if url is None else url_key(url), [] if title is None else _candidates(title)
     if key is None and not ids:
         return {"same": [], "similar": []}
-    given = {"key": key, "ids": ids, "user_id": by.id}
+    given = {"key": key, "ids": json.dumps(ids), "user_id": by.id}
     rows = [_Row._make(row) for row in _found(db.engine.dialect.name).all(given)]
     same = sorted((row for row in rows if row.is_same), key=lambda row: (row.owner_id != by.id, -row.upvotes, row.id))
     ids_of_same = {row.id for row in same}
@@ -100,17 +101,23 @@ def _written(term: list[str], dialect: str) -> str:
 def _found(dialect: str) -> Prepared:
     """The projects of a URL, live or the caller's, and the live ones of the ids."""
     # Not EXISTS, for which PostgreSQL makes two plans and may read all votes of the caller.
-    vote = select(literal_column("1", Integer)).where(Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id)
+    vote = select(literal_column("1", sa.Integer)).where(
+        Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id
+    )
     special = {"has_upvoted": vote.scalar_subquery().is_not(None)}
 
     def found(*, is_same: int) -> Any:
-        columns = {**special, "is_same": literal_column(str(is_same), Integer)}
+        columns = {**special, "is_same": literal_column(str(is_same), sa.Integer)}
         return select(*((columns[name] if name in columns else P[name]).label(name) for name in _Row._fields))
 
     own = found(is_same=1).where(P.owner_id == bindparam("user_id"), P.url_key == bindparam("key"))
-    live = found(is_same=1).where(P.url_key == bindparam("key"), P.status == literal("live"))
+    live = found(is_same=1).where(P.url_key == bindparam("key"), P.status == sa.literal("live"))
     others = live.where(P.owner_id != bindparam("user_id")).order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
-    similar = found(is_same=0).where(among(P.id, dialect), P.status == literal("live"))
+    # As JSON, for PostgreSQL would plan an array anew each time, for its length.
+    ids = bindparam("ids", type_=sa.String())
+    each = func.json_array_elements_text(cast(ids, sa.JSON)) if dialect == "postgresql" else func.json_each(ids)
+    value = each.table_valued("value").c.value
+    similar = found(is_same=0).where(P.id.in_(select(cast(value, sa.BigInteger))), P.status == sa.literal("live"))
     return Prepared(union_all(own, select(others.subquery("others")), similar))
 
 
