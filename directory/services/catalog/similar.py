@@ -1,8 +1,7 @@
-"""Whether a project is here already: projects of the same URL, and live ones with a similar title.
+"""Finds existing projects: those of the same URL, and live ones with a similar title.
 
-A title's words are looked up in the search index. Of each no more than COMMON live projects are read, however many
-there are: a word that so many have does not distinguish them, and then only all words together, or the whole
-title, are looked for.
+The words of a title are looked up in the search index, at most COMMON live projects for each. A more common word does
+not distinguish projects, so its matches count only if they match all words or the whole title.
 """
 
 import json
@@ -19,8 +18,8 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog.search_words import whole, words
 from directory.services.links import url_key
 
-COMMON = 100  # projects that have a word
-MOST_WORDS = 8  # of a title are looked up, the longest ones
+COMMON = 100  # projects; a word that more of them have is common
+MOST_WORDS = 8  # the longest words of a title that are looked up
 MOST_SAME, MOST_SIMILAR = 20, 5
 LITTLE_WORDS = frozenset(
     ["a", "an", "and", "by", "for", "from", "in", "my", "of", "on", "or", "our", "the", "to", "with", "your"]
@@ -46,7 +45,7 @@ class _Row(NamedTuple):
 def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[dict[str, Any]]]:
     """The projects of the `same` URL, live or the caller's, and live `similar` ones by title; the caller's own first.
 
-    Neither the answer nor the frequency of a word depends on projects of others that are not live.
+    The answer does not depend on other users' projects that are not live.
     """
     key, ids = None if url is None else url_key(url), [] if title is None else _candidates(title)
     if key is None and not ids:
@@ -60,20 +59,20 @@ def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[d
 
 
 def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
-    asked = _telling(title)
-    ranked = [(rank, row) for row in rows if (rank := _likeness(asked, _telling(row.title)))]
+    asked = _significant_words(title)
+    ranked = [(rank, row) for row in rows if (rank := _likeness(asked, _significant_words(row.title)))]
     ranked.sort(key=lambda each: (each[1].owner_id != by.id, -each[0], -each[1].upvotes, each[1].id))
     return [row for _, row in ranked[:MOST_SIMILAR]]
 
 
 def _item(row: _Row) -> dict[str, Any]:
-    item = row._asdict() | {"has_upvoted": bool(row.has_upvoted)}  # SQLite has no truth values
+    item = row._asdict() | {"has_upvoted": bool(row.has_upvoted)}  # SQLite has no booleans
     del item["owner_id"], item["is_same"]
     return item
 
 
-def _telling(title: str) -> set[str]:
-    """The words by which titles are compared: without the little ones, unless it has no others."""
+def _significant_words(title: str) -> set[str]:
+    """The words by which titles are compared: without the little ones, if there are others."""
     found = {*words(title)}
     return found - LITTLE_WORDS or found
 
@@ -84,23 +83,23 @@ def _likeness(one: set[str], other: set[str]) -> float:
 
 
 def _terms(title: str) -> list[list[str]]:
-    """The searches, each a list of words that a project has to have: the whole title, all words, and each word."""
+    """The searches, each a list of required words: the whole title, all words, and each word."""
     key = whole(title)
     if key is None:
         return []
-    telling = sorted(_telling(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
-    return [[key], telling, *([word] for word in telling)]
+    significant = sorted(_significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    return [[key], significant, *([word] for word in significant)]
 
 
 def _written(term: list[str], dialect: str) -> str:
-    """Words that a project has to have, all of them, in the engine's language."""
+    """A query for all of these words in the engine's language."""
     return " & ".join(f"'{word}'" for word in term) if dialect == "postgresql" else " AND ".join(f'"{w}"' for w in term)
 
 
 @cache
 def _found(dialect: str) -> Prepared:
     """The projects of a URL, live or the caller's, and the live ones of the ids."""
-    # Not EXISTS, for which PostgreSQL makes two plans and may read all votes of the caller.
+    # Not EXISTS: for that PostgreSQL makes two plans and may read all votes of the caller.
     vote = select(literal_column("1", sa.Integer)).where(
         Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id
     )
@@ -130,7 +129,7 @@ def _candidates(title: str) -> list[int]:
 
 _SOUGHT = {
     "postgresql": "SELECT project_id AS id FROM project_search WHERE live AND document @@ CAST(:term_{n} AS tsquery)",
-    # "CROSS" has the words looked up first.
+    # CROSS JOIN makes SQLite look up the words first.
     "sqlite": (
         "SELECT project_id AS id FROM project_search CROSS JOIN standings ON project_id = project_search.rowid "
         "WHERE project_search MATCH :term_{n} AND status = 'live'"
@@ -140,10 +139,10 @@ _SOUGHT = {
 
 @cache
 def _having(terms: int, dialect: str) -> Prepared:
-    """The live projects that have one of the terms; of the words, those behind the first two, only if few have it.
+    """The ids of live projects that match one of the terms. A term after the first two, a word, must not be common.
 
-    It is planned for its values: how to find projects with a word depends on how many have it. So it reads the index
-    alone, for each table more takes longer to plan.
+    It is planned for its values, because the best plan depends on the number of projects with a word. Planning takes
+    longer with each table, so it reads the search index alone.
     """
     sought = (
         f"SELECT {n} AS n, id FROM ({_SOUGHT[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"  # noqa: S608 (ours)
