@@ -194,7 +194,7 @@ def _fallbacks(env: Mapping[str, str], *, production: bool) -> list[str]:
 
 
 def _development_key() -> str:
-    """Made once and stored, so that what it signs outlives a restart."""
+    """A key that is generated once and stored, so that its signatures stay valid after a restart."""
     path = INSTANCE / "secret_key"
     try:
         if not path.exists() or not path.stat().st_size:

@@ -1,11 +1,11 @@
-"""How gunicorn serves the application, and the webhook deliverer beside it.
+"""gunicorn's configuration, and the webhook deliverer beside the server.
 
-One process with threads is the default: rate limits are counted in memory, and hold exactly, while there is no Redis.
+One process with threads is the default, because without Redis rate limits are counted in its memory.
 """
 
 import gc
 
-# What is imported stays: to look for garbage in it meanwhile takes a seventh of the import. `pre_fork` ends this.
+# Imported objects stay in memory: garbage collection takes a seventh of the import time. `pre_fork` enables it again.
 gc.disable()
 
 import os
@@ -43,9 +43,9 @@ preload_app = True
 
 timeout = graceful_timeout = 30
 keepalive = 5
-# A single worker is never replaced: what it counts in memory would be forgotten, and no process would answer meanwhile.
-# Where there are several, one is replaced so seldom that its cache pays: at 10,000 requests, which a busy worker
-# answers in a few seconds, half of all throughput was lost to starting anew.
+# A single worker is never replaced: its counts in memory would be lost, and no process would answer in the meantime.
+# One of several is replaced so seldom that its cache pays off: with 10,000 requests, which a busy worker answers in a
+# few seconds, restarts took half of the throughput.
 max_requests = 1_000_000 if workers > 1 else 0
 max_requests_jitter = max_requests // 10
 
@@ -53,17 +53,17 @@ max_requests_jitter = max_requests // 10
 _files, _most = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (max(_files, 4096) if _most < 0 else min(max(_files, 4096), _most), _most))
 
-# glibc would give each thread a heap that keeps to itself what was freed in it: 2 MB of a busy process, and for nothing
-# where one thread runs at a time.
+# glibc would give each thread a heap that reuses its freed memory alone. This costs a busy process 2 MB, and gains
+# nothing if only one thread runs at a time.
 M_ARENA_MAX = -8
-with suppress(AttributeError, OSError, TypeError):  # where there is another C library
+with suppress(AttributeError, OSError, TypeError):  # another C library
     CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 limit_request_line = 4094
 limit_request_fields = 64
 control_socket_disable = True
-# Of what a proxy says the application believes what TRUSTED_PROXIES tells it to. gunicorn by itself would believe
-# every sender on this machine, and so every client of a proxy here that hands on SCRIPT_NAME or X-Forwarded-Proto.
+# The application trusts the headers of proxies by TRUSTED_PROXIES. gunicorn itself would trust every sender on this
+# machine, and so every client of a local proxy that passes on SCRIPT_NAME or X-Forwarded-Proto.
 forwarder_headers = ""
 secure_scheme_headers: dict[str, str] = {}
 if sys.platform == "linux" and os.access("/dev/shm", os.W_OK):  # noqa: S108 (gunicorn makes an unnamed file there)
@@ -110,7 +110,7 @@ def delivers():
 
 
 def pre_fork(server, worker):
-    """Collect garbage again, but never in what is there already: each worker would copy the memory that it looks at.
+    """Enable garbage collection, except for existing objects: each worker would copy the memory that it scans.
 
     A configuration that replaces this hook has to do the same.
     """
@@ -128,7 +128,7 @@ def post_fork(server, worker):
 
 
 def post_worker_init(worker):
-    """Log what the database and Redis lack, and have the last worker print for people after all log lines.
+    """Log problems of the database and Redis. The last worker prints the banner, after all log lines.
 
     Without a deliverer the workers do the housekeeping: a process for that alone would take half as much memory again.
     """
@@ -154,7 +154,7 @@ def worker_exit(server, worker):
 
 
 def child_exit(server, worker):
-    """Forget what a worker that is gone had measured of itself."""
+    """Delete the metrics of a worker that has ended."""
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 

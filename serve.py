@@ -11,7 +11,7 @@ import sys
 
 import config
 
-# What a server that is replaced, or systemd, leaves to its successor: sockets that are bound already.
+# Set by systemd, or by a server that is replaced: sockets that are already bound.
 INHERITED = ("GUNICORN_FD", "LISTEN_FDS")
 
 

@@ -72,7 +72,7 @@ def _write_sums(version: str) -> None:
 def _git(*arguments: str) -> str:
     ran = subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)  # noqa: S603, S607 (our own)
     if ran.returncode:
-        raise Refused("this is no checkout of git")
+        raise Refused("this is not a git checkout")
     return ran.stdout
 
 

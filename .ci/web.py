@@ -2,8 +2,8 @@
 
 `build` installs what the build needs, bundles, and warns of a bundle over its budget (directory/web/budgets.json). 1 KB
 above it the build fails. With `--weights` it prints the weight of every bundle. `tools` installs what checks the pages,
-and `check` checks their sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema` makes
-those types anew, `lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself, which does all of this:
+and `check` checks their sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema`
+rebuilds those types, `lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself, for all of it:
 the one on PATH, or the wheel of PyPI, which goes into .venv/web. The lock files refuse a package other than the tested
 one. A failure is one line: the API works without its pages.
 """

@@ -40,7 +40,7 @@ def build(folder: Path) -> Path:
 def _git(*arguments: str) -> str:
     ran = subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)  # noqa: S603, S607
     if ran.returncode:
-        raise SystemExit("The wheel is not built: this is no checkout of git.")
+        raise SystemExit("The wheel is not built: this is not a git checkout.")
     return ran.stdout
 
 

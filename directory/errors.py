@@ -30,7 +30,7 @@ class DirectoryError(Exception):
 class Invalid(DirectoryError):
     """One or more values were refused: `errors` is a list of {"pointer" | "parameter", "detail"}.
 
-    The answer has the first hundred in the order of their places, and says so where there are more.
+    The answer has the first hundred, in the order of their places, and sets `errors_truncated` if there are more.
     """
 
     code = "validation_failed"

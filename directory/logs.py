@@ -138,11 +138,11 @@ class Lines(logging.StreamHandler[TextIO]):
     """Writes each line by one call and so needs no lock: threads that log at once do not queue behind each other."""
 
     def createLock(self) -> None:  # noqa: N802 (logging's own name)
-        """Have one that locks nothing."""
+        """Use a lock that does nothing."""
         self.lock = NoLock()  # type: ignore[assignment]
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record; what cannot be written is reported as logging does it."""
+        """Write the record; errors are reported as the logging module does."""
         try:
             line = self.format(record) + self.terminator
             try:
@@ -154,7 +154,7 @@ class Lines(logging.StreamHandler[TextIO]):
 
 
 def is_text(style: str) -> bool:
-    """Whether LOG_FORMAT asks for lines for people; where it says nothing, standard error does if it is a terminal."""
+    """Whether log lines are for people: by LOG_FORMAT, or if it is not set, on a terminal."""
     return style == "text" if style else sys.stderr.isatty()
 
 

@@ -15,10 +15,10 @@ LONGEST_NAME = 100
 
 
 def server(value: str) -> dict[str, Any] | None:
-    """Where mail is handed in, and how the connection is encrypted; None where there is no such setting.
+    """The mail server and the encryption of its connection; None without the setting.
 
-    `smtps` is TLS from the first byte, and `smtp` becomes it by STARTTLS before anything is sent. To this machine
-    itself `smtp` stays as it is: a relay there often has a certificate that nobody can verify.
+    `smtps` uses TLS from the first byte, `smtp` switches to TLS by STARTTLS before anything is sent. To this machine
+    `smtp` is not encrypted, because a local relay often has a certificate that cannot be verified.
     """
     if not value:
         return None

@@ -9,7 +9,7 @@ from limits import parse_many
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-HUGE = 2**31  # what a limit and its seconds stay under, so that any storage can count it
+HUGE = 2**31  # above the values of a limit and its seconds, so that any storage can count it
 LONGEST_NAME = 100
 SENTINEL_SCHEME = "redis+sentinel://"
 # One Sentinel or several, with one user and password for all or none; the path is the name that they have for Redis.

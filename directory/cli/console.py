@@ -72,7 +72,7 @@ def _flat(messages: Any, path: str = "#") -> Iterator[dict[str, str]]:
 
 
 def _database_fault(error: SQLAlchemyError) -> str | None:
-    """The line for an error that the operator can fix, or None for a fault of ours."""
+    """The line for an error that the operator can fix, or None for a bug."""
     cause = getattr(error, "orig", None)
     if getattr(cause, "sqlstate", None) == UNDEFINED_TABLE or str(cause).startswith("no such table"):
         return "The database has no tables yet: run `flask db upgrade` first."

@@ -27,7 +27,7 @@ def opened(name: str) -> Iterator[IO[str]]:
             with _whole(os.path.realpath(name)) as file:
                 yield file
     except OSError as error:
-        if error.errno == errno.EPIPE:  # `| head` has seen enough, which is no fault: click ends quietly
+        if error.errno == errno.EPIPE:  # `| head` has closed the pipe, which is not an error: click ends quietly
             raise
         raise click.ClickException(f"{name}: {error.strerror or error}") from None
 

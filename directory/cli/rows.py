@@ -1,7 +1,7 @@
 """Projects as rows of a file: JSON Lines, or CSV with a header, in which tags are separated by spaces.
 
-Cells of CSV stand as they are, even where a spreadsheet would take them for a formula: what is exported is imported
-again without a change. In a spreadsheet, load the columns of an export as text.
+Cells of CSV are not changed, even if a spreadsheet would read them as formulas, so that an export can be imported again
+without a change. In a spreadsheet, load the columns of an export as text.
 """
 
 import binascii
@@ -154,9 +154,9 @@ def _unmarked(first: bytes) -> str | None:
 
 
 def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[Row]:
-    """The rows, each checked as the API checks a submission. Raises ClickException where the file is none of these.
+    """The rows, each checked as the API checks a submission. Raises ClickException if the file has another format.
 
-    Of what an export has beside a submission `keep` are the members that are imported too.
+    `keep` are the members of an export that are imported in addition to those of a submission.
     """
     return _csv(lines, keep) if form == "csv" else _jsonl(lines, keep)
 

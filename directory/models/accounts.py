@@ -64,7 +64,7 @@ class UserCount(db.Model):  # type: ignore[name-defined,misc]
 
 
 class UserSubmissions(db.Model):  # type: ignore[name-defined,misc]
-    """How many projects there are of a user, counted by triggers: the users list by submissions is in its order."""
+    """A user's number of projects, counted by triggers; the list of users can be ordered by it."""
 
     __tablename__ = "user_submissions"
     __table_args__ = (

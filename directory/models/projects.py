@@ -204,9 +204,9 @@ class ProjectTag(db.Model):  # type: ignore[name-defined,misc]
 
 
 class TagCount(db.Model):  # type: ignore[name-defined,misc]
-    """How many live projects carry a tag. Triggers on `projects` count; a tag without any may stay, at zero.
+    """The number of live projects with a tag, counted by triggers on `projects`; a tag without any may stay, at zero.
 
-    Tags are in the order of their bytes on both databases, so that those with one beginning are a range of the key.
+    Tags are in the order of their bytes on both databases, so that those with one prefix are a range of the key.
     """
 
     __tablename__ = "tag_counts"
@@ -241,7 +241,7 @@ class Upvote(db.Model):  # type: ignore[name-defined,misc]
 
 
 class VoteDiscount(db.Model):  # type: ignore[name-defined,misc]
-    """An administrator's decision that the votes of a user for a project do not count, also while there is no vote.
+    """An administrator's decision that a user's vote for a project does not count. It stays while there is no vote.
 
     `user_id` is not a foreign key: its check would lock the account after the project, and a suspension locks the
     account before it. Accounts are never removed, and the deletion of one deletes its discounts.

@@ -33,7 +33,7 @@ __all__ = ["errors", "init_app", "member", "project", "reading", "shells", "sign
 
 
 def init_app(app: Flask) -> None:
-    """Add the pages, or the one short page that stands in their place where they are not wanted. Raises SiteError."""
+    """Add the pages, or with WEB_ENABLED=false one short page instead. Raises SiteError."""
     with_pages = app.config["WEB_ENABLED"]
     own_site = own.read(app.config["SITE_DIR"] if with_pages else "", hooks.public_caching(app))
     app.extensions["own_site"] = own_site

@@ -40,14 +40,14 @@ EMPTY = Form()
 
 
 def same_as(view: Any, body: Schema | None = None) -> Operation:
-    """The operation of a form that does what a route of the API does, with its body unless there is another."""
+    """The operation of a form that reuses a route of the API, with the route's body unless `body` is given."""
     spec: Operation = view.operation
     form = FormBody(body or spec.body.schema, spec.body.check)
     return Operation(body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True)
 
 
 def shows(form: Callable[..., Answer]) -> Callable[[View], View]:
-    """Show `form` again where a view refuses what was sent. It gets the `Form`, and the arguments of the path."""
+    """Show `form` again if a view refuses the input. It gets the `Form`, and the arguments of the path."""
 
     def decorate(view: View) -> View:
         @wraps(view)

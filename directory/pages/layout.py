@@ -113,9 +113,9 @@ def with_page(response: Response, answer: Answer) -> Response:
 
 @bp.after_request
 def explain(response: Response) -> Response:
-    """A problem as a page: whatever a route of this blueprint refuses, and where the service itself fails.
+    """Show a problem as a page: a refusal by a route of this blueprint, or a failure of the service.
 
-    Where a template fails, that page would too: the problem stays as it is, which programs are given.
+    If a template fails, so would that page: the problem then stays JSON.
     """
     if response.mimetype != problem_details.MEDIA_TYPE:
         return response
@@ -127,7 +127,7 @@ def explain(response: Response) -> Response:
 
 
 def explained(response: Response) -> Answer:
-    """The page that says what a problem is. It asks the database for nothing."""
+    """The page that explains a problem. It needs no database."""
     problem = response.get_json(force=True)
     is_missing = response.status_code == 404
     head = Head("Page not found" if is_missing else problem["title"], indexed=False)
@@ -135,16 +135,16 @@ def explained(response: Response) -> Answer:
 
 
 def _own_address() -> str:
-    """The address that a reader of the present page comes back to; "/" where it takes no reading."""
+    """The address to which a reader of this page returns; "/" if the page has no GET."""
     if request.method not in ("GET", "HEAD"):
         return "/"
-    # A query may hold any bytes: those that are not ASCII belong to no address of ours.
+    # A query may contain any bytes; our addresses contain only ASCII.
     query = request.query_string.decode("ascii", "ignore")
     return own_path(f"{request.path}?{query}" if query else request.path)
 
 
 def own_path(given: str | None, default: str = "/") -> str:
-    """A path of this site that a form names as where to go on, else the default."""
+    """The path of this site that a form gives as the next page, otherwise the default."""
     if not given or not given.startswith("/") or given.startswith("//") or not given.isprintable() or "\\" in given:
         return default
     parts = urlsplit(given)
@@ -154,7 +154,7 @@ def own_path(given: str | None, default: str = "/") -> str:
 
 
 def page_number(query: dict[str, str]) -> int:
-    """The number of the page that an address asks for. Raises NotFound for what is not one."""
+    """The page number in an address. Raises NotFound if it is not valid."""
     given = query.get("page") or "1"
     if not PAGE_NUMBER.fullmatch(given):
         raise NotFound

@@ -164,7 +164,7 @@ def _names(parsed: nodes.Template) -> set[str]:
 
 
 def _check(app: Flask, name: str, source: str, file: str, known: set[str]) -> None:
-    """Raise SiteError unless Jinja can compile the template, and knows what it names."""
+    """Raise SiteError unless Jinja can compile the template, and its names exist."""
     env = app.jinja_env
     try:
         parsed = env.parse(source, name, file)

@@ -40,7 +40,7 @@ def project_without_slug(project_id: int) -> Any:
 @public
 @operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
 def project_page(project_id: int, title: str) -> Answer:
-    """Show a project to whoever may see it."""
+    """Show a project to callers who may see it."""
     by = viewer()
     project = catalog.one(project_id, viewer=by)
     if title != project["slug"]:

@@ -131,7 +131,7 @@ def _fits(slug: str, longest: int) -> bool:
 
 
 def _path_to(root: str, slug: str, longest: int, query: dict[str, str]) -> str:
-    """The path of a slug. Raises NotFound for what cannot be one, and RequestRedirect where its case is another."""
+    """The path of a slug. Raises NotFound for an impossible slug, and RequestRedirect if it is not in lower case."""
     if not _fits(slug.lower(), longest):
         raise NotFound
     if slug != slug.lower():

@@ -20,9 +20,9 @@ FLASK = (sys.executable, "-m", "flask", "--app", str(Path(__file__).resolve().pa
 def prepare(app: Flask) -> str:
     """Migrate a database that is behind, and fill an empty one with the demo, if this is not production.
 
-    Leaves no connection open. Returns what `flask seed` prints: the passwords of the demo. A look takes a few
-    milliseconds. Each command is a process of its own, and what it loads ends with it. Raises SystemExit with the
-    status of a command that fails; the command prints the reason.
+    Leaves no connection open. Returns the output of `flask seed`: the passwords of the demo. The check takes a few
+    milliseconds. Each command runs in a process of its own, which frees its memory. Raises SystemExit with the status
+    of a command that fails; the command prints the reason.
     """
     seeded = ""
     with app.app_context():

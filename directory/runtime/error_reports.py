@@ -27,7 +27,7 @@ def init_app(app: Flask) -> None:
     sentry_sdk.init(
         dsn,
         environment=app.config["APP_ENV"],
-        # None that looks at requests, at variables or at the command line; one that sends what waits at the end.
+        # No integration that reads requests, variables or the command line; only the one that flushes at exit.
         default_integrations=False,
         auto_enabling_integrations=False,
         integrations=[AtexitIntegration(callback=lambda _pending, _timeout: None)],

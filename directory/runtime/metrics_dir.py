@@ -31,7 +31,7 @@ def provide(parent: str | None = None) -> None:
 
 
 def _maker(folder: Path) -> int | None:
-    """The process that made it, None where that was none of ours."""
+    """The process that created the folder; None if it was not one of ours."""
     made = re.fullmatch(rf"{PREFIX}(\d{{1,9}})-\w+", folder.name)
     return int(made[1]) if made else None
 

@@ -49,7 +49,7 @@ class Supervisor:
             self._signal(signal.SIGKILL)
 
     def forget(self) -> None:
-        """In a fork of ours: let go of the pipe, or the command would live on for as long as the fork does."""
+        """Close the pipe in a fork of our process; otherwise the command would run for as long as the fork."""
         os.close(self._writing)
 
     def _keep(self) -> None:

@@ -280,7 +280,7 @@ def lock_admins_and(user_id: int) -> tuple[set[int], Any]:
 
 
 def wait_for_requests_of(user_id: int) -> None:
-    """Wait for what the user does at this moment, whose account is held active until then (identity.require_active)."""
+    """Wait for the user's current requests, which have locked the account (identity.require_active)."""
     if on_postgresql():
         db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
 

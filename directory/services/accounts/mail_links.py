@@ -45,7 +45,7 @@ REFUSAL = "This link has been used, or it has expired. Ask for another one."
 
 
 def token_of(nonce: str, key: bytes) -> str:
-    """The token, of 256 bits, that stands in the link of a nonce."""
+    """The token, of 256 bits, in the link of a nonce."""
     made = hmac.digest(key, f"mail link {nonce}".encode(), "sha256")
     return base64url.encode(made)
 
@@ -122,9 +122,9 @@ def end_all(user_id: int, *purposes: LinkPurpose) -> None:
 
 
 def end_for_new_password(user: User) -> None:
-    """Take away the links that end with the password before: those for a new one, and those to other addresses.
+    """Delete the links that end with the old password: those for a new password, and those to other addresses.
 
-    Whoever knew that password may have asked for the latter. One that came back later would make the account theirs.
+    Somebody who knew the old password may have requested the latter, and could take over the account with one.
     """
     end_all(user.id, LinkPurpose.RESET)
     proposals = delete(MailLink).where(

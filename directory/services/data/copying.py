@@ -58,7 +58,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many rows of a table there are on either side, and whether they say the same."""
+    """The numbers of a table's rows on both sides, and whether their contents are equal."""
 
     name: str
     source: int
@@ -107,7 +107,7 @@ def begin() -> None:
 
 
 def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Content:
-    """Copy the rows of a table; what the source holds in it. Raises Conflict where the target cannot hold one."""
+    """Copy the rows of a table and return the source's content. Raises Conflict if the target cannot store a row."""
     content = Content()
     names = tuple(column.name for column in _columns(each))
     for rows in _read(source, _selected(each)):

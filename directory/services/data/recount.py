@@ -43,7 +43,7 @@ LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
 
 _ADDRESS = (Project.url, Project.url_key)
-_STANDING = ("status", "category_id", "upvotes", "hot")  # what a project has and its standing repeats
+_STANDING = ("status", "category_id", "upvotes", "hot")  # columns of a project that its vote ranking repeats
 
 _TEXTS = (Project.title, Project.tagline, Project.description, Project.url)
 _PARTS = ("title", "brief", "description")  # of a search entry on SQLite

@@ -72,9 +72,9 @@ class OpenIdProvider:
         return claims_of(self, claims["sub"], claims.get("email"), claims.get("email_verified"), names)
 
     def _check_issuer(self, answer: Mapping[str, str], metadata: dict[str, Any]) -> None:
-        """The browser may bring the code of another provider (mix-up, RFC 9207): the answer says whose it is."""
-        is_told = metadata.get("authorization_response_iss_parameter_supported") is True
-        if answer.get("iss", None if is_told else self.issuer) != self.issuer:
+        """Check that the code is not from another provider (mix-up attack, RFC 9207), by the answer's issuer."""
+        has_issuer = metadata.get("authorization_response_iss_parameter_supported") is True
+        if answer.get("iss", None if has_issuer else self.issuer) != self.issuer:
             raise SignInRefused("wrong_issuer")
 
     def _exchange(self, transport: Transport, code: str, secrets: Secrets, redirect_uri: str) -> dict[str, Any]:

@@ -304,7 +304,7 @@ def purge(most: int) -> int:
 def _may_change(by: Caller) -> list[str]:
     """The credentials of the caller, who may add and remove some. Raises SignInAgain, PasskeyRequired.
 
-    Where administrators sign in by a passkey, one who has any needs it: else a stolen password could replace it.
+    With REQUIRE_PASSKEY an administrator who has a passkey needs it: otherwise a stolen password could replace it.
     """
     require_fresh_session(by)
     held = list(db.session.scalars(select(Passkey.credential_id).where(Passkey.user_id == by.id)))

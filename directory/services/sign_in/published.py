@@ -41,7 +41,7 @@ class Published:
         return found
 
     def keys(self, transport: Transport, *, unknown: bool = False) -> KeySet:
-        """The keys that sign. `unknown` says that a token names none of them. Raises as `metadata` does."""
+        """The signing keys. `unknown` is true if a token names none of them. Raises the errors of `metadata`."""
         known = self._keys
         lifetime = KEYS_PAUSE if unknown else LIFETIME
         if known is not None and time.monotonic() < known[0] + lifetime:
@@ -55,7 +55,7 @@ class Published:
         return found
 
     def userinfo_endpoint(self, transport: Transport) -> str | None:
-        """Where the provider returns more than in its tokens; None where it does not."""
+        """The address with more claims than the tokens have; None if the provider has none."""
         url = self.metadata(transport).get("userinfo_endpoint")
         return url if self._is_safe(url) else None
 

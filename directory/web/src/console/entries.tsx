@@ -6,7 +6,7 @@ import { Changed } from "./difference.tsx";
 import { r } from "./review-text.ts";
 import { sentence, type Entry } from "./sentences.ts";
 
-const SHORT = 160; // characters of an edit that stand in its entry; more are unfolded
+const SHORT = 160; // characters of an edit that its entry shows; more can be unfolded
 const unfolded = signal<ReadonlySet<number>>(new Set());
 
 export function Sentence({ entry, projectAt }: { entry: Entry; projectAt?: string }) {

@@ -11,7 +11,7 @@ import { Gate } from "./gate.tsx";
 import { w } from "./text.ts";
 
 interface FrameProps {
-  /** The page's heading, or what stands in its place. */
+  /** The page's heading, or its replacement. */
   title: ComponentChildren;
   kind?: string;
   children: ComponentChildren;

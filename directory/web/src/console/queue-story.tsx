@@ -1,4 +1,4 @@
-// What the log tells beside a submission: what changed since its last review, other submissions of its URL, its history.
+// The log beside a submission: the changes since its last review, other submissions of its URL, its history.
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { history, historyOpen, story, toggleHistory } from "../state/queue-history.ts";

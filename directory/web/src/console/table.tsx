@@ -89,7 +89,7 @@ function save<Row>({ listing, columns }: TableProps<Row>, rows: readonly Row[]):
   download(fileName(listing.name), tableCsv(columns, rows));
 }
 
-// Roles stand in the elements: on a narrow page they are no table by their style, and are one all the same.
+// The elements have explicit roles: on a narrow page their style is not that of a table, but they still are one.
 function Rows<Row>({ listing, columns, keyOf, below, selecting, items }: TableProps<Row> & { items: readonly Row[] }) {
   const seen = columns.filter((each) => each.kind !== "file");
   return (

@@ -1,4 +1,4 @@
-/** An address that a page may link to: http and https alone. What follows a space is no part of it. */
+/** An address that a page may link to: http and https only. Text after a space is not part of it. */
 export function safeAddress(address: string): string | null {
   const [first = ""] = address.trim().split(/\s/);
   return /^https?:\/\//i.test(first) && URL.canParse(first) ? first : null;

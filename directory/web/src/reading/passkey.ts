@@ -5,7 +5,7 @@ type Say = (text: string) => void;
 
 const LOGIN = "/api/auth/passkeys/login";
 
-/** What it says goes by `say`: an import of the page's own module would be one more file for each page. */
+/** It shows messages by `say`: importing the page's own module would add a file to each page. */
 export function startPasskey(button: HTMLButtonElement, say: Say): void {
   if (!hasPasskeys()) return;
   button.hidden = false;

@@ -48,7 +48,7 @@ export function onKey(event: KeyboardEvent): void {
   act();
 }
 
-/** The Latin letter of a key: what it writes, or on another script's layout what stands there on the usual one. */
+/** The Latin letter of a key: what it types, or, on another script's layout, the letter of the standard layout. */
 function letterOf({ key, code }: KeyboardEvent): string {
   const isLatin = /^[\x20-\x7e]$/.test(key) || key.length > 1;
   return isLatin ? key.toLowerCase() : /^Key([A-Z])$/.exec(code ?? "")?.[1]?.toLowerCase() ?? key;

@@ -1,4 +1,4 @@
-// What the log tells of a project in review: its last decision, what changed since, and other submissions of its URL.
+// The log of a project in review: its last decision, the changes since, and other submissions of its URL.
 import type { Schemas } from "../api/client.ts";
 import { r } from "../console/review-text.ts";
 

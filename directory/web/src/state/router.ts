@@ -70,7 +70,7 @@ export function withQuery(changes: Record<string, string>): string {
   return url.pathname + url.search;
 }
 
-/** Start the present page anew, for what it shows may be another now: after signing in or out. */
+/** Restart the current page, because its content may differ after signing in or out. */
 export function reenter(): void {
   arrive(address.peek());
 }

@@ -15,7 +15,7 @@ export const user = computed(() => session.value?.user ?? null);
 export const isAdministrator = computed(() => Boolean(user.value?.is_admin && !session.value?.passkey_required));
 export const readOnly = computed(() => session.value?.read_only ?? false);
 
-// A write says for whom it is meant: in another tab somebody else may have signed in since.
+// A write names the account that it is meant for: somebody else may have signed in in another tab.
 api.use({
   onRequest({ request }) {
     if (user.peek() && !["GET", "HEAD"].includes(request.method)) request.headers.set("X-Expected-User", String(user.peek()?.id));

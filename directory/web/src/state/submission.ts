@@ -120,7 +120,7 @@ export function discard(): void {
   enterForm(id);
 }
 
-/** Ask whether the project is here already. Members alone may: it tells them of their own too. */
+/** Check whether the project exists already. Only members may, because the answer includes their own projects. */
 function look(): void {
   clearTimeout(timer);
   const { url, title } = draft.peek();
@@ -212,7 +212,7 @@ function isSent(before: Detail, after: Detail): boolean {
   return !!after.revision?.submitted_at && JSON.stringify(after.revision.changes) !== JSON.stringify(before.revision?.changes);
 }
 
-/** The project of one's own that stands in the way of this one, as a refusal names it. */
+/** The caller's own project that conflicts with this one, from the refusal. */
 export function existing(refusal: Problem | null): { id: number; title: string; status: string } | null {
   return refusal?.body.existing ?? null;
 }
