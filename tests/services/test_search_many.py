@@ -67,17 +67,18 @@ def walked(
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 2**32), query=st.sampled_from(QUERIES), limit=st.integers(1, 6), most=st.integers(2, 25),
-    looked_at=st.integers(2, 12), better=st.integers(0, 4),
-    narrow=st.sampled_from([{}, {}, {"category": "tools"}, {"status": "pending"}]),
+    looked_at=st.integers(2, 12), better=st.integers(0, 4), rare=st.integers(0, 25),
+    narrow=st.sampled_from([{}, {}, {"category": "tools"}, {"status": "pending"}, {"status": None}]),
 )  # fmt: skip
 def test_every_order_is_what_a_look_at_each_project_gives(
     places: tuple[int, dict[str, int]], monkeypatch: Any, seed: int, query: str, limit: int, most: int,
-    looked_at: int, better: int, narrow: dict[str, str],
+    looked_at: int, better: int, rare: int, narrow: dict[str, Any],
 ) -> None:  # fmt: skip
     """By number and by cursor, forwards and back, wherever the numbers are between few matches and many."""
     monkeypatch.setattr(search, "MOST", most)
     monkeypatch.setattr(best_match, "LOOKED_AT", (looked_at, 2 * looked_at))
     monkeypatch.setattr(best_match, "BETTER", better)
+    monkeypatch.setattr(best_match, "RARE", rare)
     made = made_up(random.Random(seed), 40)
     filters = Filters(**{"status": "live", "q": query, **narrow})
     with only_for_now():
@@ -163,6 +164,39 @@ def test_a_common_word_costs_the_same_in_a_directory_four_times_as_large(
     (small, small_more), (large, large_more) = done
     assert large <= 1.2 * small + 20, done
     assert large_more <= 1.2 * small_more + 20, done
+
+
+@pytest.mark.parametrize(("matching", "is_scanned"), [(20, False), (2, True)])
+def test_the_matches_of_a_rare_word_are_collected_instead_of_a_scan_for_them(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str], matching: int, is_scanned: bool
+) -> None:
+    """By a cursor that goes back, for which best match looks at as many matches as it may."""
+    monkeypatch.setattr(search, "MOST", 20)
+    monkeypatch.setattr(best_match, "SAMPLE", 50)
+    monkeypatch.setattr(best_match, "RARE", 10)
+    made, filters = listed(matching, 400), Filters(status="live", q="common")
+    with only_for_now():
+        written(made, *places)
+        second = page(filters, "best", Window(5, 2), viewer=None)
+        statements.clear()
+        first = page(filters, "best", Window(5, None, second.previous), viewer=None)
+        assert [item["id"] for item in first.items] == expected(made, filters, "best")[:5]
+        assert (first.total, first.total_capped) == (20, True)
+        assert any("most_voted" in each for each in statements) == is_scanned
+
+
+def test_a_search_in_all_states_scans_the_list_only_in_the_order_of_an_index(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str]
+) -> None:
+    monkeypatch.setattr(search, "MOST", 20)
+    with only_for_now():
+        written(listed(2, 100), *places)
+        for sort in SORTS:
+            statements.clear()
+            found = page(Filters(q="common"), sort, Window(5), viewer=None)
+            assert (found.total, found.total_capped) == (20, True)
+            assert len(statements) == 2, sort  # the matches are counted once
+            assert ("gathered" in statements[1]) == (sort != "newest"), sort
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)

@@ -9,7 +9,7 @@ from directory.services.catalog import search
 from directory.services.catalog.catalog import Filters
 from directory.services.catalog.fields import filled
 from directory.services.catalog.ranking import hot
-from directory.services.catalog.search_words import whole, words
+from directory.services.catalog.search_words import joined_word, joined_words, whole, words
 from directory.services.data import wholesale
 
 VOCABULARY = ("ab", "abc", "abd", "cd", "x", "node.js", "node", "js")
@@ -34,12 +34,14 @@ class Made(NamedTuple):
         """Whether all words of a query are in a part."""
         brief = f"{self.title} {self.brief} {' '.join(self.tags)}"
         text = {"title": self.title, "brief": brief}.get(part, f"{brief} {self.description}")
-        has = set(words(text))
+        has = {*words(text), *joined_words(self.title), *(() if part == "title" else joined_words(self.brief))}
         return all(self._has(has, unit, beginnings=beginnings) for unit in query.split())
 
     def _has(self, has: set[str], unit: str, *, beginnings: bool) -> bool:
         def there(word: str) -> bool:
-            return word in has or (beginnings and len(word) > 1 and any(each.startswith(word) for each in has))
+            if word in has or not beginnings or len(word) == 1:
+                return word in has
+            return joined_word(word) in has or any(each.startswith(word) for each in has)
 
         parts = unit.split(".")
         return all(map(there, parts)) or there("".join(parts))
@@ -58,7 +60,7 @@ class Made(NamedTuple):
 def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:
     """The ids of a whole list, by a look at each project."""
     query = filters.q or ""
-    chosen = [one for one in made if one.status == filters.status and filters.category in {None, one.category}]
+    chosen = [one for one in made if filters.status in {None, one.status} and filters.category in {None, one.category}]
     chosen = [one for one in chosen if one.rank(query) is not None and (filters.tag is None or filters.tag in one.tags)]
     keys: dict[str, Any] = {
         "newest": lambda one: (one.at, one.id),

@@ -2,7 +2,8 @@
 
 Best match looks at the `search.MOST` matches with the most votes. A page shows few of them, and mostly these are known
 sooner: the projects with the most votes are looked at until there are enough matches of one rank, and the matches of
-better ranks are looked up in the indexes without descriptions. Where that does not decide, the answer is None.
+better ranks are looked up in the indexes without descriptions. Where that does not decide, the answer is None. Then
+`is_rare` says whether collecting all matches costs less than a scan of the list for `search.MOST`.
 """
 
 from typing import Any, NamedTuple
@@ -15,6 +16,9 @@ from directory.services.catalog.search_language import TIERS, Tier
 # Projects with the most votes, or after a cursor's position: so many are looked at, and more where those do not decide.
 LOOKED_AT = (64, 500, 2_500)
 BETTER = 64  # better matches than those, for each step of the rank
+# If fewer than RARE of the SAMPLE most voted projects match, a scan for `search.MOST` matches reads more than 200,000
+# projects. If more match, collecting them costs more.
+SAMPLE, RARE = 500, 25
 
 # The tiers that find all matches of a better rank, by rank: a title that equals the whole query may have none of its
 # words.
@@ -65,6 +69,11 @@ def page(asked: Search, window: Window) -> list[Match] | None:
         if found is not None:
             return found
     return _from_top(asked, 0, size, after)
+
+
+def is_rare(asked: Search) -> bool:
+    """Whether few of the projects with the most votes match."""
+    return len(_best(_most_voted(asked, SAMPLE, after=False).all(asked.given))) < RARE
 
 
 def _following(asked: Search, after: Match, size: int, looked_at: int) -> list[Match] | None:

@@ -153,10 +153,13 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         return Slice([], None, None, total=0)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
     counted = None if filters.q is None else search_counts.Matches(names, filters.status, given, dialect)
-    matches = "" if counted is None else _way(counted, names, filters.status)
+    matches = "" if counted is None else _way(counted, names, filters.status, sort)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    is_best = sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY
-    rows = _best(best_match.Search(names, given, dialect), window, viewed) if is_best else None
+    asked, rows = best_match.Search(names, given, dialect), None
+    if sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY:
+        rows = _best(asked, window, viewed)
+        if rows is None and best_match.is_rare(asked):
+            matches = queries.COLLECTED
     if rows is None:
         shape = queries.ListShape(names, filters.status, dialect, sort, matches)
         statement = queries.page(shape, window.start, window.limit, viewer is not None)
@@ -185,12 +188,17 @@ def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
     return _number(queries.count(shape).first(given))
 
 
-def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None) -> str:
-    """The method for a search's page: few matches are collected; with more, the list is scanned for them."""
+def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None, sort: str) -> str:
+    """The method for a search's page: few matches are collected; with more, the list is scanned for them.
+
+    For projects of all states there is an index for the order `newest` only, so in other orders all are collected.
+    """
     if counted.number is None:
         return queries.CAPPED
     if counted.number <= search.MOST:
         return queries.FEW
+    if names == ("q",):
+        return queries.CAPPED if sort == "newest" else queries.COLLECTED
     return queries.CAPPED if status == Status.LIVE and set(names) == {"status", "q"} else queries.MANY
 
 

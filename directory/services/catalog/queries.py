@@ -48,7 +48,10 @@ STANDINGS = {
     "popular": Sort("popular", (S.hot, S.project_id), descending=True),
 }
 CAP: Any = bindparam("cap", type_=BigInteger)  # the most matches of a query that are counted
-FEW, MANY, CAPPED = "few", "many", "capped"  # numbers of matches; CAPPED if the list too is known to have many
+# Matches of a query: FEW and COLLECTED ones are found by the search index, MANY and CAPPED ones by a scan of the list;
+# CAPPED if the list too is known to have many.
+FEW, COLLECTED, MANY, CAPPED = "few", "collected", "many", "capped"
+BY_INDEX = {FEW, COLLECTED}
 WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that votes do not change
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
@@ -61,7 +64,7 @@ COUNTERS = {
 class ListShape:
     """The parts of a list that determine its SQL: the names of its filters, the state, the order and the database.
 
-    `matches` is FEW, MANY or CAPPED by the number of the query's matches; "" without a query.
+    `matches` says how the matches of a query are found: FEW, COLLECTED, MANY or CAPPED; "" without a query.
     """
 
     filters: tuple[str, ...]
@@ -77,8 +80,8 @@ class ListShape:
 
     @property
     def is_collected(self) -> bool:
-        """Whether all ids are collected first: the FEW matches of a query, or the votes of a user."""
-        return self.matches == FEW or "voter_id" in self.filters
+        """Whether all ids are collected first: the matches of a query BY_INDEX, or the votes of a user."""
+        return self.matches in BY_INDEX or "voter_id" in self.filters
 
     def conditions(self, columns: Any = P, without: str = "") -> list[ColumnElement[bool]]:
         """The filters, except `without`, as conditions on these columns."""
@@ -108,7 +111,7 @@ def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
 
 def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids of a list, its order by the columns of that statement, and its total."""
-    if shape.matches in {FEW, CAPPED}:
+    if shape.matches in {*BY_INDEX, CAPPED}:
         shape = replace(shape, filters=by_project(shape.filters))
     if shape.is_collected:
         listed = _collected(shape)
@@ -119,7 +122,8 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
         return among, by, CAP if shape.matches == CAPPED else _total(shape)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if shape.sort == "best":
-        ranks = search.ranked(listed, shape.dialect).subquery("ranks") if shape.is_collected else _first(listed)
+        first = listed if shape.matches == FEW else _first(listed)
+        ranks = search.ranked(first, shape.dialect).subquery("ranks") if shape.is_collected else first
         return select(ranks.c.id), _order_of(BEST, ranks), total
     return select(listed.c.id), _order_of(SORTS[shape.sort], listed), total
 
@@ -142,15 +146,15 @@ def standing(shape: ListShape) -> AnySelect:
 
 
 def _collected(shape: ListShape) -> CTE:
-    """The FEW matches of a query, or the projects that a voter has voted for, with the columns of the orders."""
-    few = shape.matches == FEW
-    ids = search.matching(shape.dialect) if few else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
+    """The matches of a query BY_INDEX, or the projects that a voter has voted for, with the columns of the orders."""
+    by_index = shape.matches in BY_INDEX
+    ids = search.matching(shape.dialect) if by_index else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
     listed: Any = waiting(shape.dialect).c if "waiting" in shape.filters else P
     columns = (listed.id, listed.upvotes, listed.hot, listed.listed_at, listed.submitted_at)
     query = select(*columns).join(begun, begun.c.id == listed.id)
-    narrowed = shape.conditions(listed, without="q" if few else "voter_id")
+    narrowed = shape.conditions(listed, without="q" if by_index else "voter_id")
     return query.where(*narrowed).cte("gathered").prefix_with("MATERIALIZED")
 
 
@@ -163,9 +167,9 @@ def _most_voted(shape: ListShape) -> CTE:
     return query.cte("most_voted").prefix_with("MATERIALIZED")
 
 
-def _first(most_voted: CTE) -> FromClause:
-    columns = most_voted.c
-    query = select(columns.id, columns.upvotes, columns.rank).order_by(columns.upvotes.desc(), columns.id.desc())
+def _first(listed: CTE) -> FromClause:
+    """The matches with the most votes, as many as best match ranks."""
+    query = select(listed).order_by(listed.c.upvotes.desc(), listed.c.id.desc())
     return query.limit(bindparam("most", type_=BigInteger)).subquery("first")
 
 
@@ -190,7 +194,7 @@ def count(shape: ListShape) -> Prepared:
     if shape.is_counted:
         return Prepared(_counters(shape))
     if shape.is_collected:
-        shape = replace(shape, filters=by_project(shape.filters)) if shape.matches == FEW else shape
+        shape = replace(shape, filters=by_project(shape.filters)) if shape.matches in BY_INDEX else shape
         return Prepared(select(func.count()).select_from(_collected(shape)), replan=True)
     if "q" in shape.filters:
         return Prepared(_capped_total(shape), replan=True)
