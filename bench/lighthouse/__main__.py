@@ -83,9 +83,8 @@ def run(lighthouse: Lighthouse, browser: Browser, served: Site, found: list[Bar]
     text = bars.pages_table(rows) + note + bars.bars_table(found)
     (given.out / "table.md").write_text(text)
     print(text)
-    wrong = [str(bar) for bar in found if bar.is_broken]
-    print("\n".join(wrong) or "Every bar holds.")
-    return int(bool(wrong))
+    print(bars.verdict(found))
+    return int(any(bar.is_broken for bar in found))
 
 
 def audited(lighthouse: Lighthouse, served: Site, page: Page, profile: str, folder: Path) -> tuple[dict, Figures]:

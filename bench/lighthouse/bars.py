@@ -165,6 +165,14 @@ def bars_table(bars: Iterable[Bar]) -> str:
     return _table([["bar", "limit", "worst figure", "holds", "where"], ["---", "--:", "--:", "---", "---"], *rows])
 
 
+def verdict(bars: Iterable[Bar]) -> str:
+    """The broken bars, one a line, or that every bar holds; then the aims that are not reached."""
+    found = list(bars)
+    broken = [str(bar) for bar in found if bar.is_broken]
+    missed = [f"Not reached, an aim: {bar}" for bar in found if bar.is_aim and not bar.holds]
+    return "\n".join([*(broken or ["Every bar holds."]), *missed])
+
+
 def _bar_row(found: list[Bar]) -> list[str]:
     worst = max(found, key=lambda each: each.distance)
     limit = f"{'≥' if worst.least else '≤'} {worst.limit:g}"

@@ -103,6 +103,15 @@ def test_an_aim_is_shown_and_breaks_nothing():
     assert bars.Bar("lines of a source file", 300, 250).is_broken
 
 
+def test_the_last_lines_name_broken_bars_and_missed_aims():
+    aim = bars.Bar("lines of TypeScript", 6000, 5000, "src", is_aim=True)
+    missed = "Not reached, an aim: src: lines of TypeScript 6000 of at most 5000"
+    good, bad = bars.Bar("CLS", 0, 0.01, "/"), bars.Bar("lines of a source file", 300, 250, "x.ts")
+    assert bars.verdict([good]) == "Every bar holds."
+    assert bars.verdict([good, aim]) == f"Every bar holds.\n{missed}"
+    assert bars.verdict([aim, bad]) == f"x.ts: lines of a source file 300 of at most 250\n{missed}"
+
+
 def test_the_table_of_pages_has_a_cell_for_every_column(built):
     row = bars.row("/", "visitor", "mobile", bars.figures(report()))
     lines = bars.pages_table([row]).splitlines()
