@@ -371,7 +371,7 @@ def test_a_new_address_is_told_to_the_one_before_when_it_is_confirmed(
     assert "If you did not, someone else uses your account." in notice.text
     assert "https://directory.example.net/account\n" in notice.text
     assert "new@example.org" not in notice.text
-    assert "token" not in notice.text.replace("API tokens", "")
+    assert "token" not in notice.text.replace("access tokens", "")
     with app.app_context():
         stored = "".join(db.session.scalars(select(Delivery.payload)))
     assert "@" not in stored, "the outbox holds no address"
@@ -394,7 +394,8 @@ def test_a_new_password_is_told_to_the_account_by_whichever_way_it_came(world: W
     for mail in (notice, another):
         assert (mail.to, subject(mail)) == (["ada@example.org"], "Your password for Project Directory was changed")
         assert "https://directory.example.net/forgot\n" in mail.text
-        assert "token" not in mail.text.replace("API tokens", "")
+        assert "token" not in mail.text.replace("access tokens", "")
+        assert "has a box that also revokes all access tokens" in mail.text
 
 
 @pytest.mark.parametrize("by_link", [True, False])
@@ -559,7 +560,9 @@ def test_one_click_switches_mail_off_without_signing_in(app: Flask, world: World
     admin.put(f"/api/admin/projects/{first}/approve")
     [mail] = post()
     assert str(mail.message["List-Unsubscribe-Post"]) == "List-Unsubscribe=One-Click"
-    path = re.sub(r"^<https://directory\.example\.net|>$", "", str(mail.message["List-Unsubscribe"]))
+    address = str(mail.message["List-Unsubscribe"]).strip("<>")
+    assert f"Switch such mail off here: {address}\n" in mail.text
+    path = address.removeprefix("https://directory.example.net")
     assert '<form class="card form" method="post" action="/mail-off">' in api.get(path).text
     assert user(app).notify
     form = {"data": "List-Unsubscribe=One-Click", "content_type": "application/x-www-form-urlencoded"}

@@ -128,9 +128,14 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
     owner = _active(event["project"]["owner"]["id"])
     if not owner.notify:
         raise NotToBeSent("the owner has switched mail about decisions off")
-    mail = templates.decision(server.site, claim.event, owner.username, event["project"], event.get("reason"))
-    made = message(mail, to=owner.email, server=server, message_id=claim.webhook_id)
     address = server.site.address(f"/api/auth/notifications/{subscriptions.token_of(owner.id, server.key)}")
+    facts = (owner.username, event["project"], event.get("reason"))
+    made = message(
+        templates.decision(server.site, claim.event, *facts, address),
+        to=owner.email,
+        server=server,
+        message_id=claim.webhook_id,
+    )
     made.content[UNSUBSCRIBE] = f"<{address}>"
     made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     return made

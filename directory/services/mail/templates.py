@@ -72,7 +72,7 @@ def email_changed(site: Site, username: str, at: datetime) -> Mail:
         f"Hello {username},",
         f"the e-mail address of your account was changed on {_time(at)}. This address no longer belongs to it.",
         "If you changed it, ignore this mail. If you did not, someone else uses your account. Sign in, choose a new "
-        f"password, which ends all other sessions, and revoke your API tokens: {site.address('/account')}",
+        f"password, which ends all other sessions, and revoke your access tokens: {site.address('/account')}",
         f"If you cannot sign in any more, contact the operators of {site.name}, and quote this mail.",
     )
 
@@ -85,7 +85,8 @@ def password_changed(site: Site, username: str, at: datetime) -> Mail:
         f"Hello {username},",
         f"the password of your account was changed on {_time(at)}. Its other sessions are signed out.",
         "If you changed it, ignore this mail. If you did not, someone else uses your account. Have a link for a new "
-        f"password mailed to this address, and revoke your API tokens: {site.address('/forgot')}",
+        "password mailed to this address. The page of the link has a box that also revokes all access tokens: "
+        f"{site.address('/forgot')}",
     )
 
 
@@ -97,7 +98,7 @@ def passkey_added(site: Site, username: str, at: datetime) -> Mail:
         f"Hello {username},",
         f"your account has one more passkey since {_time(at)}. Whoever holds it can sign in.",
         "If you added it, you need do nothing. If you did not, someone else uses your account. Sign in, remove the "
-        f"passkey, choose a new password, and revoke your API tokens: {site.address('/account')}",
+        f"passkey, choose a new password, and revoke your access tokens: {site.address('/account')}",
     )
 
 
@@ -109,7 +110,7 @@ def passkey_removed(site: Site, username: str, at: datetime) -> Mail:
         f"Hello {username},",
         f"a passkey was removed from your account on {_time(at)}. It can no longer sign in.",
         "If you removed it, or had the operators do so, you need do nothing. If not, someone else uses your account. "
-        f"Sign in, choose a new password, and revoke your API tokens: {site.address('/account')}",
+        f"Sign in, choose a new password, and revoke your access tokens: {site.address('/account')}",
     )
 
 
@@ -135,16 +136,17 @@ OF_DECISIONS = {
 }
 
 
-def decision(site: Site, event: str, username: str, project: dict[str, Any], reason: str | None) -> Mail:
-    """The mail to the owner of a project about a decision, with its reason where there is one."""
+def decision(
+    site: Site, event: str, username: str, project: dict[str, Any], reason: str | None, switch_off: str
+) -> Mail:
+    """The mail to the owner of a project about a decision: its reason, if any, and the address that switches mail off."""
     subject, text = OF_DECISIONS[event]
     title = f"“{one_line(project['title'])}”"
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = f"/p/{project['id']}/{project['slug']}" if is_approved else "/mine"
     reasons = [f"The reason: {reason}"] if reason else []
     where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
-    account = site.address("/account")
-    off = f"You get this mail as the owner of the project. Switch such mail off in your account: {account}"
+    off = f"You get this mail as the owner of the project. Switch such mail off here: {switch_off}"
     return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)
 
 
