@@ -40,7 +40,7 @@ REFUSALS = {
 def init_app(app: Flask) -> None:
     """Answer every exception with a problem."""
     app.register_error_handler(DirectoryError, answer)
-    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(HTTPException, of_framework)
     app.register_error_handler(SQLAlchemyError, _database)
     app.register_error_handler(Exception, _internal)
 
@@ -87,7 +87,7 @@ def without_request(status: int, detail: str) -> Answer:
     return Answer(f"{status} {HTTPStatus(status).phrase.upper()}", headers, body)
 
 
-def _http(error: HTTPException) -> Response:
+def of_framework(error: HTTPException) -> Response:
     """Errors of the framework and libraries, in our form."""
     if error.code == 405:
         response = answer(_coded("method_not_allowed", f"{request.method} is not taken here."))

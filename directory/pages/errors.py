@@ -1,4 +1,4 @@
-"""The page of an unknown address."""
+"""The page of an address that has none."""
 
 from contextlib import suppress
 
@@ -29,6 +29,20 @@ def no_route(_error: HTTPException) -> Response | HTTPException:
     if request.method in SAFE_METHODS and request.path.endswith("/") and _is_page(request.path[:-1]):
         query = request.query_string.decode("ascii", "ignore")
         return RequestRedirect(f"{request.path[:-1]}{'?' if query else ''}{query}")
+    return _for_people(response)
+
+
+@bp.app_errorhandler(405)
+def no_page(error: HTTPException) -> Response:
+    """Answer 405; a browser that opens the address of a form, as after a restart, gets the page that says so."""
+    response = problem_details.of_framework(error)
+    return (
+        _for_people(response) if request.method in SAFE_METHODS and not request.path.startswith("/api/") else response
+    )
+
+
+def _for_people(response: Response) -> Response:
+    """A problem, as a page where the client asks for one."""
     response.vary.add("Accept")
     if request.accept_mimetypes.best_match(KINDS) != "text/html":
         return response

@@ -28,12 +28,13 @@ form_page = operation(tier="read", page=True, parameters=True, etag=True, person
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The content of a form: the typed values, the errors by field, and the error of the whole with its title."""
+    """The content of a form: the typed values, the errors by field, and the error of the whole, its title and code."""
 
     values: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     problem: str = ""
     title: str = ""
+    code: str = ""
 
 
 EMPTY = Form()
@@ -76,7 +77,9 @@ def _refused(problem: dict[str, Any]) -> Form:
         else:
             rest.append(each["detail"])
     values = {name: value for name, value in typed.items() if name not in SECRET}
-    return Form(values, errors, " ".join(rest) or ("" if errors else problem["detail"]), problem["title"])
+    return Form(
+        values, errors, " ".join(rest) or ("" if errors else problem["detail"]), problem["title"], problem["code"]
+    )
 
 
 def see_other(location: str, signed: Response | None = None) -> Response:

@@ -130,7 +130,7 @@ def explained(response: Response) -> Answer:
     """The page that explains a problem. It needs no database."""
     problem = response.get_json(force=True)
     is_missing = response.status_code == 404
-    head = Head("Page not found" if is_missing else problem["title"], indexed=False)
+    head = Head("Page not found" if response.status_code in (404, 405) else problem["title"], indexed=False)
     return _rendered("problem_page.html", head, known(), problem=problem, is_missing=is_missing, here=_own_address())
 
 

@@ -9,12 +9,14 @@ from typing import Any
 from flask import Blueprint, g
 
 from directory.api import mail_server, recovery
-from directory.http.access import public
+from directory.http.access import login_required, public
+from directory.http.authentication import viewer
 from directory.http.endpoint import operation
 from directory.http.fields import Line, Strict
 from directory.pages.forms import EMPTY, NO_STORE, Form, form_page, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, explain, show
+from directory.pages.layout import Answer, address_with, explain, own_path, show
+from directory.services.accounts import accounts
 
 bp = Blueprint("mailed_links", __name__)
 bp.after_request(explain)
@@ -52,13 +54,13 @@ def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other("/forgot?sent")
 
 
-def _form_by_token(template: str, title: str, form: Form, query: dict[str, str] | None) -> Answer:
+def _form_by_token(template: str, title: str, form: Form, query: dict[str, str] | None, **facts: Any) -> Answer:
     """A form that a mailed link leads to, with the link's token. Raises NotFound where no mail is sent."""
     mail_server.mail_server()
     given = query or {}
     token = given.get("token") or g.get("typed", {}).get("token", "")
     head = Head(title, indexed=False)
-    page, headers = show(template, head, here="/", form=form, token=token, is_done="done" in given)
+    page, headers = show(template, head, here="/", form=form, token=token, is_done="done" in given, **facts)
     return page, {**headers, **NO_STORE}
 
 
@@ -86,8 +88,14 @@ def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
 
 
 def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
-    """The button that confirms an e-mail address, by the token of a mailed link."""
-    return _form_by_token("verify.html", "Confirm your e-mail address", form, query)
+    """The button that confirms an e-mail address, by the token of a mailed link; a member can have another mailed."""
+    by, given = viewer(), query or {}
+    facts = {
+        "account": accounts.get(by.id) if by else None,
+        "is_sent": "sent" in given,
+        "next": own_path(given.get("next")),
+    }
+    return _form_by_token("verify.html", "Confirm your e-mail address", form, query, **facts)
 
 
 @bp.get("/verify")
@@ -106,6 +114,16 @@ def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Confirm an e-mail address."""
     recovery.verify.view(body=body)  # type: ignore[attr-defined]
     return see_other("/verify?done")
+
+
+@bp.post("/verify/again")
+@shows(verify_form)
+@login_required
+@same_as(recovery.send_verification)
+def verify_again(query: dict[str, str]) -> Any:
+    """Mail the link that confirms the caller's e-mail address again."""
+    recovery.send_verification.view()  # type: ignore[attr-defined]
+    return see_other(address_with("/verify", sent=1, next=query.get("next")))
 
 
 def mail_off_form(form: Form = EMPTY, query: dict[str, str] | None = None) -> Answer:

@@ -47,4 +47,7 @@ def member(username: str, query: dict[str, str]) -> Any:
     )
     # The sum of votes is that of all projects, also of those on other pages.
     tags = CacheTags(tuple(each["id"] for each in items)) if pages == 1 else None
-    return show("member.html", about, tags=tags, member=profile, projects=items, page=page, pages=pages)
+    return show(
+        "member.html", about, tags=tags, member=profile, projects=items, page=page, pages=pages,
+        is_deleted="deleted" in query,
+    )  # fmt: skip

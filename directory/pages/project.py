@@ -104,9 +104,9 @@ class VersionForm(Strict):
 @owner_required
 @same_as(projects.delete)
 def delete(project_id: int, query: dict[str, str]) -> Any:
-    """Delete a project with its votes, and go to the owner's other projects."""
+    """Delete a project with its votes, and go to the caller's public page, which needs no JavaScript."""
     projects.delete.view(project_id=project_id)  # type: ignore[attr-defined]
-    return see_other("/mine")
+    return see_other(f"/users/{caller().username}?deleted")
 
 
 @bp.post("/withdraw/<id:project_id>")

@@ -25,12 +25,19 @@ def submit_page() -> Answer:
 
 
 @bp.get("/mine")
+@public
+@operation(tier=None, page=True, etag=True, cache=PAGE)
+def own_projects_page() -> Answer:
+    """Show the member's own projects."""
+    return shell("members", Head("Your projects", indexed=False))
+
+
 @bp.get("/account")
 @public
 @operation(tier=None, page=True, etag=True, cache=PAGE)
 def account_page() -> Answer:
-    """Show a page of an account."""
-    return shell("members", Head(indexed=False))
+    """Show the member's account."""
+    return shell("members", Head("Your account", indexed=False))
 
 
 @bp.get("/admin")
@@ -47,7 +54,7 @@ def account_page() -> Answer:
 @operation(tier=None, page=True, etag=True, cache=PAGE)
 def console_page(**_path: int) -> Answer:
     """Show a page of the console."""
-    return shell("console", Head(indexed=False))
+    return shell("console", Head("Console", indexed=False))
 
 
 def find_asset(app: Flask, name: str) -> StoredFile | None:

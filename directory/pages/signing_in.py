@@ -9,7 +9,7 @@ from directory.http.access import public
 from directory.http.authentication import known, viewer
 from directory.pages.forms import EMPTY, Form, form_page, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, bp, own_path, show
+from directory.pages.layout import Answer, address_with, bp, own_path, show
 
 FAILED = "Signing in did not succeed. Try again."
 FAILURES = {
@@ -53,7 +53,7 @@ def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.")
     """Why a button's form was refused, with a way `back`; for who is not signed in the form that signs in."""
     if known() is None:
         return sign_in_form(query={"next": then}, reason=reason)
-    problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values())}
+    problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values()), "code": form.code}
     return show("problem_page.html", Head(form.title, indexed=False), here=back, problem=problem, back=back)
 
 
@@ -95,8 +95,11 @@ def sign_up_page(query: dict[str, str]) -> Any:
 @shows(sign_up_form)
 @same_as(auth.register)
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
-    """Open an account, sign in, and go on to `next`."""
-    return see_other(_next(query), auth.register.view(body=body))  # type: ignore[attr-defined]
+    """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so."""
+    to, signed = _next(query), auth.register.view(body=body)  # type: ignore[attr-defined]
+    return see_other(
+        address_with("/verify", sent=1, next=to if to != "/" else "") if mail_server.configured() else to, signed
+    )
 
 
 @bp.post("/sign-out")

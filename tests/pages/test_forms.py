@@ -4,7 +4,11 @@ import re
 from html import unescape
 
 import pytest
+from sqlalchemy import func, select, update
 
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Delivery, User, now
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api
@@ -164,7 +168,8 @@ def test_its_owner_deletes_a_project_by_a_button(app, world):
     browser = Browser(app).sign_in("ada")
     assert browser.post(f"/delete/{other}").status_code == 403
     answer = browser.post(f"/delete/{own}")
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/mine")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/users/ada?deleted")
+    assert "The project is deleted." in text_of(browser.get("/users/ada?deleted"))
     assert browser.get(f"/p/{own}").status_code == 404
     assert Browser(app).post(f"/delete/{other}").status_code == 401
 
@@ -199,7 +204,10 @@ def test_mail_is_switched_off_by_a_button_and_not_by_opening_the_link(make_app, 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/mail-off")
     assert "no longer mailed" in text_of(api.get("/mail-off"))
     assert me.get("/api/auth/me").json["notify"] is False
-    assert api.call("POST", "/mail-off", data={"token": f"{token}x"}).status_code == 404
+    dead = api.call("POST", "/mail-off", data={"token": f"{token}x"})
+    assert dead.status_code == 404
+    assert "This link does not work, or not any more." in text_of(dead)
+    assert "<button" not in dead.text.partition("<main")[2].partition("</main>")[0]
 
 
 def test_pages_of_mailed_links_are_stored_nowhere_and_a_dead_link_is_said(make_app):
@@ -213,8 +221,48 @@ def test_pages_of_mailed_links_are_stored_nowhere_and_a_dead_link_is_said(make_a
         )
         assert answer.status_code == 422
         assert 'role="alert"' in answer.text
-        assert f'value="{"t" * 43}"' in answer.text
+        assert "Have another link mailed" in text_of(answer) or "Sign in to have another link mailed" in text_of(answer)
         assert "There is no link here." in text_of(api.get(path))
     answer = api.call("POST", "/forgot", data={"login": "nobody"})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/forgot?sent")
     assert "a link is on its way" in text_of(api.get("/forgot?sent"))
+
+
+def test_who_signs_up_learns_of_the_mail_and_can_have_its_link_mailed_again(make_app, world):
+    app = make_app(**MAIL, REQUIRE_VERIFIED_EMAIL="vote")
+    browser, project = Browser(app), world.project()
+    typed = {"username": "bob", "email": "bob@example.org", "password": PASSWORD}
+    answer = browser.post("/sign-up?next=/tags/blue", data=typed)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/verify?sent=1&next=%2Ftags%2Fblue")
+    page = browser.get(answer.headers["Location"])
+    assert "We have mailed a link to bob@example.org." in text_of(page)
+    assert '<a class="button primary" href="/tags/blue">Go on</a>' in page.text
+    refused = browser.post(f"/votes/{project}?next=/", data={"vote": "cast"})
+    assert refused.status_code == 403
+    assert f'href="/verify?next=%2F%23p-{project}"' in refused.text
+    assert "We mail a link to bob@example.org." in text_of(browser.get("/verify"))
+    answer = browser.post("/verify/again?next=/tags/blue")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/verify?sent=1&next=%2Ftags%2Fblue")
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).where(Delivery.event == "account.email_verification")) == 2
+    assert Browser(app).post("/verify/again").status_code == 401
+
+
+def test_a_dead_link_of_a_confirmed_address_says_that_it_is_confirmed(make_app, world):
+    world.user("ada")
+    app = make_app(**MAIL)
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).values(email_verified_at=now())))
+    browser = Browser(app).sign_in("ada")
+    answer = browser.post("/verify", data={"token": "t" * 43})
+    assert answer.status_code == 422
+    assert "Your e-mail address, ada@example.org, is confirmed." in text_of(answer)
+
+
+def test_a_browser_that_opens_the_address_of_a_button_gets_a_page(app, api, world):
+    path = f"/votes/{world.project()}"
+    answer = api.get(path, headers={"Accept": "text/html"})
+    assert (answer.status_code, answer.mimetype, answer.headers["Allow"]) == (405, "text/html", "OPTIONS, POST")
+    assert "This is the address of a button." in text_of(answer)
+    for answer in (api.get(path), api.call("PATCH", path, headers={"Accept": "text/html"})):
+        assert answer.json["code"] == "method_not_allowed"

@@ -22,8 +22,47 @@ def test_a_list_is_complete_html(api, world):
     assert '<a class="tag" href="/tags/csv"><span class="unseen">Tag </span>csv</a>' in answer.text
 
 
-def test_an_empty_directory_says_so_and_where_to_submit(api):
+def test_an_empty_directory_says_so_and_where_to_submit(api, world):
+    world.category("web", "Web")
     assert "No projects yet Be the first to submit one. Submit a project" in text_of(api.get("/"))
+    assert "No projects in Web yet Be the first to submit one." in text_of(api.get("/categories/web"))
+
+
+def test_a_directory_without_categories_asks_nobody_to_submit_and_leads_administrators_to_the_console(api, world):
+    admin = world.caller(world.admin())
+    for caller in (api, world.caller(world.user("ada"))):
+        text = text_of(caller.get("/"))
+        assert "This directory opens soon" in text
+        assert "submit one" not in text
+    assert "There are no categories yet" in text_of(admin.get("/"))
+    assert '<a class="button primary" href="/admin/categories">' in admin.get("/").text
+    assert admin.post("/api/admin/categories", {"slug": "web", "name": "Web"}).status_code == 201
+    assert "Be the first to submit one." in text_of(api.get("/"))
+
+
+def test_a_refused_search_says_why_and_not_that_there_are_no_projects(api, world):
+    world.project()
+    text = text_of(api.get(f"/?q={'x' * 201}"))
+    assert "Must be at most 200 characters long." in text
+    assert "No projects" not in text
+    assert "0 projects" not in text
+
+
+def test_a_category_has_its_number_where_a_click_brings_as_many(api, world):
+    world.project(title="Lamp", tags=["blue"])
+    assert '>Tools</span> <span class="count">1</span>' in api.get("/").text
+    for path in ("/?q=lamp", "/tags/blue"):
+        assert '<span dir="auto">Tools</span></a>' in api.get(path).text
+    assert 'href="/?q=zzz">Search all categories</a>' in api.get("/categories/tools?q=zzz").text
+
+
+def test_a_text_browser_that_knows_no_attribute_form_votes_and_searches(api, world):
+    project = world.project(title="Lamp")
+    found = re.search(r'<form class="voting" method="post" action="([^"]+)">\s*<button class="vote"', api.get("/").text)
+    assert found[1] == f"/votes/{project}?next=%2F"
+    assert re.search(
+        '<form class="search"[^>]*>.*<button type="submit" hidden>.*?</form>', api.get("/").text, re.DOTALL
+    )
 
 
 def test_a_list_is_narrowed_sorted_and_searched_by_its_address(api, world):
@@ -105,7 +144,7 @@ def test_what_is_not_there_is_404_with_a_page(api, world, path):
 def test_a_tag_or_category_that_finds_nothing_of_a_search_is_there_all_the_same(api, world):
     world.category("empty")
     world.project(tags=["csv"])
-    for path in ("/tags/csv?q=zzz", "/categories/empty", "/categories/empty?tag=csv", "/?q=zzz"):
+    for path in ("/tags/csv?q=zzz", "/categories/empty?q=zzz", "/categories/empty?tag=csv", "/?q=zzz"):
         answer = api.get(path)
         assert answer.status_code == 200
         assert "Nothing found" in text_of(answer)

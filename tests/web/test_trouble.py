@@ -166,7 +166,8 @@ def test_a_fault_shows_the_id_of_the_request(chromium, app, monkeypatch):
         expect(person.open("/").page.get_by_text("Request ", exact=False).last).to_be_visible()
 
 
-def test_the_empty_directory_invites_and_pages_of_members_ask_to_sign_in(chromium, app):
+def test_the_empty_directory_invites_and_pages_of_members_ask_to_sign_in(chromium, app, world):
+    world.category("tools")
     with served(app) as site, visitor(chromium, site, 404) as person:
         expect(person.open("/").page.get_by_text("No projects yet")).to_be_visible()
         for path in ("/mine", "/account", "/admin"):

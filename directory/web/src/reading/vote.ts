@@ -62,5 +62,6 @@ function show(button: HTMLButtonElement, { on, count }: Vote): void {
   button.ariaPressed = String(on);
   button.value = on ? "withdraw" : "cast";
   (find(".count", button) as HTMLElement).textContent = text;
+  (find(".unseen", button) as HTMLElement).textContent = on ? "Voted " : "Upvote ";
   button.ariaLabel = (button.ariaLabel ?? "").replace(/[\d,]+ votes?$/, `${text} ${count === 1 ? "vote" : "votes"}`);
 }
