@@ -139,7 +139,7 @@ OF_DECISIONS = {
 def decision(
     site: Site, event: str, username: str, project: dict[str, Any], reason: str | None, switch_off: str
 ) -> Mail:
-    """The mail to the owner of a project about a decision: its reason, if any, and the address that switches mail off."""
+    """The mail to the owner of a project about a decision, with its reason and the link that switches mail off."""
     subject, text = OF_DECISIONS[event]
     title = f"“{one_line(project['title'])}”"
     is_approved = event in {"project.approved", "project.edit_approved"}
