@@ -145,7 +145,7 @@ TABLE = {
     "GET /sign-up": SIGNED_OUT,
     **dict.fromkeys(("POST /sign-in", "POST /sign-up", "POST /sign-out"), DONE),
     **dict.fromkeys((f"{method} /{page}" for method in ("GET", "POST") for page in MAILED_PAGES), ABSENT),
-    "POST /verify/again": states("401 404 404 404 401 404"),
+    "POST /verify/again": ABSENT,
     "GET /api/auth/notifications/<token>": ABSENT,
     **dict.fromkeys(PAGES, PUBLIC),
     "GET /assets/<name>": ABSENT,
