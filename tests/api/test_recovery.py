@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.logs import JsonFormatter
-from directory.models import Delivery, MailLink, Passkey, Session, Token, User, now
+from directory.models import Delivery, Identity, MailLink, Passkey, Session, Token, User, now
 from directory.services.accounts import mail_links, sessions, subscriptions
 from directory.services.site import Site
 from tests.conftest import Statements
@@ -103,18 +103,23 @@ def test_a_reset_ends_all_sessions_and_if_asked_all_tokens(app: Flask, world: Wo
     assert (count(app, Session), count(app, Token), left) == (0, 0, ["password_changed"])
 
 
-def test_a_reset_of_an_unconfirmed_address_removes_the_passkeys(app: Flask, world: World, api: Api, post: Any) -> None:
+def test_a_reset_of_an_unconfirmed_address_removes_the_ways_in_that_were_added_before(
+    app: Flask, world: World, api: Api, post: Any
+) -> None:
     with app.app_context():
         for name in ("ada", "bob"):
-            row = {"user_id": world.user(name).id, "public_key": "x", "name": "x"}
-            transaction(lambda row=row: db.session.add(Passkey(credential_id=f"of {row['user_id']}", **row)))
+            user = world.user(name)
+            world.caller(user)
+            passkey = Passkey(user_id=user.id, credential_id=name, public_key="x", name="x")
+            identity = Identity(user_id=user.id, issuer="https://id.example", subject=name, email="")
+            transaction(lambda rows=(passkey, identity): db.session.add_all(rows))
         transaction(
             lambda: db.session.execute(update(User).where(User.username == "bob").values(email_verified_at=now()))
         )
     for name, left in (("ada", 1), ("bob", 1)):
         api.post(FORGOT, {"login": name})
         assert api.post(RESET, {"token": token_of(post()[-1]), "password": NEW}).status_code == 204
-        assert count(app, Passkey) == left
+        assert [count(app, model) for model in (Passkey, Identity, Token)] == [left] * 3
 
 
 def refused(answer: Any) -> bool:

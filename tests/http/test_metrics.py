@@ -18,6 +18,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db, limiter
 from directory.http import metrics, stored_metrics
 from directory.models import Delivery, Project, now
+from directory.services import build
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
 from tests.support.waiting import until
@@ -72,6 +73,11 @@ def test_a_scrape_is_in_the_text_format_and_not_cacheable(api):
     answer = api.get("/metrics")
     assert answer.content_type.startswith("text/plain; version=")
     assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_a_scrape_names_the_build(scrape):
+    version, commit = build.VERSION, build.commit() or ""
+    assert scrape()["directory_build_info", ("commit", commit), ("version", version)] == 1
 
 
 def test_requests_are_counted_by_method_route_and_status(api, world, scrape):

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from directory.pages import layout
+from directory.services import build
 from tests.pages.conftest import head_of, text_of
 from tests.support.browsers import Browser
 from tests.support.factories import Api
@@ -35,6 +36,12 @@ def test_a_page_that_javascript_fills_is_the_same_for_everybody_whatever_its_par
         assert '<link rel="preload" href="/api/session" as="fetch" crossorigin>' in answer.text
         assert ('content="noindex"' in answer.text) == (path != "/submit")
     assert answers[0].text == answers[1].text
+
+
+@pytest.mark.parametrize(("commit", "more"), [("0123456789ab", " (0123456789ab)"), (None, "")])
+def test_the_foot_of_the_console_has_the_version_and_the_commit(api, monkeypatch, commit, more):
+    monkeypatch.setattr(build, "commit", lambda: commit)
+    assert f"<span>Version {build.VERSION}{more}</span>" in api.get("/admin").text.partition("<footer")[2]
 
 
 @pytest.mark.parametrize("path", READING)

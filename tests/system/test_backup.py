@@ -3,12 +3,14 @@
 import os
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 from unittest.mock import patch
 
@@ -23,6 +25,7 @@ from tests.support import servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 from tests.support.processes import Named
+from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY, OPERATIONS = ((ROOT / "docs" / name).read_text() for name in ("deploy.md", "operations.md"))
@@ -40,7 +43,7 @@ def section(page: str, title: str) -> str:
 
 def blocks(part: str) -> list[str]:
     """What is to be typed."""
-    return re.findall(r"^ *```sh\n(.*?)^ *```", part, re.M | re.S)
+    return [dedent(block) for block in re.findall(r"^ *```sh\n(.*?)^ *```", part, re.M | re.S)]
 
 
 def replaced(script: str, *there_and_here: tuple[str, str]) -> str:
@@ -244,6 +247,73 @@ def test_postgresql_is_backed_up_drilled_and_restored_as_the_page_says(server: N
     assert "all is right" in run(HERE + script, ROOT, **environment)
     assert everything(url) == before
     in_use(url)
+
+
+def lasting(url: str) -> dict[str, list[str]]:
+    """Everything but what PostgreSQL itself empties after a crash."""
+    return {name: rows for name, rows in everything(url).items() if name != "changes"}
+
+
+@pytest.mark.postgresql
+def test_postgresql_is_restored_as_it_was_at_any_time_as_the_page_says(server: Named, tmp_path: Path) -> None:
+    """Continuous archiving: to a time before a mistake and then, in spite of that, to the last change archived."""
+    assert isinstance(server, servers.Server)
+    part = section(OPERATIONS, "Continuous archiving")
+    assert "add the line\n`recovery_target_timeline = 'current'` as well" in part
+    configure, watch, restore, aim, finish = blocks(part)
+    [line] = re.findall(r"^47 3 \* \* \*  postgres  (.*)$", part, re.M)
+    admin = make_url(server.url)
+    url = admin.set(database="directory").render_as_string()
+    environment = {
+        "PATH": f"{servers._postgres_programs(os.environ.get('TEST_POSTGRES', ''))}:{os.environ['PATH']}",
+        "PGHOST": str(admin.host),
+        "PGPORT": str(admin.port),
+        "PGUSER": str(admin.username),
+    }
+    folder = Path(run("psql -Atc 'SHOW data_directory'", tmp_path, **environment).strip())
+    archive = folder.with_name("archive")
+    owner = f"chown -R --reference={folder}"
+    place = ("/mnt/archive", str(archive))
+
+    run("createdb --encoding UTF8 --template template0 directory", tmp_path, **environment)
+    migrate(url)
+    fill(url)
+    configure, restart = replaced(configure, place, ("-o postgres ", "")).split("sudo systemctl ")
+    assert restart == "restart postgresql\n"
+    run(f"{HERE}{configure}{owner} {archive}", tmp_path, **environment)
+    server.stop()
+    server.start()
+    old = archive / "base" / "2026-01-01T0347"
+    old.mkdir()
+    os.utime(old, (0, 0))
+    expired = old_file(archive / "wal", ".gz")
+    run(replaced(line, place).replace(r"\%", "%"), tmp_path, **environment)
+    [base] = archive.glob("base/*")
+    assert (base.stat().st_mode & 0o777, base.name, expired.exists()) == (0o700, base.name[:15], False)
+
+    before = lasting(url)
+    moment = run("psql -Atc 'SELECT clock_timestamp()'", tmp_path, **environment).strip()
+    run("psql -qc 'DELETE FROM projects WHERE id = 1' directory", tmp_path, **environment)
+    after = lasting(url)
+    assert before != after
+    last = run("psql -Atc 'SELECT pg_walfile_name(pg_switch_wal())'", tmp_path, **environment).strip()
+    until(lambda: (archive / "wal" / f"{last}.gz").exists())
+    assert last in run(HERE + replaced(watch, ("last_failed_wal", "last_archived_wal")), tmp_path, **environment)
+    aim = replaced(aim, ("2026-11-26 03:12:44+00", moment))
+    finish = replaced(finish, ("sudo systemctl start postgresql\n", ""))
+    here = (
+        ("/var/lib/postgresql/15/main", str(folder)),
+        ("sudo systemctl stop postgresql\n", ""),
+        ("-o postgres ", ""),
+    )
+    again = aim.replace(f"_time = '{moment}'", "_timeline = 'current'")
+    for script, expected in ((restore + aim, before), (restore + again, after)):
+        server.kill()
+        run(f"{HERE}{replaced(script, place, *here)}{owner}.before $data", tmp_path, **environment)
+        server.start()
+        run(HERE + finish, tmp_path, **environment)
+        assert lasting(url) == expected
+        shutil.rmtree(folder.with_name(f"{folder.name}.before"))
 
 
 def back_up(app: Flask, file: Path) -> Any:
