@@ -1,15 +1,19 @@
 """SIGHUP: a running server takes all changed settings from its file, or none of them."""
 
 import json
+import logging
 import re
 import signal
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from flask import Flask
 
+from directory.runtime.reload import Reload
 from tests.conftest import ENVIRONMENT, migrate
 from tests.support.serving import Serving, serving
 from tests.support.waiting import until
@@ -113,6 +117,17 @@ def test_what_needs_a_restart_is_named_and_the_rest_applies(reloading: Reloading
     reloading.reload(SITE_NAME="Second", HOST="127.0.0.2")
     until(lambda: reloading.name() == "Second")
     assert "HOST changed: restart the server to apply it" in [line["message"] for line in reloading.lines()]
+
+
+def test_the_sockets_and_the_database_stay_as_they_are_until_a_restart(caplog: pytest.LogCaptureFixture) -> None:
+    reload, before = Reload(), {"HOST": "a", "PORT": 1, "SQLALCHEMY_DATABASE_URI": "x", "THREADS": 8}
+    reload.begin(before)
+    with patch("directory.runtime.reload.log", logging.getLogger("tests")):
+        after = reload.settings(
+            lambda: dict.fromkeys(before, "new"), lambda settings: Flask(str(settings["THREADS"]))
+        )
+    assert after == {**before, "THREADS": "new"}
+    assert caplog.messages == ["HOST, PORT, DATABASE_URL changed: restart the server to apply it"]
 
 
 def test_a_deliverer_starts_and_ends_with_the_endpoints_of_the_settings(reloading: Reloading) -> None:
