@@ -123,9 +123,7 @@ def test_the_sockets_and_the_database_stay_as_they_are_until_a_restart(caplog: p
     reload, before = Reload(), {"HOST": "a", "PORT": 1, "SQLALCHEMY_DATABASE_URI": "x", "THREADS": 8}
     reload.begin(before)
     with patch("directory.runtime.reload.log", logging.getLogger("tests")):
-        after = reload.settings(
-            lambda: dict.fromkeys(before, "new"), lambda settings: Flask(str(settings["THREADS"]))
-        )
+        after = reload.settings(lambda: dict.fromkeys(before, "new"), lambda settings: Flask(str(settings["THREADS"])))
     assert after == {**before, "THREADS": "new"}
     assert caplog.messages == ["HOST, PORT, DATABASE_URL changed: restart the server to apply it"]
 
