@@ -196,7 +196,7 @@ def _signed_in(claims: Claims) -> str:
 @documented(raises=(NotFound,))
 @operation(answer=IdentityList(), tier="read")
 def list_identities() -> Any:
-    """List the providers by which the caller signs in."""
+    """List the caller's sign-in providers."""
     by_issuer = {one.issuer: one for one in _configured().values()}
     has_password = bool(accounts.get(caller().id).password_hash)
     found = [(each, by_issuer.get(each["issuer"])) for each in identities.listed(caller())]

@@ -25,7 +25,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 def healthz() -> Any:
     """Say that the process answers.
 
-    It touches nothing else: restart the process where this fails, and only then.
+    It checks nothing else: restart the process if this fails, and only then.
     """
     return {"status": "ok"}, NO_STORE
 

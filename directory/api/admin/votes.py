@@ -16,7 +16,7 @@ from directory.services import vote_review
 @admin_required
 @operation(query=VotesQuery(), answer=VotePage(), tier="read")
 def votes(project_id: int, query: dict[str, Any]) -> Any:
-    """List who voted for a project, newest first, with the signs by which a vote is doubtful."""
+    """List the votes for a project, newest first, with signs of doubtful votes."""
     window = pagination.window(query)
     counted = {"true": True, "false": False}.get(query.get("counted", ""))
     found = vote_review.page(project_id, window, counted=counted)

@@ -66,7 +66,7 @@ PROBLEM: dict[str, Any] = {
         "type": {"type": "string", "format": "uri-reference", "description": "The page that explains the error."},
         "title": {"type": "string"},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
-        "detail": {"type": "string", "description": "What happened this time."},
+        "detail": {"type": "string", "description": "The cause of this error."},
         "code": {"type": "string", "enum": list(KINDS), "description": "Stable; decide by this."},
         "request_id": {"type": "string", "description": "To be quoted when the problem is reported."},
         "errors": {

@@ -16,14 +16,14 @@ HEADERS = {
     "webhook-signature": (
         (
             "One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces "
-            "(Standard Webhooks 1.0). Missing where the endpoint has no secret."
+            "(Standard Webhooks 1.0). Missing if the endpoint has no secret."
         ),
         "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
     ),
 }
 ANSWERS = {
     "2XX": {"description": "The notification is delivered."},
-    "410": {"description": "The service gives the notification up at once."},
+    "410": {"description": "The service gives up the notification at once."},
     "default": {"description": "The service tries again, by its schedule."},
 }
 
@@ -79,19 +79,19 @@ def _schema(event: str) -> dict[str, Any]:
         data = {"project": {"type": "object", "required": list(TEST_PROJECT), "properties": _loosely(TEST_PROJECT)}}
     else:
         data[ACTORS[event]] = {
-            "description": "The user that caused the event; null where the operator's command line did.",
+            "description": "The user that caused the event; null for a command of the operator.",
             "anyOf": [{"$ref": "#/components/schemas/UserRef"}, {"type": "null"}],
         }
     required = list(data)
     if event == "project.edited":
         required.append("changes")
         data["changes"] = {
-            "description": "What the edit changed, by field.",
+            "description": "The changed fields.",
             "type": "object",
             "additionalProperties": {"$ref": "#/components/schemas/Change"},
         }
     if event in WITH_REASON:
-        data["reason"] = {"type": "string", "description": "Missing where no reason was given."}
+        data["reason"] = {"type": "string", "description": "Missing if no reason was given."}
     members = {
         "type": {"const": event},
         "timestamp": {"type": "string", "format": "date-time"},

@@ -28,7 +28,7 @@ class ExportedProject(ProjectOutput):
 
 
 class ExportedVote(Strict):
-    """A vote of the caller. `title` is null where the project is not live and belongs to another member."""
+    """A vote of the caller. `title` is null if the project is not live and belongs to another member."""
 
     project_id = fields.Integer(required=True)
     title = fields.String(required=True, allow_none=True)
@@ -39,7 +39,7 @@ class ExportedVote(Strict):
 
 
 class ExportedIdentity(Strict):
-    """An account at a provider by which the caller signs in; `subject` is the provider's id of it."""
+    """An account at a provider that the caller can sign in with; `subject` is the provider's id for it."""
 
     id = fields.Integer(required=True)
     issuer = fields.String(required=True)
@@ -50,7 +50,7 @@ class ExportedIdentity(Strict):
 
 
 class Export(Strict):
-    """All that the service holds of the caller, but for secrets and their hashes."""
+    """All of the caller's data in the service, except secrets and their hashes."""
 
     exported_at = Timestamp(required=True)
     complete = fields.Boolean(required=True, metadata={"description": COMPLETE})

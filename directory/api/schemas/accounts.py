@@ -73,7 +73,7 @@ class LoginInput(Strict):
 class AccountChanges(Strict):
     """A username, a new e-mail address, a new password together with the present one, and whether decisions are mailed.
 
-    An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password.
+    Without a current password, only the new one is needed. `revoke_tokens` requires a new password.
     """
 
     # With "properties" and "additionalProperties", which redocly asks for beside "required".

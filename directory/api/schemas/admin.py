@@ -42,7 +42,7 @@ class JudgedVotes(Strict):
 class AuditOutput(Strict):
     """One change.
 
-    `actor` is null where the operator's command line acted, `project` and `user` where the entry is about none.
+    `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one.
     """
 
     id = fields.Integer(required=True)
@@ -63,13 +63,13 @@ class AuditOutput(Strict):
         values=fields.Nested(Change),
         required=True,
         allow_none=True,
-        metadata={"description": "What an edit changed, or holds for review, by field; else null."},
+        metadata={"description": "The fields that an edit changed, or that wait for review; otherwise null."},
     )
     votes = fields.Nested(
         JudgedVotes,
         required=True,
         allow_none=True,
-        metadata={"description": "Of a decision about votes, how many it changed and whose; else null."},
+        metadata={"description": "The number and the voters of the votes that a decision changed; otherwise null."},
     )
 
 

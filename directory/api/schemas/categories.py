@@ -15,7 +15,7 @@ class CategoryInput(Strict):
 
 
 class CategoryOutput(Strict):
-    """A category and how many live projects it holds."""
+    """A category and its number of live projects."""
 
     slug = fields.String(required=True)
     name = fields.String(required=True)

@@ -7,7 +7,7 @@ from directory.services.catalog.search import MOST
 
 
 class Pagination(Strict):
-    """Where in the list this page is. Under a cursor `page` is null; a cursor is null at an end of the list."""
+    """The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list."""
 
     page = fields.Integer(required=True, allow_none=True)
     limit = fields.Integer(required=True)
@@ -22,7 +22,7 @@ class Pagination(Strict):
 
 
 class CursorPagination(Strict):
-    """Where a list that pages by cursor goes on and back."""
+    """The next and previous page of a list that has only cursors."""
 
     limit = fields.Integer(required=True)
     next_cursor = fields.String(required=True, allow_none=True)

@@ -163,7 +163,7 @@ class ProjectOutput(Strict):
 class ProjectDetail(ProjectOutput):
     """A project. `queue_position` is null unless it is pending, or changes of it wait for review.
 
-    It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+    It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
     """
 
     queue_position = fields.Integer(allow_none=True, dump_only=True, metadata={"minimum": 1})

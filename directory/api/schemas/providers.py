@@ -43,19 +43,19 @@ class CallbackQuery(Strict):
 
 
 class JoinInput(Strict):
-    """The provider by which the caller wants to sign in from now on as well."""
+    """The provider that the caller wants to add."""
 
     provider = Matching("[a-z0-9][a-z0-9-]{0,15}", 16, says="This is not the name of a provider.", required=True)
 
 
 class JoinOutput(Strict):
-    """Where the browser goes to sign in at the provider. From there it comes back to the page of the account."""
+    """The address at which the browser signs in at the provider. It then returns to the page of the account."""
 
     location = fields.String(required=True, metadata={"format": "uri"})
 
 
 class IdentityOutput(Strict):
-    """An account at a provider by which the caller signs in.
+    """An account at a provider that the caller can sign in with.
 
     `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the
     address that the provider returned last.
@@ -70,7 +70,7 @@ class IdentityOutput(Strict):
 
 
 class IdentityList(Strict):
-    """The ways by which the caller signs in, beside the password if there is one."""
+    """The caller's sign-in methods other than a password."""
 
     has_password = fields.Boolean(required=True)
     items = fields.List(fields.Nested(IdentityOutput), required=True)

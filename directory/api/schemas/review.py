@@ -151,7 +151,7 @@ class TimelineEvent(Strict):
 
     at = Timestamp(required=True)
     event = Word(tuple(dict.fromkeys(EVENTS.values())), required=True)
-    reason = fields.String(metadata={"description": "Of a rejection or unpublishing, where one was given."})
+    reason = fields.String(metadata={"description": "The reason of a rejection or unpublishing, if one was given."})
 
 
 class TimelinePage(Strict):

@@ -12,21 +12,21 @@ from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
 
 
 class SiteOutput(Strict):
-    """The site's name, and its public address, null where it is not configured."""
+    """The site's name, and its public address, which is null if it is not configured."""
 
     name = fields.String(required=True)
     url = fields.String(required=True, allow_none=True)
 
 
 class ProviderOutput(Strict):
-    """A provider by which one can sign in: `GET /api/auth/providers/[name]`. `label` is its name for people."""
+    """A sign-in provider: `GET /api/auth/providers/[name]`. `label` is its name for people."""
 
     name = fields.String(required=True)
     label = fields.String(required=True)
 
 
 class ServiceOutput(Strict):
-    """Which build of the service answers. `commit` is null where it is not known."""
+    """The running build of the service. `commit` is null if unknown."""
 
     version = fields.String(required=True)
     commit = fields.String(required=True, allow_none=True)

@@ -19,7 +19,7 @@ class DatabaseCheck(Strict):
 
 
 class MigrationsCheck(Strict):
-    """Whether the tables are those of this version of the service; null where it could not be asked."""
+    """Whether the tables are those of this version of the service; null if the database did not answer."""
 
     ok = fields.Boolean(required=True)
     current = fields.String(required=True, allow_none=True)
@@ -34,7 +34,7 @@ class RedisCheck(Strict):
 
 
 class WebhooksCheck(Strict):
-    """How long the oldest undelivered notification has been waiting; null where none does."""
+    """The age of the oldest undelivered notification; null without one."""
 
     oldest_undelivered_seconds = fields.Float(required=True, allow_none=True, metadata={"minimum": 0})
 
@@ -54,5 +54,5 @@ class Readiness(Strict):
 
     status = Word(("ready",), required=True)
     version = fields.String(required=True)
-    commit = fields.String(required=True, allow_none=True, metadata={"description": "Null where it is not known."})
+    commit = fields.String(required=True, allow_none=True, metadata={"description": "Null if unknown."})
     checks = fields.Nested(Checks, required=True)

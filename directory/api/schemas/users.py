@@ -89,7 +89,7 @@ class TakenDown(Strict):
 
 
 class UserChanged(UserDetail):
-    """An account after its change. `taken_down` is there where the change took projects down."""
+    """An account after its change. `taken_down` is present if the change took projects down."""
 
     taken_down = fields.Nested(TakenDown)
 

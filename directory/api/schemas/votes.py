@@ -54,7 +54,7 @@ class VoteSummary(Strict):
 
     counted = _number("That count.")
     discounted = _number("That are discounted, of suspended users too.")
-    suspended = _number("Of suspended users, but for those discounted.")
+    suspended = _number("Votes of suspended users that are not discounted.")
     new_accounts = _number("Cast when the voter's account was younger than 24 hours.")
     unverified = _number("Of users without a verified e-mail address.")
     single_owner = _number("Of users who have cast two votes or more, all of them for projects of this owner.")

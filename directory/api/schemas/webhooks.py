@@ -27,7 +27,7 @@ class EndpointOutput(Strict):
     """A configured endpoint. Of its address only the host is shown: the path may be a secret."""
 
     name = fields.String(required=True)
-    host = fields.String(required=True, metadata={"description": "With the port, where the address has one."})
+    host = fields.String(required=True, metadata={"description": "Includes the port, if the address has one."})
     format = fields.String(required=True)
     events = fields.List(
         Word((*EVENTS, *MAIL_ACTORS)), required=True, metadata={"description": "The events that are sent to it."}

@@ -257,7 +257,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who voted for a project, newest first, with the signs by which a vote is doubtful
+         * List the votes for a project, newest first, with signs of doubtful votes
          * @description Needs an administrator.
          */
         get: operations["adminVotes"];
@@ -509,7 +509,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the providers by which the caller signs in
+         * List the caller's sign-in providers
          * @description Needs a signed-in user.
          */
         get: operations["providersListIdentities"];
@@ -1443,7 +1443,7 @@ export interface paths {
         };
         /**
          * Say that the process answers
-         * @description It touches nothing else: restart the process where this fails, and only then.
+         * @description It checks nothing else: restart the process if this fails, and only then.
          *
          *     No sign-in is needed.
          */
@@ -1654,7 +1654,7 @@ export interface components {
             type: string;
             title: string;
             status: number;
-            /** @description What happened this time. */
+            /** @description The cause of this error. */
             detail: string;
             /**
              * @description Stable; decide by this.
@@ -1792,7 +1792,7 @@ export interface components {
             number: number;
             user_ids: number[];
         };
-        /** @description One change. `actor` is null where the operator's command line acted, `project` and `user` where the entry is about none. */
+        /** @description One change. `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one. */
         Audit: {
             id: number;
             /** @enum {string} */
@@ -1808,14 +1808,14 @@ export interface components {
             project: components["schemas"]["ProjectRef"] | null;
             /** @description With the name that they have now. */
             user: components["schemas"]["UserRef"] | null;
-            /** @description What an edit changed, or holds for review, by field; else null. */
+            /** @description The fields that an edit changed, or that wait for review; otherwise null. */
             changes: {
                 [key: string]: components["schemas"]["Change"];
             } | null;
-            /** @description Of a decision about votes, how many it changed and whose; else null. */
+            /** @description The number and the voters of the votes that a decision changed; otherwise null. */
             votes: components["schemas"]["JudgedVotes"] | null;
         };
-        /** @description Where a list that pages by cursor goes on and back. */
+        /** @description The next and previous page of a list that has only cursors. */
         CursorPagination: {
             limit: number;
             next_cursor: string | null;
@@ -1835,7 +1835,7 @@ export interface components {
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
         };
-        /** @description A category and how many live projects it holds. */
+        /** @description A category and its number of live projects. */
         Category: {
             slug: string;
             name: string;
@@ -1936,7 +1936,7 @@ export interface components {
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. */
             warnings: "lookalike_title"[];
         };
-        /** @description Where in the list this page is. Under a cursor `page` is null; a cursor is null at an end of the list. */
+        /** @description The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list. */
         Pagination: {
             page: number | null;
             limit: number;
@@ -1976,7 +1976,7 @@ export interface components {
             /** @example The link is dead. */
             reason?: string | null;
         } & (unknown | unknown);
-        /** @description A project. `queue_position` is null unless it is pending, or changes of it wait for review. It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`. */
+        /** @description A project. `queue_position` is null unless it is pending, or changes of it wait for review. It is present for the owner and administrators if they request one project, and in lists with `owner=me`. */
         ProjectDetail: {
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
@@ -2065,7 +2065,7 @@ export interface components {
             counted: number;
             /** @description That are discounted, of suspended users too. */
             discounted: number;
-            /** @description Of suspended users, but for those discounted. */
+            /** @description Votes of suspended users that are not discounted. */
             suspended: number;
             /** @description Cast when the voter's account was younger than 24 hours. */
             new_accounts: number;
@@ -2192,7 +2192,7 @@ export interface components {
             /** @description How many votes of the user no longer count by this suspension. */
             votes: number;
         };
-        /** @description An account after its change. `taken_down` is there where the change took projects down. */
+        /** @description An account after its change. `taken_down` is present if the change took projects down. */
         UserChanged: {
             id: number;
             username: string;
@@ -2267,7 +2267,7 @@ export interface components {
         /** @description A configured endpoint. Of its address only the host is shown: the path may be a secret. */
         Endpoint: {
             name: string;
-            /** @description With the port, where the address has one. */
+            /** @description Includes the port, if the address has one. */
             host: string;
             format: string;
             /** @description The events that are sent to it. */
@@ -2283,7 +2283,7 @@ export interface components {
             /** @example uQ3nX0example-of-a-token-that-opens-nothing */
             token: string;
         };
-        /** @description An account at a provider by which the caller signs in. `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the address that the provider returned last. */
+        /** @description An account at a provider that the caller can sign in with. `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the address that the provider returned last. */
         Identity: {
             id: number;
             provider: string | null;
@@ -2294,17 +2294,17 @@ export interface components {
             /** Format: date-time */
             last_used_at: string;
         };
-        /** @description The ways by which the caller signs in, beside the password if there is one. */
+        /** @description The caller's sign-in methods other than a password. */
         IdentityList: {
             has_password: boolean;
             items: components["schemas"]["Identity"][];
         };
-        /** @description The provider by which the caller wants to sign in from now on as well. */
+        /** @description The provider that the caller wants to add. */
         JoinInput: {
             /** @example company */
             provider: string;
         };
-        /** @description Where the browser goes to sign in at the provider. From there it comes back to the page of the account. */
+        /** @description The address at which the browser signs in at the provider. It then returns to the page of the account. */
         Join: {
             /** Format: uri */
             location: string;
@@ -2338,7 +2338,7 @@ export interface components {
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
         };
-        /** @description A username, a new e-mail address, a new password together with the present one, and whether decisions are mailed. An account that has no password yet gives the new one alone. `revoke_tokens` goes with a password. */
+        /** @description A username, a new e-mail address, a new password together with the present one, and whether decisions are mailed. Without a current password, only the new one is needed. `revoke_tokens` requires a new password. */
         AccountChanges: {
             /**
              * @description Can be changed once, while `may_rename` is true: after a provider has opened the account.
@@ -2376,7 +2376,7 @@ export interface components {
             at: string;
             /** @enum {string} */
             event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished";
-            /** @description Of a rejection or unpublishing, where one was given. */
+            /** @description The reason of a rejection or unpublishing, if one was given. */
             reason?: string;
         };
         /** @description A project of the caller, with its timeline. */
@@ -2419,7 +2419,7 @@ export interface components {
             readonly revision?: components["schemas"]["Revision"] | null;
             history: components["schemas"]["TimelineEvent"][];
         };
-        /** @description A vote of the caller. `title` is null where the project is not live and belongs to another member. */
+        /** @description A vote of the caller. `title` is null if the project is not live and belongs to another member. */
         ExportedVote: {
             project_id: number;
             title: string | null;
@@ -2449,7 +2449,7 @@ export interface components {
             /** Format: date-time */
             last_used_at: string | null;
         };
-        /** @description An account at a provider by which the caller signs in; `subject` is the provider's id of it. */
+        /** @description An account at a provider that the caller can sign in with; `subject` is the provider's id for it. */
         ExportedIdentity: {
             id: number;
             issuer: string;
@@ -2469,7 +2469,7 @@ export interface components {
             /** Format: date-time */
             last_used_at: string | null;
         };
-        /** @description All that the service holds of the caller, but for secrets and their hashes. */
+        /** @description All of the caller's data in the service, except secrets and their hashes. */
         Export: {
             /** Format: date-time */
             exported_at: string;
@@ -2759,17 +2759,17 @@ export interface components {
             upvoted: boolean;
             upvotes: number;
         };
-        /** @description The site's name, and its public address, null where it is not configured. */
+        /** @description The site's name, and its public address, which is null if it is not configured. */
         Site: {
             name: string;
             url: string | null;
         };
-        /** @description Which build of the service answers. `commit` is null where it is not known. */
+        /** @description The running build of the service. `commit` is null if unknown. */
         Service: {
             version: string;
             commit: string | null;
         };
-        /** @description A provider by which one can sign in: `GET /api/auth/providers/[name]`. `label` is its name for people. */
+        /** @description A sign-in provider: `GET /api/auth/providers/[name]`. `label` is its name for people. */
         Provider: {
             name: string;
             label: string;
@@ -2818,7 +2818,7 @@ export interface components {
             ok: boolean;
             reason: string | null;
         };
-        /** @description Whether the tables are those of this version of the service; null where it could not be asked. */
+        /** @description Whether the tables are those of this version of the service; null if the database did not answer. */
         MigrationsCheck: {
             ok: boolean;
             current: string | null;
@@ -2829,7 +2829,7 @@ export interface components {
             ok: boolean;
             fallback: boolean;
         };
-        /** @description How long the oldest undelivered notification has been waiting; null where none does. */
+        /** @description The age of the oldest undelivered notification; null without one. */
         WebhooksCheck: {
             oldest_undelivered_seconds: number | null;
         };
@@ -2846,7 +2846,7 @@ export interface components {
             /** @enum {string} */
             status: "ready";
             version: string;
-            /** @description Null where it is not known. */
+            /** @description Null if unknown. */
             commit: string | null;
             checks: components["schemas"]["Checks"];
         };
@@ -3998,7 +3998,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A category and how many live projects it holds. */
+            /** @description A category and its number of live projects. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4059,7 +4059,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A category and how many live projects it holds. */
+            /** @description A category and its number of live projects. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4375,7 +4375,7 @@ export interface operations {
             /**
              * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
-             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
              */
             200: {
                 headers: {
@@ -4549,7 +4549,7 @@ export interface operations {
             /**
              * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
-             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
              */
             200: {
                 headers: {
@@ -4647,7 +4647,7 @@ export interface operations {
             /**
              * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
-             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
              */
             200: {
                 headers: {
@@ -5045,7 +5045,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An account after its change. `taken_down` is there where the change took projects down. */
+            /** @description An account after its change. `taken_down` is present if the change took projects down. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5546,7 +5546,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The ways by which the caller signs in, beside the password if there is one. */
+            /** @description The caller's sign-in methods other than a password. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5604,7 +5604,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Where the browser goes to sign in at the provider. From there it comes back to the page of the account. */
+            /** @description The address at which the browser signs in at the provider. It then returns to the page of the account. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5941,7 +5941,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All that the service holds of the caller, but for secrets and their hashes. */
+            /** @description All of the caller's data in the service, except secrets and their hashes. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -7496,7 +7496,7 @@ export interface operations {
             /**
              * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
-             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
              */
             201: {
                 headers: {
@@ -7737,7 +7737,7 @@ export interface operations {
             /**
              * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
-             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
              */
             200: {
                 headers: {
@@ -7853,7 +7853,7 @@ export interface operations {
             /**
              * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
-             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
              */
             200: {
                 headers: {
@@ -7992,7 +7992,7 @@ export interface operations {
             /**
              * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
              *
-             *     It is there for the owner and administrators where they ask for one project, and in lists with `owner=me`.
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
              */
             200: {
                 headers: {
@@ -8673,7 +8673,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature"?: string;
@@ -8734,14 +8734,14 @@ export interface operations {
                     timestamp: string;
                     data: {
                         project: components["schemas"]["WebhookProject"];
-                        /** @description The user that caused the event; null where the operator's command line did. */
+                        /** @description The user that caused the event; null for a command of the operator. */
                         approved_by: components["schemas"]["UserRef"] | null;
                     };
                 };
             };
         };
         responses: {
-            /** @description The service gives the notification up at once. */
+            /** @description The service gives up the notification at once. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -8779,7 +8779,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature"?: string;
@@ -8840,14 +8840,14 @@ export interface operations {
                     timestamp: string;
                     data: {
                         project: components["schemas"]["WebhookProject"];
-                        /** @description The user that caused the event; null where the operator's command line did. */
+                        /** @description The user that caused the event; null for a command of the operator. */
                         submitted_by: components["schemas"]["UserRef"] | null;
                     };
                 };
             };
         };
         responses: {
-            /** @description The service gives the notification up at once. */
+            /** @description The service gives up the notification at once. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -8885,7 +8885,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature"?: string;
@@ -8947,16 +8947,16 @@ export interface operations {
                     timestamp: string;
                     data: {
                         project: components["schemas"]["WebhookProject"];
-                        /** @description The user that caused the event; null where the operator's command line did. */
+                        /** @description The user that caused the event; null for a command of the operator. */
                         rejected_by: components["schemas"]["UserRef"] | null;
-                        /** @description Missing where no reason was given. */
+                        /** @description Missing if no reason was given. */
                         reason?: string;
                     };
                 };
             };
         };
         responses: {
-            /** @description The service gives the notification up at once. */
+            /** @description The service gives up the notification at once. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -8994,7 +8994,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature"?: string;
@@ -9056,16 +9056,16 @@ export interface operations {
                     timestamp: string;
                     data: {
                         project: components["schemas"]["WebhookProject"];
-                        /** @description The user that caused the event; null where the operator's command line did. */
+                        /** @description The user that caused the event; null for a command of the operator. */
                         unpublished_by: components["schemas"]["UserRef"] | null;
-                        /** @description Missing where no reason was given. */
+                        /** @description Missing if no reason was given. */
                         reason?: string;
                     };
                 };
             };
         };
         responses: {
-            /** @description The service gives the notification up at once. */
+            /** @description The service gives up the notification at once. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -9103,7 +9103,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature"?: string;
@@ -9164,14 +9164,14 @@ export interface operations {
                     timestamp: string;
                     data: {
                         project: components["schemas"]["WebhookProject"];
-                        /** @description The user that caused the event; null where the operator's command line did. */
+                        /** @description The user that caused the event; null for a command of the operator. */
                         deleted_by: components["schemas"]["UserRef"] | null;
                     };
                 };
             };
         };
         responses: {
-            /** @description The service gives the notification up at once. */
+            /** @description The service gives up the notification at once. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -9209,7 +9209,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature"?: string;
@@ -9271,9 +9271,9 @@ export interface operations {
                     timestamp: string;
                     data: {
                         project: components["schemas"]["WebhookProject"];
-                        /** @description The user that caused the event; null where the operator's command line did. */
+                        /** @description The user that caused the event; null for a command of the operator. */
                         edited_by: components["schemas"]["UserRef"] | null;
-                        /** @description What the edit changed, by field. */
+                        /** @description The changed fields. */
                         changes: {
                             [key: string]: components["schemas"]["Change"];
                         };
@@ -9282,7 +9282,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The service gives the notification up at once. */
+            /** @description The service gives up the notification at once. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -9320,7 +9320,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing where the endpoint has no secret.
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature"?: string;
@@ -9373,7 +9373,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The service gives the notification up at once. */
+            /** @description The service gives up the notification at once. */
             410: {
                 headers: {
                     [name: string]: unknown;
