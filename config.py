@@ -223,7 +223,7 @@ def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _mail(env: Mapping[str, str]) -> dict[str, Any] | None:
-    """The mail server with the sender; None where no mail is sent."""
+    """The mail server with the sender; None if no mail is sent."""
     server, sender = _read(env, "MAIL_URL", "", mail.server), _read(env, "MAIL_FROM", "", mail.sender)
     if server is None:
         return None

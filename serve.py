@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _require_free(host: str, port: int) -> None:
-    """Raise ConfigError where nothing can listen on the port of this host."""
+    """Raise ConfigError if nothing can listen on the port of this host."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]

@@ -26,7 +26,7 @@ def sentry_dsn(value: str) -> str:
 
 
 def _require(value: str, *packages: str) -> None:
-    """Raise ValueError where something is set and a package for it is missing. None is imported."""
+    """Raise ValueError if something is set and a package for it is missing. None is imported."""
     if not value:
         return
     from importlib.metadata import PackageNotFoundError, version

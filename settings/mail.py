@@ -36,7 +36,7 @@ def server(value: str) -> dict[str, Any] | None:
 
 
 def sender(value: str) -> tuple[str, str] | None:
-    """The name, which may be empty, and the address that mail comes from; None where there is no such setting."""
+    """The name, which may be empty, and the address that mail comes from; None if there is no such setting."""
     if not value:
         return None
     name, address = parseaddr(value)

@@ -75,7 +75,7 @@ def picture(value: str, home: Path) -> Picture | None:
 
 
 def folder(value: str, default: Path) -> str:
-    """The folder of the site's own pages; empty where none is named and the default does not exist."""
+    """The folder of the site's own pages; empty if none is named and the default does not exist."""
     path = default.parent / value if value else default
     if not path.is_dir():
         if value:

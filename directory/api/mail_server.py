@@ -11,7 +11,7 @@ from directory.services.mail.server import MailServer
 
 
 def configured() -> MailServer | None:
-    """The mail server; None where no mail is sent."""
+    """The mail server; None if no mail is sent."""
     servers = (one for one in current_app.extensions["webhooks"] if isinstance(one, MailServer))
     return next(servers, None)
 
@@ -24,7 +24,7 @@ def notifier(user: Any) -> MailServer | None:
 
 
 def mail_server() -> MailServer:
-    """The mail server. Raises NotFound where no mail is sent, so that what needs it is absent."""
+    """The mail server. Raises NotFound if no mail is sent, so that what needs it is absent."""
     found = configured()
     if found is None:
         raise NotFound

@@ -40,7 +40,7 @@ def are_on() -> bool:
 
 
 def _party() -> RelyingParty:
-    """Return the relying party (WebAuthn) that this site is. Raises NotFound where passkeys are off."""
+    """Return the relying party (WebAuthn) that this site is. Raises NotFound if passkeys are off."""
     if not are_on():
         raise NotFound
     site: Site = current_app.extensions["site"]

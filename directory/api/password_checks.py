@@ -39,7 +39,7 @@ def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
     """Let few callers at once into a view that hashes a password; the others wait without a slot.
 
     It stands within `operation`, which counts the request first: a caller over the limit waits for none of this.
-    Raises Unavailable where the wait takes all of a request's time.
+    Raises Unavailable if the wait takes all of a request's time.
     """
 
     @wraps(view)

@@ -50,7 +50,7 @@ def order(query: dict[str, Any]) -> str:
 
 
 def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
-    """The cache tags of a page; None where it depends on everything.
+    """The cache tags of a page; None if it depends on everything.
 
     The place that a cursor names lies outside of the page. So the votes that such a page shows do not say which
     projects may get onto it, not even where the page is empty.

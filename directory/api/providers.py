@@ -1,4 +1,4 @@
-"""Signing in by a provider, and the identities of an account. All of it is absent where no provider is configured.
+"""Signing in by a provider, and the identities of an account. All of it is absent if no provider is configured.
 
 A browser is sent to the provider and comes back. A person in a browser gets a page also where that fails, a program
 that asks for JSON the problem.
@@ -46,7 +46,7 @@ TRIES = 5  # for a name, an address or an identity that others take at the same 
 
 
 def _configured() -> dict[str, Provider]:
-    """The providers by name. Raises NotFound where there are none."""
+    """The providers by name. Raises NotFound if there are none."""
     found: dict[str, Provider] = current_app.extensions["providers"]
     if not found:
         raise NotFound

@@ -1,4 +1,4 @@
-"""Ways back into an account by mail. All of it is absent where no mail is sent."""
+"""Ways back into an account by mail. All of it is absent if no mail is sent."""
 
 from typing import Any
 

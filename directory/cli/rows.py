@@ -133,7 +133,7 @@ class Lines:
             yield from itertools.chain([first] if first else [], chunks)
 
     def _converted(self, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-        """The lines of a file in another encoding. Raises ClickException where it is not in this encoding."""
+        """The lines of a file in another encoding. Raises ClickException if it is not in this encoding."""
         decoder, rest = codecs.getincrementaldecoder(encoding)(), ""
         try:
             for chunk in itertools.chain(chunks, [None]):

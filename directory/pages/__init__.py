@@ -54,7 +54,7 @@ def init_app(app: Flask) -> None:
 
 
 def picture_path(config: Mapping[str, Any], name: str) -> str:
-    """The address of the picture of a setting; empty where there is none, or no pages that show it."""
+    """The address of the picture of a setting; empty if there is none, or no pages that show it."""
     return f"/assets/{_picture_name(config, name)}" if config[name] and config["WEB_ENABLED"] else ""
 
 

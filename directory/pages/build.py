@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The built entries and assets, each by name. Both are empty where nothing was built."""
+    """The built entries and assets, each by name. Both are empty if nothing was built."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
     assets: dict[str, StoredFile] = field(default_factory=dict)

@@ -39,7 +39,7 @@ Answer = tuple["Page", dict[str, str]]
 
 
 class Page(bytes):
-    """The HTML of a page, and its cache tags; None where it depends on everything."""
+    """The HTML of a page, and its cache tags; None if it depends on everything."""
 
     tags: CacheTags | None = CacheTags(())
 

@@ -67,7 +67,7 @@ class OwnSite:
 
 
 def read(folder: str, caching: str) -> OwnSite:
-    """The content of a folder, its files with that Cache-Control; empty where none is named. Raises SiteError."""
+    """The content of a folder, its files with that Cache-Control; empty if none is named. Raises SiteError."""
     if not folder:
         return OwnSite()
     root = Path(folder)

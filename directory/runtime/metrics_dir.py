@@ -37,7 +37,7 @@ def _maker(folder: Path) -> int | None:
 
 
 def _hold(folder: Path) -> int:
-    """Hold it until this process and all its forks are gone. Raises OSError where others do."""
+    """Hold it until this process and all its forks are gone. Raises OSError if others do."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -114,7 +114,7 @@ class Route:
         return {"in": "path", "name": name, "required": True, "schema": schema, "example": prose.PATHS[name]}
 
     def body(self) -> dict[str, Any] | None:
-        """The body, None where none is foreseen."""
+        """The body, None if none is foreseen."""
         body = self.operation.body
         if isinstance(body, Upload):
             return {"required": True, "content": {each: {} for each in body.media_types}}

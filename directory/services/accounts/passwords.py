@@ -112,7 +112,7 @@ def needs_rehash(stored: str) -> bool:
 
 
 def check_password_rules(password: str, *, username: str = "", email: str = "") -> str | None:
-    """Why the password is refused, as a sentence for the user, or None where it is fine."""
+    """Why the password is refused, as a sentence for the user, or None if it is fine."""
     if len(password) > _MAX_RAW_LENGTH:
         return f"Use at most {MAX_LENGTH} characters."
     if not _encodable(password):

@@ -75,7 +75,7 @@ def tables() -> list[Table]:
 
 @contextmanager
 def opened(url: URL) -> Iterator[Connection]:
-    """The database to copy, as one snapshot. Raises Conflict where it is not of this version."""
+    """The database to copy, as one snapshot. Raises Conflict if it is not of this version."""
     postgresql = url.get_backend_name() == "postgresql"
     if not postgresql and not Path(url.database or "").is_file():  # which would otherwise be made
         raise Conflict(f"There is no file {url.database}.")
@@ -92,7 +92,7 @@ def opened(url: URL) -> Iterator[Connection]:
 
 
 def begin() -> None:
-    """Make the current transaction the target's only one. Raises Conflict where there is anything in it."""
+    """Make the current transaction the target's only one. Raises Conflict if there is anything in it."""
     connection = db.session.connection()
     _require_migrated(connection, "The database to fill")
     everything = db.metadata.sorted_tables

@@ -78,7 +78,7 @@ def take(
     becomes `owner`'s. All get `status`; without it each has its own, else it is pending. A row keeps the dates that it
     has. The log says of each that its owner imported it, now, and in which state. A row whose URL its owner has
     submitted already is False: a second run adds nothing. No webhook is sent. `logo` is what `pictures.as_logo` made.
-    Raises Duplicate where another transaction took such a URL or name in between; then the rows are to be taken again.
+    Raises Duplicate if another transaction took such a URL or name in between; then the rows are to be taken again.
     """
     names = {row["owner"] for row in rows if row.get("owner")}
     users = _users(names, create=create_users)

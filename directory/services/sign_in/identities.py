@@ -27,7 +27,7 @@ FRESH = timedelta(minutes=10)
 def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tuple[User, str, bool]:
     """The account of an identity, the secret of a new session, and whether the account was opened just now.
 
-    Raises AddressTaken, AccountSuspended, RegistrationClosed, SignInRefused; and Duplicate where another transaction
+    Raises AddressTaken, AccountSuspended, RegistrationClosed, SignInRefused; and Duplicate if another transaction
     has just taken the name, the address or the identity: the caller tries again, and finds it.
     """
     user, is_new = _owner(claims), False
@@ -42,7 +42,7 @@ def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tupl
 
 
 def _owner(claims: Claims) -> User | None:
-    """The account that has the identity, locked; None where none has. The provider's present claims are stored."""
+    """The account that has the identity, locked; None if none has. The provider's present claims are stored."""
     user_id = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
     if user_id is None:
         return None
@@ -55,7 +55,7 @@ def _owner(claims: Claims) -> User | None:
 
 
 def _owner_of_address(claims: Claims) -> User | None:
-    """The account with the same address, locked, where both sides have confirmed it. Raises AddressTaken, where not."""
+    """The account with the same address, locked, if both sides have confirmed it. Raises AddressTaken otherwise."""
     if claims.email is None:
         return None
     user_id = db.session.scalar(select(User.id).where(User.email == claims.email))

@@ -103,7 +103,7 @@ def _begin(session_id: int | None) -> bytes:
 
 
 def take(credential: dict[str, Any], session_id: int | None) -> bytes | None:
-    """Use up the challenge that an answer names, and return it; None where it was not given for this.
+    """Use up the challenge that an answer names, and return it; None if it was not given for this.
 
     The caller commits this before the answer is checked, so that an answer that fails uses it up too.
     """

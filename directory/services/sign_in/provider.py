@@ -40,7 +40,7 @@ def _derived(key: str, purpose: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The user who signs in, as the provider proves it. `email` is None where it returned no usable address."""
+    """The user who signs in, as the provider proves it. `email` is None if it returned no usable address."""
 
     provider: str
     issuer: str
@@ -68,7 +68,7 @@ class Provider(Protocol):
 
 
 def claims_of(provider: Provider, subject: Any, email: Any, email_verified: Any, names: tuple[Any, ...]) -> Claims:
-    """The claims, each only in the form that can be used. Raises SignInRefused where the subject has no such form."""
+    """The claims, each only in the form that can be used. Raises SignInRefused if the subject has no such form."""
     if not isinstance(subject, str) or not 1 <= len(subject) <= SUBJECT_MAX:
         raise SignInRefused("no_subject")
     if not (subject.isascii() and subject.isprintable()):

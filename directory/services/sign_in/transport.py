@@ -49,7 +49,7 @@ class Answer:
         return orjson.loads(self._body)
 
     def raise_for_status(self) -> None:
-        """Raise ProviderFailed where the status is not a success."""
+        """Raise ProviderFailed if the status is not a success."""
         if not 200 <= self.status_code < 300:
             raise ProviderFailed("status")
 

@@ -31,7 +31,7 @@ def free(names: Iterable[str]) -> str:
 
 
 def _valid(name: str) -> str:
-    """The name in the letters of usernames; empty where none is left."""
+    """The name in the letters of usernames; empty if none is left."""
     if "@" in name:
         return ""
     plain = unicodedata.normalize("NFKD", name[: 4 * LONGEST]).encode("ascii", "ignore").decode().lower()
