@@ -30,10 +30,10 @@ from directory.http import authentication, converters, files, hooks, metrics, pr
 from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
-from directory.services.mail.server import mail_servers
+from directory.services.delivery.mail.server import mail_servers
+from directory.services.delivery.outbox import Endpoint
 from directory.services.sign_in import configured
 from directory.services.site import Site
-from directory.services.webhooks.outbox import Endpoint
 
 
 def create_app(config: Mapping[str, Any]) -> Flask:

@@ -29,7 +29,7 @@ def endpoints(value: str) -> list[dict[str, Any]]:
 
 def _require_different_names(found: list[dict[str, Any]]) -> None:
     """A configured name must differ from the others, and from those that the service makes of addresses."""
-    from directory.services.webhooks.outbox import stable_name
+    from directory.services.delivery.outbox import stable_name
 
     names = [one["name"] or stable_name(one["url"]) for one in found]
     for name in names:
@@ -68,7 +68,7 @@ def address(value: str) -> str:
 
 def signing_secrets(given: Any, style: str) -> list[str]:
     """The secrets of an endpoint, the newest first; those that sign must be base64, as Standard Webhooks has them."""
-    from directory.services.webhooks.signing import key
+    from directory.services.delivery.webhooks.signing import key
 
     if not isinstance(given, list) or not all(isinstance(secret, str) and secret.strip() for secret in given):
         raise ValueError("a secret must be a text, or a list of texts with the newest first")

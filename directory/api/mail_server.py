@@ -7,7 +7,7 @@ from flask import current_app
 from directory.errors import NotFound
 from directory.http import account_limits
 from directory.models import User
-from directory.services.mail.server import MailServer
+from directory.services.delivery.mail.server import MailServer
 
 
 def configured() -> MailServer | None:

@@ -11,8 +11,8 @@ from marshmallow import ValidationError
 
 from directory.api.schemas.accounts import Email
 from directory.cli.console import refusals, table
-from directory.services.mail.server import MailServer
-from directory.services.webhooks.schedule import Policy
+from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.schedule import Policy
 
 mail = AppGroup("mail", help="Test the mail server.")
 
@@ -29,7 +29,7 @@ def _address(_context: Any, _parameter: Any, given: str) -> str:
 @refusals()
 def send_test(address: str) -> None:
     """Send a test mail to ADDRESS at once, and show what the mail server answers."""
-    from directory.services.mail import messages, smtp, templates
+    from directory.services.delivery.mail import messages, smtp, templates
 
     servers = [one for one in current_app.extensions["webhooks"] if isinstance(one, MailServer)]
     if not servers:

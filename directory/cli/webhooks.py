@@ -1,13 +1,16 @@
 """flask webhooks: deliver notifications, look at them, send them again, try an endpoint."""
 
 import logging
+import os
 import secrets
+import select
+import signal
 import sys
 from datetime import UTC, datetime
 from typing import Any
 
 import click
-from flask import current_app
+from flask import Flask, current_app
 from flask.cli import AppGroup
 
 from directory.cli.console import count, names_database, refusals, table
@@ -15,11 +18,12 @@ from directory.db.transactions import lift_time_limits, transaction
 from directory.extensions import db
 from directory.models import DeliveryState, now
 from directory.models.base import HIGHEST_ID
+from directory.runtime import housekeeping
 from directory.services.catalog.paging import Window
-from directory.services.webhooks import deliveries, endpoints
-from directory.services.webhooks.claims import Claim
-from directory.services.webhooks.outbox import MAIL, Endpoint
-from directory.services.webhooks.schedule import Policy
+from directory.services.delivery import deliveries, endpoints
+from directory.services.delivery.claims import Claim
+from directory.services.delivery.outbox import MAIL, Endpoint
+from directory.services.delivery.schedule import Policy
 
 log = logging.getLogger(__name__)
 # `requests` is loaded by the commands that send: 60 ms and 6 MB that the server has no use for.
@@ -36,12 +40,35 @@ webhooks = AppGroup("webhooks", help="Deliver notifications and manage deliverie
 @refusals()
 def work(parallel: int, until_eof: bool) -> None:
     """Deliver what is due and delete what has expired, until stopped. Any number may run, on any number of machines."""
-    from directory.cli.deliverer import Deliverer
+    log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(_endpoints())})
+    deliver(current_app._get_current_object(), Policy(), parallel, until_eof=until_eof)  # type: ignore[attr-defined]
 
-    endpoints = _endpoints()
-    log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(endpoints)})
-    app = current_app._get_current_object()  # type: ignore[attr-defined]
-    Deliverer(app, endpoints, Policy(), parallel).work(until_eof=until_eof)
+
+def deliver(app: Flask, policy: Policy, parallel: int = 1, *, until_eof: bool = False) -> None:
+    """Deliver and tidy until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
+    from directory.services.delivery.deliverer import Deliverer
+
+    watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
+    deliverer = Deliverer(app.app_context, app.extensions["webhooks"], policy, parallel)
+    deliverer.start()
+    try:
+        housekeeping.hourly(app, policy, lambda seconds: select.select(watched, [], [], seconds)[0])
+    finally:
+        deliverer.stop()
+
+
+def _wake_on_signals() -> int:
+    """A file that can be read once SIGTERM or SIGINT has come.
+
+    No event is set in a handler: it runs within whatever the main thread does, and would wait for itself where that
+    is the event's own lock.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return reading
 
 
 @webhooks.command("list")
@@ -87,7 +114,7 @@ def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
 @refusals()
 def send_test(endpoint: str | None) -> None:
     """Send a `webhook.test` to all endpoints, or to the one of that name or host, and show what they answer."""
-    from directory.services.webhooks import sender
+    from directory.services.delivery.webhooks import sender
 
     receivers = [one for one in _endpoints() if one.format != MAIL]  # for which there is `flask mail send-test`
     chosen = [one for one in receivers if endpoint is None or endpoint in (one.name, one.name.rpartition("-")[0])]

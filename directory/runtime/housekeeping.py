@@ -16,9 +16,9 @@ from directory.db.transactions import transaction
 from directory.models import now
 from directory.services import audit, logos
 from directory.services.accounts import mail_links, sessions
+from directory.services.delivery import claims
+from directory.services.delivery.schedule import Policy
 from directory.services.sign_in import attempts, passkeys
-from directory.services.webhooks import claims
-from directory.services.webhooks.schedule import Policy
 
 log = logging.getLogger(__name__)
 FIRST, PERIOD = 30.0, 3600.0  # seconds from the start to the first time, and from one time to the next
@@ -54,14 +54,16 @@ def tidy(app: Flask, policy: Policy) -> bool:
         return False
 
 
+def hourly(app: Flask, policy: Policy, ended: Callable[[float], object]) -> None:
+    """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true."""
+    pause = FIRST
+    while not ended(pause):
+        pause = 0 if tidy(app, policy) else PERIOD
+
+
 def start(app: Flask) -> threading.Thread:
-    """Tidy once an hour in a thread that ends with the process."""
-    thread = threading.Thread(target=_tidy_hourly, args=(app,), name="housekeeping", daemon=True)
+    """Tidy in a thread that ends with the process."""
+    never = threading.Event()
+    thread = threading.Thread(target=hourly, args=(app, Policy(), never.wait), name="housekeeping", daemon=True)
     thread.start()
     return thread
-
-
-def _tidy_hourly(app: Flask) -> None:
-    pause, pausing = FIRST, threading.Event()
-    while not pausing.wait(pause):
-        pause = 0 if tidy(app, Policy()) else PERIOD

@@ -31,9 +31,9 @@ from directory.services import audit, revisions, voting
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters, search_index
+from directory.services.delivery import outbox
+from directory.services.delivery.outbox import Endpoint
 from directory.services.sign_in import identities, passkeys
-from directory.services.webhooks import outbox
-from directory.services.webhooks.outbox import Endpoint
 
 # The most rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL; on two busy cores
 # 1.1 s and 3.0 s.

@@ -19,9 +19,9 @@ from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import fields, search_index
 from directory.services.catalog.fields import Changes
+from directory.services.delivery import outbox
+from directory.services.delivery.outbox import Endpoint
 from directory.services.links import url_key
-from directory.services.webhooks import outbox
-from directory.services.webhooks.outbox import Endpoint
 
 LIVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
 TAKEN = "The owner has another project with this URL."

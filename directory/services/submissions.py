@@ -15,9 +15,9 @@ from directory.services import audit, revisions
 from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.ranking import hot
+from directory.services.delivery import outbox
+from directory.services.delivery.outbox import Endpoint
 from directory.services.links import url_key
-from directory.services.webhooks import outbox
-from directory.services.webhooks.outbox import Endpoint
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:

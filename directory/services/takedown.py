@@ -18,8 +18,8 @@ from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters
-from directory.services.webhooks import outbox
-from directory.services.webhooks.outbox import Endpoint
+from directory.services.delivery import outbox
+from directory.services.delivery.outbox import Endpoint
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (

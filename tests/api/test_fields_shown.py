@@ -7,7 +7,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity
 from directory.services.catalog import fields
-from directory.services.webhooks import endpoints
+from directory.services.delivery import endpoints
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import Api

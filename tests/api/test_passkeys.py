@@ -14,8 +14,8 @@ from directory.extensions import db
 from directory.models import AuditEntry, Passkey, PasskeyChallenge, Session, Token, User, now
 from directory.runtime import housekeeping
 from directory.services.accounts.identity import Caller
+from directory.services.delivery.schedule import Policy
 from directory.services.sign_in import passkeys
-from directory.services.webhooks.schedule import Policy
 from tests.conftest import ENVIRONMENT
 from tests.support.authenticator import Authenticator, raw, text
 from tests.support.browsers import Browser

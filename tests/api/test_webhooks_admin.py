@@ -9,8 +9,8 @@ from flask import Flask
 
 from directory.db.transactions import transaction
 from directory.models import now
-from directory.services.webhooks import deliveries, outbox
-from directory.services.webhooks.outbox import Endpoint
+from directory.services.delivery import deliveries, outbox
+from directory.services.delivery.outbox import Endpoint
 from tests.support.factories import World
 from tests.support.outbox import delivery_thread, endpoint, put, quick, row, send_all
 from tests.support.receiver import SECRET, Receiver, status

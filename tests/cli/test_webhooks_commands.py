@@ -11,10 +11,10 @@ from flask import Flask
 
 from directory.db.transactions import transaction
 from directory.models import now
-from directory.services.webhooks import claims, deliveries
-from directory.services.webhooks.claims import Outcome
-from directory.services.webhooks.outbox import Endpoint
-from directory.services.webhooks.schedule import Policy
+from directory.services.delivery import claims, deliveries
+from directory.services.delivery.claims import Outcome
+from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.schedule import Policy
 from tests.support.factories import World
 from tests.support.outbox import delivery_thread, endpoint, put, quick, row, send_all, states
 from tests.support.receiver import SECRET, Receiver, status

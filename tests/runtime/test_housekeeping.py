@@ -19,8 +19,8 @@ from directory.models import AuditEntry, AuditRetention, MailLink, Session, Sign
 from directory.runtime import housekeeping
 from directory.services import audit
 from directory.services.accounts import sessions
-from directory.services.webhooks import claims
-from directory.services.webhooks.schedule import Policy
+from directory.services.delivery import claims
+from directory.services.delivery.schedule import Policy
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import World
 from tests.support.outbox import endpoint, put, states

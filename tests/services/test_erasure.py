@@ -26,7 +26,7 @@ from directory.models import (
 )
 from directory.services.accounts import accounts, recovery, sessions
 from directory.services.accounts.identity import Caller
-from directory.services.webhooks.outbox import ACTORS
+from directory.services.delivery.outbox import ACTORS
 from tests.support.account_deletion import HOOK, faults, rows
 from tests.support.factories import Api, World
 from tests.support.mailbox import server

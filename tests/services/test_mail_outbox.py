@@ -11,13 +11,13 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
-from directory.cli import deliverer as module
-from directory.cli.deliverer import Deliverer
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.models import Delivery, now
-from directory.services.mail.server import MailServer
+from directory.services.delivery import deliverer as module
+from directory.services.delivery.deliverer import Deliverer
+from directory.services.delivery.mail.server import MailServer
 from tests.conftest import ENVIRONMENT, Database
 from tests.support import deliverers
 from tests.support.factories import Api, World
@@ -120,7 +120,7 @@ def test_a_mail_server_that_hangs_holds_up_no_webhook(make_app: Any, world: Worl
         app = make_app(**mailbox.settings, WEBHOOK_URL=receiver.url, WEBHOOK_SECRET=SECRET)
         hook, mail = app.extensions["webhooks"]
         queue(app, mail, user.id)
-        deliverer = Deliverer(app, [mail, hook], quick(deadline=0.5))
+        deliverer = Deliverer(app.app_context, [mail, hook], quick(deadline=0.5))
         deliverer.start()
         try:
             until(lambda: mailbox.asked["EHLO"] > 0)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from directory.services.mail import messages, smtp, templates
-from directory.services.mail.templates import Mail
-from directory.services.webhooks.claims import Outcome
+from directory.services.delivery.claims import Outcome
+from directory.services.delivery.mail import messages, smtp, templates
+from directory.services.delivery.mail.templates import Mail
 from tests.support.mailbox import PASSWORD, SENDER, SITE, STEPS, USER, Mailbox, hang, server
 from tests.support.outbox import quick
 from tests.support.processes import free_port

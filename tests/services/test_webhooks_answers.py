@@ -5,8 +5,9 @@ from email.utils import format_datetime
 
 import pytest
 
-from directory.services.webhooks import redaction, sender
-from directory.services.webhooks.claims import Outcome
+from directory.services.delivery import redaction
+from directory.services.delivery.claims import Outcome
+from directory.services.delivery.webhooks import sender
 from tests.support.outbox import claim, endpoint, quick
 from tests.support.processes import free_port
 from tests.support.receiver import SECRET, Receiver, status

@@ -9,9 +9,9 @@ from sqlalchemy import text
 from directory.db.transactions import on_postgresql, transaction
 from directory.extensions import db
 from directory.models import DeliveryState, now
-from directory.services.webhooks import claims, schedule
-from directory.services.webhooks.claims import Outcome
-from directory.services.webhooks.schedule import DELAYS, HOUR, Policy
+from directory.services.delivery import claims, schedule
+from directory.services.delivery.claims import Outcome
+from directory.services.delivery.schedule import DELAYS, HOUR, Policy
 from tests.support.outbox import Clock, attempts, endpoint, put, row
 
 HERE = endpoint("https://here.example/hook")

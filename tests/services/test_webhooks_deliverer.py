@@ -12,16 +12,17 @@ from flask import Flask
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from directory.cli.deliverer import Deliverer
 from directory.db import deadline, transactions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import now
 from directory.runtime import housekeeping
 from directory.services import moderation
-from directory.services.webhooks import claims, deliveries, sender
-from directory.services.webhooks.outbox import Endpoint
-from directory.services.webhooks.schedule import DELAYS, HOUR, Policy
+from directory.services.delivery import claims, deliveries
+from directory.services.delivery.deliverer import Deliverer
+from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.schedule import DELAYS, HOUR, Policy
+from directory.services.delivery.webhooks import sender
 from tests.conftest import Database, build
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import World
@@ -36,7 +37,7 @@ def delivering(app: Flask) -> Iterator[Callable[..., Deliverer]]:
     started: list[Deliverer] = []
 
     def start(*to: Endpoint, policy: Policy | None = None, parallel: int = 1) -> Deliverer:
-        started.append(Deliverer(app, to, policy or quick(), parallel))
+        started.append(Deliverer(app.app_context, to, policy or quick(), parallel))
         started[-1].start()
         return started[-1]
 
@@ -148,7 +149,7 @@ def test_stopping_ends_the_exchange_in_hand_and_takes_nothing_more(app: Flask) -
         to = endpoint(receiver.url)
         with app.app_context():
             put(to, 3)
-        deliverer = Deliverer(app, [to], quick())
+        deliverer = Deliverer(app.app_context, [to], quick())
         deliverer.start()
         receiver.wait(lambda r: len(r.arrived) == 1)
         stopper = threading.Thread(target=deliverer.stop)
@@ -185,7 +186,7 @@ def test_what_was_sent_is_written_down_when_the_database_is_back(app: Flask, mon
         to = endpoint(receiver.url)
         with app.app_context():
             put(to)
-        deliverer = Deliverer(app, [to], quick())
+        deliverer = Deliverer(app.app_context, [to], quick())
         deliverer.start()
         receiver.wait(lambda _: states(app) == {"delivered": 1})
         deliverer.stop()
@@ -199,13 +200,13 @@ def test_a_locked_sqlite_is_one_line_of_the_log_and_the_deliverer_goes_on(
 ) -> None:
     """It gives up the wait for the lock of this process, and then that for the database's."""
     monkeypatch.setattr(transactions, "SQLITE_BUSY_MILLISECONDS", 100)
-    caplog.set_level("WARNING", "directory.cli.deliverer")
+    caplog.set_level("WARNING", "directory.services.delivery.deliverer")
     with Receiver() as receiver:
         to = endpoint(receiver.url)
         with app.app_context():
             put(to)
             lock = transactions._write_locks[db.engine]
-        deliverer = Deliverer(app, [to], quick(), 2)
+        deliverer = Deliverer(app.app_context, [to], quick(), 2)
         with closing(sqlite3.connect(database.path, isolation_level=None)) as holder:
             holder.execute("BEGIN IMMEDIATE")
             with lock:

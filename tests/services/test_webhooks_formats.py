@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from directory.services.delivery.webhooks import formats
+from directory.services.delivery.webhooks.formats import INVISIBLE, NAMES, fit
 from directory.services.site import NOWHERE, Site
-from directory.services.webhooks import formats
-from directory.services.webhooks.formats import INVISIBLE, NAMES, fit
 from tests.support.outbox import EVENT
 
 SITE = Site("Projects & more @everyone", "https://projects.example.org")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from directory.cli import deliverer as module
 from directory.db.transactions import transaction
 from directory.logs import JsonFormatter
-from directory.services.webhooks import deliveries
+from directory.services.delivery import deliverer as module
+from directory.services.delivery import deliveries
 from tests.support.outbox import attempts, delivery_thread, endpoint, put, quick, row, send_all
 from tests.support.processes import free_port
 from tests.support.receiver import SECRET, Receiver, raw, status

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import requests.adapters
 
-from directory.services.webhooks import sender
-from directory.services.webhooks.claims import Outcome
+from directory.services.delivery.claims import Outcome
+from directory.services.delivery.webhooks import sender
 from tests.support.outbox import EVENT, claim, endpoint, quick
 from tests.support.processes import free_port
 from tests.support.receiver import Receiver, drip, endless, hang, raw, reset, status

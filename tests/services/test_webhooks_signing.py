@@ -8,7 +8,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 import config
-from directory.services.webhooks import signing
+from directory.services.delivery.webhooks import signing
 from tests.support.receiver import SECRET
 
 OTHER = f"whsec_{base64.b64encode(b'another key of 28 bytes here').decode()}"

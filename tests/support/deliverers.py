@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from flask import Flask
+
 import config
 from directory import create_app
-from directory.cli.deliverer import Deliverer
-from directory.services.webhooks.schedule import Policy
+from directory.cli.webhooks import deliver
+from directory.services.delivery.schedule import Policy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,13 +51,13 @@ def main() -> None:
     print(kills, flush=True)
 
 
-def _fork(app: object, policy: Policy) -> int:
+def _fork(app: Flask, policy: Policy) -> int:
     pid = os.fork()
     if pid:
         return pid
     try:
         random.seed()
-        Deliverer(app, app.extensions["webhooks"], policy).work(until_eof=True)  # type: ignore[arg-type,attr-defined]
+        deliver(app, policy, until_eof=True)
     finally:
         os._exit(0)
 

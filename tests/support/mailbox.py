@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
-from directory.services.mail.server import MailServer
+from directory.services.delivery.mail.server import MailServer
 from directory.services.site import Site
 
 USER, PASSWORD = "directory", "planted mail password"

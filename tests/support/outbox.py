@@ -10,13 +10,13 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import insert, select
 
-from directory.cli.deliverer import DeliveryThread
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, DeliveryAttempt, now
-from directory.services.webhooks.claims import Claim
-from directory.services.webhooks.outbox import Endpoint
-from directory.services.webhooks.schedule import Policy
+from directory.services.delivery.claims import Claim
+from directory.services.delivery.deliverer import DeliveryThread
+from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.schedule import Policy
 from tests.support.receiver import SECRET
 
 SECOND = timedelta(seconds=1)
@@ -96,7 +96,7 @@ def quick(**changes: Any) -> Policy:
 
 def delivery_thread(app: Flask, to: Endpoint, policy: Policy) -> DeliveryThread:
     """A delivery thread to be driven by hand."""
-    return DeliveryThread(app, to, policy, threading.Event())
+    return DeliveryThread(app.app_context, to, policy, threading.Event())
 
 
 def send_all(delivery_thread: DeliveryThread) -> int:

@@ -7,7 +7,7 @@ from flask import Flask
 
 from directory.extensions import db
 from directory.models import AuditEntry, Delivery
-from directory.services.webhooks.outbox import ACTORS
+from directory.services.delivery.outbox import ACTORS
 from tests.support.factories import Api
 
 ENDPOINT = {"url": "https://hook.example/x", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}

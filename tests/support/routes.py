@@ -13,7 +13,7 @@ from directory.http.validation import Upload
 from directory.models import Delivery, Session
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
-from directory.services.webhooks.outbox import Endpoint
+from directory.services.delivery.outbox import Endpoint
 from tests.support.factories import PASSWORD, World
 from tests.support.pictures import RED
 

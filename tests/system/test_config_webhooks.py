@@ -7,7 +7,7 @@ import pytest
 
 import config
 from config import ConfigError
-from directory.services.webhooks import outbox
+from directory.services.delivery import outbox
 
 SECRET = base64.b64encode(b"s" * 24).decode()
 

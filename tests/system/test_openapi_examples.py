@@ -13,9 +13,9 @@ from directory.api import openapi
 from directory.api.openapi.examples import Maker
 from directory.extensions import db
 from directory.models import Delivery
-from directory.services.webhooks import endpoints
-from directory.services.webhooks.formats import NAMES
-from directory.services.webhooks.outbox import ACTORS
+from directory.services.delivery import endpoints
+from directory.services.delivery.outbox import ACTORS
+from directory.services.delivery.webhooks.formats import NAMES
 from tests.conftest import build
 from tests.support.factories import World
 

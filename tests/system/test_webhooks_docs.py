@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from directory.services.webhooks import sender
-from directory.services.webhooks.claims import Outcome
-from directory.services.webhooks.formats import NAMES
-from directory.services.webhooks.outbox import ACTORS
-from directory.services.webhooks.schedule import DELAYS, RETENTION, Policy
+from directory.services.delivery.claims import Outcome
+from directory.services.delivery.outbox import ACTORS
+from directory.services.delivery.schedule import DELAYS, RETENTION, Policy
+from directory.services.delivery.webhooks import sender
+from directory.services.delivery.webhooks.formats import NAMES
 from settings import webhooks
 from tests.support.outbox import EVENT, claim, endpoint, quick
 from tests.support.processes import free_port

@@ -91,7 +91,7 @@ def test_a_server_that_is_stopped_stops_its_deliverer_and_logs_json_alone(
         assert not deliverer.is_running()
 
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert {"gunicorn.error", "directory.cli.deliverer"} <= {line["logger"] for line in lines}
+    assert {"gunicorn.error", "directory.services.delivery.deliverer"} <= {line["logger"] for line in lines}
     assert not [line for line in lines if line["logger"] == "gunicorn.access"]
 
 

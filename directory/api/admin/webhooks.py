@@ -9,8 +9,8 @@ from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
-from directory.services.webhooks import deliveries as outbox
-from directory.services.webhooks import endpoints as receivers
+from directory.services.delivery import deliveries as outbox
+from directory.services.delivery import endpoints as receivers
 
 
 @bp.get("/webhooks/endpoints")

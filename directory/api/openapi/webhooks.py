@@ -4,9 +4,9 @@ from typing import Any
 
 from directory.api.openapi.examples import Maker
 from directory.services.catalog.fields import IN_WEBHOOKS
-from directory.services.webhooks.endpoints import TEST, TEST_PROJECT
-from directory.services.webhooks.formats import NAMES
-from directory.services.webhooks.outbox import ACTORS
+from directory.services.delivery.endpoints import TEST, TEST_PROJECT
+from directory.services.delivery.outbox import ACTORS
+from directory.services.delivery.webhooks.formats import NAMES
 
 STATUS_AFTER = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}
 WITH_REASON = {"project.rejected", "project.unpublished"}

@@ -6,9 +6,9 @@ from directory.api.schemas.paging import CursorPagination, CursorQuery
 from directory.http.fields import Line, Strict, Timestamp, Whole, Word
 from directory.models import DeliveryState
 from directory.models.base import HIGHEST_ID
-from directory.services.mail import templates
-from directory.services.webhooks.formats import NAMES
-from directory.services.webhooks.outbox import MAIL_ACTORS
+from directory.services.delivery.mail import templates
+from directory.services.delivery.outbox import MAIL_ACTORS
+from directory.services.delivery.webhooks.formats import NAMES
 
 EVENTS = tuple(NAMES)
 # Beside those of webhooks, what is mailed to the user of an account alone.

@@ -18,9 +18,9 @@ from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, Use
 from directory.services import base64url
 from directory.services.accounts.sessions import digest
 from directory.services.deleting import delete_some
-from directory.services.mail.server import MailServer
-from directory.services.webhooks.outbox import event_json, rows_of
-from directory.services.webhooks.schedule import at_once
+from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.outbox import event_json, rows_of
+from directory.services.delivery.schedule import at_once
 
 NOTICES = (
     LinkPurpose.EMAIL_CHANGED,

@@ -10,7 +10,7 @@ from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, DeliveryAttempt, DeliveryState, now
 from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
-from directory.services.webhooks.schedule import at_once
+from directory.services.delivery.schedule import at_once
 
 NEWEST = Sort("newest", (Delivery.id,), descending=True)
 COLUMNS = (

@@ -18,11 +18,11 @@ from sqlalchemy import select
 from directory.extensions import db
 from directory.models import AccountStatus, MailLink, User, now
 from directory.services.accounts import mail_links, subscriptions
-from directory.services.mail import templates
-from directory.services.mail.server import MailServer
-from directory.services.mail.templates import Mail
-from directory.services.webhooks.claims import Claim
-from directory.services.webhooks.endpoints import TEST
+from directory.services.delivery.claims import Claim
+from directory.services.delivery.endpoints import TEST
+from directory.services.delivery.mail import templates
+from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.mail.templates import Mail
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 

@@ -16,7 +16,7 @@ from sqlalchemy import CursorResult, literal_column, or_, select, update
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.deleting import delete_some
-from directory.services.webhooks.schedule import RETENTION, Policy
+from directory.services.delivery.schedule import RETENTION, Policy
 
 # A literal: with a parameter neither database could use the partial index of the pending ones.
 PENDING = Delivery.state == literal_column("'pending'")

@@ -7,7 +7,7 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-from directory.services.webhooks.wire import Wire
+from directory.services.delivery.wire import Wire
 
 # It logs addresses whole, at every level: a chat's secret would come into our log by a receiver's broken header.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL + 1)

@@ -9,12 +9,13 @@ from typing import Any
 
 import requests
 
-from directory.services.webhooks import formats, redaction, signing
-from directory.services.webhooks.claims import Claim, Outcome
-from directory.services.webhooks.http_session import WireSession
-from directory.services.webhooks.outbox import Endpoint
-from directory.services.webhooks.schedule import Policy, retry_after
-from directory.services.webhooks.wire import Wire, reason, until_deadline
+from directory.services.delivery import redaction
+from directory.services.delivery.claims import Claim, Outcome
+from directory.services.delivery.http_session import WireSession
+from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.schedule import Policy, retry_after
+from directory.services.delivery.webhooks import formats, signing
+from directory.services.delivery.wire import Wire, reason, until_deadline
 
 READ_BYTES = 4096
 HEADERS = {

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit
 
-from directory.services.webhooks.outbox import Endpoint
-from directory.services.webhooks.signing import PREFIX
+from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.webhooks.signing import PREFIX
 
 KEPT_BYTES = 1024
 SECRET_LENGTH = 12  # from here on a part of an address may be a secret: a chat's tokens are longer

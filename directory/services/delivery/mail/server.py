@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from directory.services.delivery.outbox import MAIL, MAIL_ACTORS, Endpoint
 from directory.services.site import Site
-from directory.services.webhooks.outbox import MAIL, MAIL_ACTORS, Endpoint
 
 EVENTS = frozenset({"project.approved", "project.rejected", "project.unpublished", *MAIL_ACTORS})
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
-from directory.services.webhooks.schedule import Policy
+from directory.services.delivery.schedule import Policy
 
 GRACE = 0.2  # seconds of the deadline for a cut exchange to come to its end
 

@@ -1,4 +1,4 @@
-"""The long-running deliverer: one thread for each endpoint, housekeeping, and an orderly end.
+"""The deliverer: one thread for each endpoint, and an orderly end.
 
 A delivery thread sends one notification at a time to one endpoint, of which the mail server is one. A receiver that
 hangs holds its own thread and no other. A deliverer that is killed leaves at most one delivery of each endpoint in
@@ -6,39 +6,37 @@ doubt, and the next deliverer sends it again.
 """
 
 import logging
-import os
-import select
-import signal
 import threading
-from collections.abc import Sequence
-
-from flask import Flask
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 from directory.db import deadline
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
-from directory.runtime import housekeeping
-from directory.services.mail import messages, smtp
-from directory.services.mail.messages import NotToBeSent
-from directory.services.mail.server import MailServer
-from directory.services.webhooks import claims, sender
-from directory.services.webhooks.claims import Claim, Outcome
-from directory.services.webhooks.outbox import Endpoint
-from directory.services.webhooks.schedule import Policy
+from directory.services.delivery import claims
+from directory.services.delivery.claims import Claim, Outcome
+from directory.services.delivery.mail import messages, smtp
+from directory.services.delivery.mail.messages import NotToBeSent
+from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.schedule import Policy
+from directory.services.delivery.webhooks import sender
 
 log = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 5.0  # seconds between looks at a database that is out of reach
 
 Done = tuple[Claim, Outcome]
+Context = Callable[[], AbstractContextManager[Any]]  # the application's, in which there is a database
 
 
 class DeliveryThread(threading.Thread):
     """Delivers to one endpoint, one exchange at a time, until it is stopped."""
 
-    def __init__(self, app: Flask, endpoint: Endpoint, policy: Policy, stopping: threading.Event) -> None:
+    def __init__(self, context: Context, endpoint: Endpoint, policy: Policy, stopping: threading.Event) -> None:
         super().__init__(name=f"delivery-{endpoint.name}", daemon=True)
-        self._app, self._endpoint, self._policy, self._stopping = app, endpoint, policy, stopping
+        self._context, self._endpoint, self._policy, self._stopping = context, endpoint, policy, stopping
         self._pause = 0.0
 
     def run(self) -> None:
@@ -66,7 +64,7 @@ class DeliveryThread(threading.Thread):
     def _send(self, claim: Claim) -> Outcome:
         if not isinstance(self._endpoint, MailServer):
             return sender.send(self._endpoint, claim, self._policy)
-        with self._app.app_context(), deadline.within(deadline.SECONDS):
+        with self._context(), deadline.within(deadline.SECONDS):
             try:
                 message = messages.of_claim(claim, self._endpoint)
             except NotToBeSent as refused:
@@ -74,7 +72,7 @@ class DeliveryThread(threading.Thread):
         return smtp.send(message, self._endpoint, self._policy)
 
     def _record_and_take(self, done: Done | None) -> Claim | None:
-        with self._app.app_context():
+        with self._context():
             if done is None:
                 if not claims.waiting(self._endpoint.name, self._policy):
                     return None
@@ -117,9 +115,11 @@ class DeliveryThread(threading.Thread):
 class Deliverer:
     """The delivery threads of all endpoints."""
 
-    def __init__(self, app: Flask, endpoints: Sequence[Endpoint], policy: Policy, parallel: int = 1) -> None:
-        self._app, self._policy, self._stopping = app, policy, threading.Event()
-        self._threads = [DeliveryThread(app, one, policy, self._stopping) for one in endpoints for _ in range(parallel)]
+    def __init__(self, context: Context, endpoints: Sequence[Endpoint], policy: Policy, parallel: int = 1) -> None:
+        self._stopping = threading.Event()
+        self._threads = [
+            DeliveryThread(context, one, policy, self._stopping) for one in endpoints for _ in range(parallel)
+        ]
 
     def start(self) -> None:
         """Begin to deliver, in threads."""
@@ -131,28 +131,3 @@ class Deliverer:
         self._stopping.set()
         for thread in self._threads:
             thread.join()
-
-    def work(self, *, until_eof: bool = False) -> None:
-        """Deliver until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
-        watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
-        self.start()
-        try:
-            idle = housekeeping.FIRST
-            while not select.select(watched, [], [], idle)[0]:
-                idle = 0 if housekeeping.tidy(self._app, self._policy) else housekeeping.PERIOD
-        finally:
-            self.stop()
-
-
-def _wake_on_signals() -> int:
-    """A file that can be read once SIGTERM or SIGINT has come.
-
-    No event is set in a handler: it runs within whatever the main thread does, and would wait for itself where that
-    is the event's own lock.
-    """
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    return reading

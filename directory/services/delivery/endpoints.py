@@ -9,9 +9,9 @@ from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import Delivery, DeliveryState
 from directory.services.accounts.identity import Caller
-from directory.services.webhooks import deliveries
-from directory.services.webhooks.outbox import MAIL, Endpoint, event_json, rows_of
-from directory.services.webhooks.schedule import at_once
+from directory.services.delivery import deliveries
+from directory.services.delivery.outbox import MAIL, Endpoint, event_json, rows_of
+from directory.services.delivery.schedule import at_once
 
 TEST = "webhook.test"
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.

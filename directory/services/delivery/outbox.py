@@ -20,9 +20,9 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.data import bulk
+from directory.services.delivery.schedule import at_once, database_clock
 from directory.services.site import NOWHERE, Site
 from directory.services.timestamps import timestamp
-from directory.services.webhooks.schedule import at_once, database_clock
 
 MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
 # So many decisions are mailed in so long to an address that is not confirmed.

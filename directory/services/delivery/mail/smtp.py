@@ -6,12 +6,12 @@ import ssl
 from base64 import b64encode
 from typing import Any
 
-from directory.services.mail.messages import Message
-from directory.services.mail.server import MailServer
-from directory.services.webhooks import redaction
-from directory.services.webhooks.claims import Outcome
-from directory.services.webhooks.schedule import Policy
-from directory.services.webhooks.wire import Wire, reason, until_deadline
+from directory.services.delivery import redaction
+from directory.services.delivery.claims import Outcome
+from directory.services.delivery.mail.messages import Message
+from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.schedule import Policy
+from directory.services.delivery.wire import Wire, reason, until_deadline
 
 REPLIES_MAX = 64 * 1024  # bytes of all replies of an exchange
 FAULTS: dict[type[BaseException], str] = {smtplib.SMTPServerDisconnected: "connection closed without an answer"}

@@ -1,0 +1,1 @@
+"""Webhooks: the channel that sends deliveries to receivers by HTTP. It may import what `services` may."""

@@ -1,1 +1,0 @@
-"""Mail: an endpoint of the outbox whose deliveries are mails. It may import what `services` may."""
