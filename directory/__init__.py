@@ -30,8 +30,7 @@ from directory.http import authentication, converters, files, hooks, metrics, pr
 from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
-from directory.services.delivery.mail.server import mail_servers
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Webhook, mail_server, stable_name
 from directory.services.sign_in import configured
 from directory.services.site import Site
 
@@ -54,13 +53,15 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         config["SITE_NAME"], config["SITE_URL"], config["SITE_TAGLINE"], config["SITE_LINKS"],
         *(pages.picture_path(config, name) for name in ("SITE_LOGO", "SITE_IMAGE")),
     )  # fmt: skip
-    app.extensions["webhooks"] = [
-        Endpoint(e["url"], tuple(e["secrets"]), e["format"], frozenset(e["events"]), site, e["name"])
-        for e in config["WEBHOOK_ENDPOINTS"]
-    ]
-    app.extensions["webhooks"] += mail_servers(
+    app.extensions["mail_server"] = mail = mail_server(
         config["MAIL"], site.name, (config["SECRET_KEY"], *config["SECRET_KEY_FALLBACKS"])
     )
+    app.extensions["webhooks"] = [
+        Webhook(
+            e["name"] or stable_name(e["url"]), e["url"], e["format"], frozenset(e["events"]), site, tuple(e["secrets"])
+        )
+        for e in config["WEBHOOK_ENDPOINTS"]
+    ] + ([mail] if mail else [])
     app.extensions["providers"] = configured.providers(config["PROVIDERS"], config["THREADS"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):

@@ -29,7 +29,7 @@ def endpoints(value: str) -> list[dict[str, Any]]:
 
 def _require_different_names(found: list[dict[str, Any]]) -> None:
     """A configured name must differ from the others, and from those that the service makes of addresses."""
-    from directory.services.delivery.outbox import stable_name
+    from directory.services.delivery.channels import stable_name
 
     names = [one["name"] or stable_name(one["url"]) for one in found]
     for name in names:

@@ -7,13 +7,12 @@ from flask import current_app
 from directory.errors import NotFound
 from directory.http import account_limits
 from directory.models import User
-from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.channels import MailServer
 
 
 def configured() -> MailServer | None:
     """The mail server; None if no mail is sent."""
-    servers = (one for one in current_app.extensions["webhooks"] if isinstance(one, MailServer))
-    return next(servers, None)
+    return current_app.extensions["mail_server"]  # type: ignore[no-any-return]
 
 
 def notifier(user: Any) -> MailServer | None:

@@ -27,7 +27,7 @@ from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
 from directory.services.catalog import catalog, fields, owned, similar, suggestions
 from directory.services.catalog.queries import WITHOUT_VOTES
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint
 from directory.services.voting import Vote
 
 bp = Blueprint("projects", __name__, url_prefix="/api/projects")

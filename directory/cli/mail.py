@@ -5,13 +5,12 @@ import sys
 from typing import Any
 
 import click
-from flask import current_app
 from flask.cli import AppGroup
 from marshmallow import ValidationError
 
+from directory.api import mail_server
 from directory.api.schemas.accounts import Email
 from directory.cli.console import refusals, table
-from directory.services.delivery.mail.server import MailServer
 from directory.services.delivery.schedule import Policy
 
 mail = AppGroup("mail", help="Test the mail server.")
@@ -31,10 +30,9 @@ def send_test(address: str) -> None:
     """Send a test mail to ADDRESS at once, and show what the mail server answers."""
     from directory.services.delivery.mail import messages, smtp, templates
 
-    servers = [one for one in current_app.extensions["webhooks"] if isinstance(one, MailServer)]
-    if not servers:
+    server = mail_server.configured()
+    if server is None:
         raise click.ClickException("no mail server is configured: set MAIL_URL and MAIL_FROM")
-    [server] = servers
     test, message_id = templates.test(server.site), f"msg_test_{secrets.token_hex(8)}"
     outcome = smtp.send(messages.message(test, to=address, server=server, message_id=message_id), server, Policy())
     answer = outcome.response.strip().partition("\n")[0][:60]

@@ -21,13 +21,11 @@ from directory.models.base import HIGHEST_ID
 from directory.runtime import housekeeping
 from directory.services.catalog.paging import Window
 from directory.services.delivery import deliveries, endpoints
+from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import Claim
-from directory.services.delivery.outbox import MAIL, Endpoint
 from directory.services.delivery.schedule import Policy
 
 log = logging.getLogger(__name__)
-# `requests` is loaded by the commands that send: 60 ms and 6 MB that the server has no use for.
-
 
 webhooks = AppGroup("webhooks", help="Deliver notifications and manage deliveries.")
 
@@ -114,15 +112,13 @@ def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
 @refusals()
 def send_test(endpoint: str | None) -> None:
     """Send a `webhook.test` to all endpoints, or to the one of that name or host, and show what they answer."""
-    from directory.services.delivery.webhooks import sender
-
     receivers = [one for one in _endpoints() if one.format != MAIL]  # for which there is `flask mail send-test`
     chosen = [one for one in receivers if endpoint is None or endpoint in (one.name, one.name.rpartition("-")[0])]
     if not chosen:
         raise click.ClickException(
             "no endpoint of that name is configured" if endpoint else "no endpoint is configured"
         )
-    outcomes = [(one, sender.send(one, _test_claim(), Policy())) for one in chosen]
+    outcomes = [(one, one.sending(_test_claim())(Policy())) for one in chosen]
     rows = [
         (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", _first_line(o.response))
         for one, o in outcomes

@@ -32,7 +32,7 @@ from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters, search_index
 from directory.services.delivery import outbox
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint
 from directory.services.sign_in import identities, passkeys
 
 # The most rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL; on two busy cores

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, case, func, inspect, literal_column, 
 from directory.db.deadline import within
 from directory.models import AuditEntry, Category, Delivery, DeliveryState, Project, Status, now
 from directory.services.catalog.paging import AnySelect
-from directory.services.delivery.outbox import MAIL
+from directory.services.delivery.channels import MAIL
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"

@@ -18,7 +18,7 @@ from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import counters
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 # States of a live project with a revision: its changes are pending, or were rejected.

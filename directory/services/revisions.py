@@ -20,7 +20,7 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog import fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint
 from directory.services.links import url_key
 
 LIVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}

@@ -16,7 +16,7 @@ from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint
 from directory.services.links import url_key
 
 

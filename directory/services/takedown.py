@@ -19,7 +19,7 @@ from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (

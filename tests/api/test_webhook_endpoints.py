@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from directory.models import now
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 from tests.support.outbox import EVENT, delivery_thread, endpoint, put, quick, send_all

@@ -12,8 +12,8 @@ from flask import Flask
 from directory.db.transactions import transaction
 from directory.models import now
 from directory.services.delivery import claims, deliveries
+from directory.services.delivery.channels import Endpoint
 from directory.services.delivery.claims import Outcome
-from directory.services.delivery.outbox import Endpoint
 from directory.services.delivery.schedule import Policy
 from tests.support.factories import World
 from tests.support.outbox import delivery_thread, endpoint, put, quick, row, send_all, states
@@ -139,6 +139,12 @@ def test_redeliver_of_many_leaves_what_is_being_sent(app: Flask, here: Endpoint)
         assert claim is not None
         assert transaction(lambda: deliveries.redeliver_all(since=now() - timedelta(days=1))) == 1
         assert transaction(lambda: claims.complete(claim, Outcome(200, None, 1), Policy())) == "delivered"
+
+
+def test_redeliver_of_many_takes_what_was_leased_before_the_clock_was_set_back(app: Flask, here: Endpoint) -> None:
+    made(app, here, lease_token="a deliverer's", leased_until=now() + timedelta(hours=1))
+    with app.app_context():
+        assert transaction(lambda: deliveries.redeliver_all(since=now() - timedelta(days=1))) == 1
 
 
 @pytest.mark.parametrize(

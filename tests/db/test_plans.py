@@ -30,7 +30,7 @@ from directory.services import audit, health, takedown, vote_review
 from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import queries, readers
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Webhook
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import SignInExpired
@@ -41,7 +41,7 @@ from tests.support.sized import SizedPostgresql, SizedSqlite
 
 SIZE = 3_000
 HOUR = timedelta(hours=1)
-ENDPOINT = Endpoint("https://example.org/", (), "slack", frozenset({"project.rejected"}))
+ENDPOINT = Webhook("target", "https://example.org/", "slack", frozenset({"project.rejected"}))
 
 
 class Plans(list[tuple[str, Any]]):
@@ -228,9 +228,7 @@ def test_deliveries_are_narrowed_by_indexes_that_are_in_their_order(many: Flask,
         db.session.commit()
         with db.engine.connect() as connection:
             connection.exec_driver_sql("VACUUM ANALYZE deliveries" if db.engine.name == "postgresql" else "ANALYZE")
-        many.extensions["webhooks"][:] = [
-            Endpoint("https://example.org/", (), "slack", frozenset(), given_name=names[0])
-        ]
+        many.extensions["webhooks"][:] = [Webhook(names[0], "https://example.org/", "slack", frozenset())]
     for query in ("endpoint=endpoint-3", "endpoint=none", "event=project.approved", "project_id=7", "state=dead"):
         page, *_attempts = plans(many, admin, f"/api/admin/webhooks/deliveries?limit=5&{query}")
         assert not re.search(r"Seq Scan|SCAN (?!\S+ USING)|Sort|TEMP B-TREE", page), (query, page)

@@ -16,8 +16,8 @@ from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.models import Delivery, now
 from directory.services.delivery import deliverer as module
+from directory.services.delivery.channels import MailServer
 from directory.services.delivery.deliverer import Deliverer
-from directory.services.delivery.mail.server import MailServer
 from tests.conftest import ENVIRONMENT, Database
 from tests.support import deliverers
 from tests.support.factories import Api, World

@@ -19,8 +19,8 @@ from directory.models import now
 from directory.runtime import housekeeping
 from directory.services import moderation
 from directory.services.delivery import claims, deliveries
+from directory.services.delivery.channels import Endpoint
 from directory.services.delivery.deliverer import Deliverer
-from directory.services.delivery.outbox import Endpoint
 from directory.services.delivery.schedule import DELAYS, HOUR, Policy
 from directory.services.delivery.webhooks import sender
 from tests.conftest import Database, build

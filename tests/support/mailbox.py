@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
-from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.channels import MailServer
 from directory.services.site import Site
 
 USER, PASSWORD = "directory", "planted mail password"
@@ -185,7 +185,7 @@ def server(port: int, **changes: Any) -> MailServer:
     """A mail server on this machine."""
     facts: dict[str, Any] = {"host_name": "127.0.0.1", "port": port, "encryption": "none", "sender": SENDER}
     facts |= {"user": "", "password": "", "keys": (b"k" * 32,)} | changes
-    return MailServer(f"smtp://127.0.0.1:{port}", (), "mail", frozenset(), SITE, "mail", **facts)
+    return MailServer("mail", f"smtp://127.0.0.1:{port}", "mail", frozenset(), SITE, **facts)
 
 
 def _context(certificate: str | None) -> ssl.SSLContext | None:

@@ -13,9 +13,9 @@ from sqlalchemy import insert, select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, DeliveryAttempt, now
+from directory.services.delivery.channels import Endpoint, Webhook, stable_name
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.deliverer import DeliveryThread
-from directory.services.delivery.outbox import Endpoint
 from directory.services.delivery.schedule import Policy
 from tests.support.receiver import SECRET
 
@@ -50,8 +50,8 @@ class Clock:
         self.at += timedelta(seconds=seconds)
 
 
-def endpoint(url: str, style: str = "standard", secret_list: tuple[str, ...] = (SECRET,)) -> Endpoint:
-    return Endpoint(url, secret_list, style, frozenset({"project.approved"}))
+def endpoint(url: str, style: str = "standard", secret_list: tuple[str, ...] = (SECRET,)) -> Webhook:
+    return Webhook(stable_name(url), url, style, frozenset({"project.approved"}), secrets=secret_list)
 
 
 def claim(payload: Any = EVENT) -> Claim:

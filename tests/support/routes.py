@@ -13,7 +13,7 @@ from directory.http.validation import Upload
 from directory.models import Delivery, Session
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
-from directory.services.delivery.outbox import Endpoint
+from directory.services.delivery.channels import Endpoint, Webhook
 from tests.support.factories import PASSWORD, World
 from tests.support.pictures import RED
 
@@ -183,7 +183,7 @@ class Targets:
     def endpoint(self) -> str:
         """An endpoint that wants no events."""
         configured: list[Endpoint] = self.world.app.extensions["webhooks"]
-        configured[:] = [Endpoint("https://example.org/", (), "slack", frozenset(), given_name="target")]
+        configured[:] = [Webhook("target", "https://example.org/", "slack", frozenset())]
         return configured[0].name
 
     def delivery(self) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 import config
 from config import ConfigError
-from directory.services.delivery import outbox
+from directory.services.delivery.channels import stable_name
 
 SECRET = base64.b64encode(b"s" * 24).decode()
 
@@ -59,7 +59,7 @@ def test_an_endpoint_may_have_a_name():
     assert [each["name"] for each in found] == [given[0]["name"], "1"]
 
 
-@pytest.mark.parametrize("name", ["same", outbox.stable_name("https://a.example/")])
+@pytest.mark.parametrize("name", ["same", stable_name("https://a.example/")])
 def test_two_endpoints_of_one_name_stop_the_start(name):
     given = [{"url": f"https://{host}.example/", "format": "slack"} for host in ("a", "b", "c")]
     given[1]["name"] = name

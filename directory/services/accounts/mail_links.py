@@ -18,7 +18,7 @@ from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, Use
 from directory.services import base64url
 from directory.services.accounts.sessions import digest
 from directory.services.deleting import delete_some
-from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.channels import MailServer
 from directory.services.delivery.outbox import event_json, rows_of
 from directory.services.delivery.schedule import at_once
 

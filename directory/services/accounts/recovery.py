@@ -8,7 +8,7 @@ from directory.extensions import db
 from directory.models import AccountStatus, LinkPurpose, User, now
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
-from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.channels import MailServer
 from directory.services.sign_in import identities, passkeys
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CursorResult, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, CursorResult, literal_column, or_, select, update
 
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
@@ -80,7 +80,7 @@ def take(endpoint: str, policy: Policy) -> Claim | None:
         return None
     claim = Claim(row.id, row.webhook_id, row.event, row.payload, row.attempts, secrets.token_hex(16), at)
     lease = {"lease_token": claim.token, "leased_until": at + policy.lease}
-    _change(update(Delivery).where(Delivery.id == claim.delivery_id).values(lease))
+    change(update(Delivery).where(Delivery.id == claim.delivery_id).values(lease))
     return claim
 
 
@@ -97,7 +97,7 @@ def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
         fate["next_attempt_at"] = at + wait
     fate |= {"attempts": tries, "lease_token": None, "leased_until": None}
     held = (Delivery.id == claim.delivery_id, Delivery.lease_token == claim.token)
-    if _change(update(Delivery).where(*held).values(fate)) == 0:
+    if change(update(Delivery).where(*held).values(fate)) == 0:
         return None
     db.session.add(_attempt(claim, outcome))
     return str(fate["state"])
@@ -108,11 +108,24 @@ def purge(policy: Policy, most: int = 500) -> int:
     return delete_some(Delivery, Delivery.settled_at < policy.clock() - RETENTION, most)
 
 
-def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
-    # A lease that ends later than a new one could is from before the clock was set back: no deliverer holds it.
+def free(at: datetime, policy: Policy) -> ColumnElement[bool]:
+    """The condition of deliveries that no deliverer holds.
+
+    A lease that ends later than a new one could is from before the clock was set back: nobody holds it.
+    """
     stale = Delivery.leased_until > at + 2 * policy.lease
-    free = or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
-    due = select(Delivery.id).where(Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free)
+    return or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
+
+
+def change(statement: Any) -> int:
+    """The number of rows that a statement changed."""
+    result: CursorResult[Any] = db.session.execute(statement, execution_options=UNSYNCHRONISED)  # type: ignore[assignment]
+    return result.rowcount
+
+
+def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
+    is_due = (Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free(at, policy))
+    due = select(Delivery.id).where(*is_due)
     return due.order_by(Delivery.next_attempt_at, Delivery.id).limit(1)
 
 
@@ -125,9 +138,3 @@ def _attempt(claim: Claim, outcome: Outcome) -> DeliveryAttempt:
         milliseconds=outcome.milliseconds,
         response=outcome.response,
     )
-
-
-def _change(statement: Any) -> int:
-    """The number of rows that a statement changed."""
-    result: CursorResult[Any] = db.session.execute(statement, execution_options=UNSYNCHRONISED)  # type: ignore[assignment]
-    return result.rowcount

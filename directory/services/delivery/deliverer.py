@@ -15,13 +15,9 @@ from directory.db import deadline
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
 from directory.services.delivery import claims
+from directory.services.delivery.channels import Endpoint, NotToBeSent
 from directory.services.delivery.claims import Claim, Outcome
-from directory.services.delivery.mail import messages, smtp
-from directory.services.delivery.mail.messages import NotToBeSent
-from directory.services.delivery.mail.server import MailServer
-from directory.services.delivery.outbox import Endpoint
 from directory.services.delivery.schedule import Policy
-from directory.services.delivery.webhooks import sender
 
 log = logging.getLogger(__name__)
 
@@ -62,14 +58,12 @@ class DeliveryThread(threading.Thread):
         return claim, self._send(claim)
 
     def _send(self, claim: Claim) -> Outcome:
-        if not isinstance(self._endpoint, MailServer):
-            return sender.send(self._endpoint, claim, self._policy)
-        with self._context(), deadline.within(deadline.SECONDS):
-            try:
-                message = messages.of_claim(claim, self._endpoint)
-            except NotToBeSent as refused:
-                return Outcome(None, str(refused), 0, is_final=True)
-        return smtp.send(message, self._endpoint, self._policy)
+        try:
+            with self._context(), deadline.within(deadline.SECONDS):
+                send = self._endpoint.sending(claim)
+        except NotToBeSent as refused:
+            return Outcome(None, str(refused), 0, is_final=True)
+        return send(self._policy)
 
     def _record_and_take(self, done: Done | None) -> Claim | None:
         with self._context():
@@ -106,10 +100,7 @@ class DeliveryThread(threading.Thread):
         }
         text = {None: "outcome came too late", "pending": "failed, to be tried again"}.get(state, state)
         level = {"delivered": logging.INFO, "dead": logging.ERROR}.get(str(state), logging.WARNING)
-        if isinstance(self._endpoint, MailServer):
-            log.log(level, "mail %s", text, extra=facts)
-        else:
-            log.log(level, "webhook %s", text, extra=facts)
+        log.log(level, "%s %s", self._endpoint.channel, text, extra=facts)
 
 
 class Deliverer:

@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import CursorResult, func, or_, select, update
+from sqlalchemy import func, select, update
 
 from directory.errors import NotFound
-from directory.extensions import UNSYNCHRONISED, db
-from directory.models import Delivery, DeliveryAttempt, DeliveryState, now
+from directory.extensions import db
+from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
-from directory.services.delivery.schedule import at_once
+from directory.services.delivery.claims import change, free
+from directory.services.delivery.schedule import Policy, at_once, database_clock
 
 NEWEST = Sort("newest", (Delivery.id,), descending=True)
 COLUMNS = (
@@ -62,7 +63,7 @@ def redeliver_all(*, dead_only: bool = False, since: datetime | None = None) -> 
 
     A delivery that a deliverer is sending right now is left to it.
     """
-    which: list[Any] = [or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at_once())]
+    which: list[Any] = [free(database_clock(), Policy())]
     if dead_only:
         which.append(Delivery.state == DeliveryState.DEAD)
     if since is not None:
@@ -79,27 +80,13 @@ def _make_due(*which: Any) -> int:
         "lease_token": None,
         "settled_at": None,
     }
-    changing = update(Delivery).where(*which).values(due)
-    result: CursorResult[Any] = db.session.execute(changing, execution_options=UNSYNCHRONISED)  # type: ignore[assignment]
-    return result.rowcount
-
-
-def oldest_undelivered_age() -> float | None:
-    """Seconds since the oldest undelivered notification was made; None where all have left or are dead."""
-    oldest = select(Delivery.created_at).where(Delivery.state == DeliveryState.PENDING)
-    made = db.session.scalar(oldest.order_by(Delivery.id).limit(1))
-    return None if made is None else max(0.0, (now() - made).total_seconds())
+    return change(update(Delivery).where(*which).values(due))
 
 
 def counts() -> dict[str, int]:
-    """How many deliveries are delivered, dead and pending; `retrying` are those of the pending that failed before."""
-    by_state = select(Delivery.state, func.count()).group_by(Delivery.state)
-    found = dict.fromkeys((*map(str, DeliveryState), "retrying"), 0)
-    for state, number in db.session.execute(by_state):
-        found[state] = number
-    retrying = select(func.count()).where(Delivery.state == DeliveryState.PENDING, Delivery.attempts > 0)
-    found["retrying"] = db.session.scalar(retrying) or 0
-    return found
+    """How many deliveries are in each state."""
+    found = db.session.execute(select(Delivery.state, func.count()).group_by(Delivery.state))
+    return dict.fromkeys(map(str, DeliveryState), 0) | dict(found.all())
 
 
 def _with_attempts(deliveries: list[dict[str, Any]]) -> list[dict[str, Any]]:

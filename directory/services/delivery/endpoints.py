@@ -10,7 +10,8 @@ from directory.extensions import db
 from directory.models import Delivery, DeliveryState
 from directory.services.accounts.identity import Caller
 from directory.services.delivery import deliveries
-from directory.services.delivery.outbox import MAIL, Endpoint, event_json, rows_of
+from directory.services.delivery.channels import MAIL, Endpoint
+from directory.services.delivery.outbox import event_json, rows_of
 from directory.services.delivery.schedule import at_once
 
 TEST = "webhook.test"

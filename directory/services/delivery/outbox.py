@@ -1,14 +1,11 @@
 """The outbox: a notification is a row that is written in the transaction of its change, and delivered later."""
 
-import hashlib
 import json
 import math
 import re
 import secrets
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from sqlalchemy import BigInteger, bindparam, func, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -20,11 +17,10 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.data import bulk
+from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.schedule import at_once, database_clock
-from directory.services.site import NOWHERE, Site
 from directory.services.timestamps import timestamp
 
-MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
 # So many decisions are mailed in so long to an address that is not confirmed.
 UNCONFIRMED_MAILS, UNCONFIRMED_PERIOD = 3, timedelta(hours=1)
 _ALONE = text("SELECT pg_try_advisory_xact_lock(hashtextextended('decision mail ' || :user_id, 0))")
@@ -43,37 +39,6 @@ ACTORS = {
 }
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A configured receiver: its address, its secrets (newest first), its format and the events that it wants.
-
-    Messages to a chat link to `site`. `given_name` is its configured name, empty where it has none.
-    """
-
-    url: str = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
-    format: str
-    events: frozenset[str]
-    site: Site = NOWHERE
-    given_name: str = ""
-
-    @property
-    def name(self) -> str:
-        """Its name in the outbox: the configured one, or one made of its address."""
-        return self.given_name or stable_name(self.url)
-
-    @property
-    def host(self) -> str:
-        """The host of its address, with the port where the address has one."""
-        return urlsplit(self.url).netloc.rpartition("@")[2].lower()
-
-
-def stable_name(url: str) -> str:
-    """The name of an endpoint without a configured one: host and a hash, because the path may be a secret."""
-    digest = hashlib.sha256(url.encode()).hexdigest()[:12]
-    return f"{urlsplit(url).hostname}-{digest}"
 
 
 def enqueue(

@@ -1,4 +1,4 @@
-"""The parts of an exchange that all protocols share: its end at a deadline, and its errors in our words.
+"""The parts of an exchange that all protocols share: its end at a deadline, its errors in our words, its excerpt.
 
 An exchange runs in a thread of its own while the deliverer watches the clock. The other side can send a byte at a time
 for ever without a single read that takes too long, and a name server can take its time as well. At the deadline the
@@ -6,16 +6,21 @@ connection is cut, and one that is not open yet is never opened.
 """
 
 import os
+import re
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from directory.services.delivery.schedule import Policy
 
 GRACE = 0.2  # seconds of the deadline for a cut exchange to come to its end
+KEPT_BYTES = 1024
+HIDDEN = "[hidden]"
+# NUL cannot be stored in PostgreSQL, and the others would reach an operator's terminal.
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Wire:
@@ -69,6 +74,14 @@ def reason(error: BaseException, policy: Policy, faults: Mapping[type[BaseExcept
     """Why there was no answer, in words of ours: a library's message holds the whole address, a chat's secret."""
     found = (words for cause in _causes(error) if (words := _words(cause, policy, faults)))
     return next(found, f"not sent: {type(error).__name__}")
+
+
+def excerpt(body: bytes, secrets: Iterable[str]) -> str:
+    """The first kilobyte of an answer as text, with the secrets hidden: it is stored."""
+    text = CONTROLS.sub("�", body.decode("utf-8", "replace").replace("\r\n", "\n"))
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text.encode()[:KEPT_BYTES].decode("utf-8", "ignore")
 
 
 def _words(cause: BaseException, policy: Policy, faults: Mapping[type[BaseException], str]) -> str | None:

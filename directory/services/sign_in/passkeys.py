@@ -21,7 +21,7 @@ from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import digest
 from directory.services.deleting import delete_some
-from directory.services.delivery.mail.server import MailServer
+from directory.services.delivery.channels import MailServer
 from directory.services.sign_in.identities import require_fresh_session
 from directory.services.sign_in.refusals import TooManyPasskeys
 

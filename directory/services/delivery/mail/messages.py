@@ -18,10 +18,10 @@ from sqlalchemy import select
 from directory.extensions import db
 from directory.models import AccountStatus, MailLink, User, now
 from directory.services.accounts import mail_links, subscriptions
+from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.endpoints import TEST
 from directory.services.delivery.mail import templates
-from directory.services.delivery.mail.server import MailServer
 from directory.services.delivery.mail.templates import Mail
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
@@ -52,10 +52,6 @@ def _encoded(subject: str, *, fold: bool) -> str:
 # Its headers raise ValueError for a line break. A server may not take 8 bits.
 POLICY = _Policy(linesep="\r\n", cte_type="7bit")
 ACTIVE = User.status == AccountStatus.ACTIVE
-
-
-class NotToBeSent(Exception):
-    """The message is of no use any more. The words are for operators, and name no address."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,11 @@ import ssl
 from base64 import b64encode
 from typing import Any
 
-from directory.services.delivery import redaction
+from directory.services.delivery.channels import MailServer
 from directory.services.delivery.claims import Outcome
 from directory.services.delivery.mail.messages import Message
-from directory.services.delivery.mail.server import MailServer
 from directory.services.delivery.schedule import Policy
-from directory.services.delivery.wire import Wire, reason, until_deadline
+from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline
 
 REPLIES_MAX = 64 * 1024  # bytes of all replies of an exchange
 FAULTS: dict[type[BaseException], str] = {smtplib.SMTPServerDisconnected: "connection closed without an answer"}
@@ -133,7 +132,7 @@ class _Exchange:
         signed_in = (password, *(b64encode(text.encode()).decode() for text in (password, f"\0{user}\0{password}")))
         # The address as well: the stored excerpt outlives the account, and must contain ids alone.
         hidden = {self._message.to, *self._message.secrets, *(signed_in if password else ())}
-        return redaction.without(hidden, self._reply)
+        return excerpt(self._reply, hidden)
 
 
 def _require(code: int, reply: bytes) -> tuple[int, bytes]:

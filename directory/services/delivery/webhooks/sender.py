@@ -6,18 +6,19 @@
 import time
 from http.client import HTTPException, RemoteDisconnected
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import requests
 
-from directory.services.delivery import redaction
+from directory.services.delivery.channels import Webhook
 from directory.services.delivery.claims import Claim, Outcome
 from directory.services.delivery.http_session import WireSession
-from directory.services.delivery.outbox import Endpoint
 from directory.services.delivery.schedule import Policy, retry_after
 from directory.services.delivery.webhooks import formats, signing
-from directory.services.delivery.wire import Wire, reason, until_deadline
+from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline
 
 READ_BYTES = 4096
+SECRET_LENGTH = 12  # from here on a part of an address may be a secret: a chat's tokens are longer
 HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "Project-Directory-Webhooks/1.0",
@@ -31,7 +32,7 @@ FAULTS: dict[type[BaseException], str] = {
 }
 
 
-def send(endpoint: Endpoint, claim: Claim, policy: Policy) -> Outcome:
+def send(endpoint: Webhook, claim: Claim, policy: Policy) -> Outcome:
     """Send a claimed delivery once. Whatever goes wrong is in the outcome."""
     exchange = _Exchange(endpoint, claim, policy)
     name = f"exchange-{claim.delivery_id}"
@@ -42,7 +43,7 @@ def send(endpoint: Endpoint, claim: Claim, policy: Policy) -> Outcome:
 class _Exchange:
     """One try: the request that is sent, and the receiver's answer."""
 
-    def __init__(self, endpoint: Endpoint, claim: Claim, policy: Policy) -> None:
+    def __init__(self, endpoint: Webhook, claim: Claim, policy: Policy) -> None:
         self.wire = Wire()
         self._endpoint, self._claim, self._policy = endpoint, claim, policy
         self._status: int | None = None
@@ -70,9 +71,8 @@ class _Exchange:
             return Outcome(None, f"no answer within {self._policy.deadline:g} s", milliseconds)
         if self._status is None:
             return Outcome(None, self._error, milliseconds)
-        excerpt = redaction.excerpt(self._body, self._endpoint)
         asked = self._retry_after if self._status in (429, 503) else None
-        return Outcome(self._status, None, milliseconds, excerpt, asked)
+        return Outcome(self._status, None, milliseconds, excerpt(self._body, secret_parts(self._endpoint)), asked)
 
     def _post(self, session: requests.Session) -> requests.Response:
         body = formats.render(self._endpoint.format, self._claim.payload, self._endpoint.site)
@@ -95,3 +95,15 @@ class _Exchange:
             if not piece:
                 return
             self._body += piece
+
+
+def secret_parts(endpoint: Webhook) -> set[str]:
+    """The secrets in a receiver's address, which it likes to repeat, and those that sign."""
+    parts = urlsplit(endpoint.url)
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    pieces = [path, parts.path, *parts.path.split("/"), *(value for _, value in parse_qsl(parts.query))]
+    found = {piece for piece in pieces if len(piece) >= SECRET_LENGTH}
+    found |= {endpoint.url, parts.password or endpoint.url}
+    for secret in endpoint.secrets:
+        found |= {secret, secret.removeprefix(signing.PREFIX)}
+    return found
