@@ -43,7 +43,7 @@ class Endpoint(ABC):
 
     @abstractmethod
     def sending(self, claim: Claim) -> Send:
-        """Return a function that sends a claimed delivery once. Only this method reads the database. NotToBeSent."""
+        """Return a function that sends a claimed delivery once, without the database. Raises NotToBeSent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def stable_name(url: str) -> str:
 
 
 def mail_server(settings: Mapping[str, Any] | None, site_name: str, keys: Sequence[str]) -> MailServer | None:
-    """The mail server of the settings; none where no mail is sent. The keys make and accept the tokens of links."""
+    """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links."""
     if settings is None:
         return None
     given = dict(settings)
