@@ -15,7 +15,9 @@ from directory.server.tuning import HEAD_MAX
 
 # A server need not send 100 Continue where the body has come already (RFC 9110 section 10.1.1), and ours does not.
 CHANGING = re.compile(
-    rb"^HTTP/1\.1 100 Continue\r\n\r\n|^(Date|X-Request-ID): [^\r]*\r\n|\"request_id\":\"[^\"]*\"", re.MULTILINE
+    rb"^HTTP/1\.1 100 Continue\r\n\r\n|^(Date|X-Request-ID): [^\r]*\r\n|\"request_id\":\"[^\"]*\""
+    rb"|>Request [0-9a-f]{32}<",
+    re.MULTILINE,
 )
 # What either parser refuses: each in words of its own, gunicorn's as a page and ours as a problem.
 REFUSAL = re.compile(
@@ -165,6 +167,12 @@ INTENDED = {
     ),
     "llhttp takes several spaces in the request line, as RFC 9112 section 3 allows": lambda asked, *_: (
         re.match(rb"[^\r\n]+ {2,}", asked) is not None
+    ),
+    "of two Connection headers ours obeys the one that closes, as RFC 9112 section 9.6 has it": lambda asked, *_: (
+        len(re.findall(rb"\r\nconnection:", asked.lower())) > 1 and b"close" in asked.lower()
+    ),
+    "gunicorn takes the second trailer of a body for the next request": lambda asked, *_: (
+        re.search(rb"\r\n0\r\n([^\r\n]+\r\n){2}", asked) is not None
     ),
     "ours answers a request for another protocol, and closes": lambda asked, *_: b"upgrade" in asked.lower(),
     "a body over the limit, or one that breaks off, ends the connection at once": lambda asked, theirs, ours: (
