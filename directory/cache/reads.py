@@ -49,7 +49,8 @@ def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     """The read in a WSGI environment; None where the application has to answer it."""
     if environ["REQUEST_METHOD"] != "GET" or any(name in environ for name in _UNCACHEABLE):
         return None
-    path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
+    path = "/" + environ["PATH_INFO"].lstrip("/")  # as Flask has it, for links of the response contain it
+    query = environ.get("QUERY_STRING", "")
     if_none_match = environ.get("HTTP_IF_NONE_MATCH")
     if if_none_match is not None and not _ETAG_LIST.fullmatch(if_none_match):
         return None

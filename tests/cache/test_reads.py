@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from flask import Flask, request
 
 from directory.cache.reads import UNCACHEABLE, Read, read_from
 from directory.services.accounts.sessions import Credential, of_cookie, of_token
@@ -18,10 +19,15 @@ def environ(**changes: str) -> dict[str, Any]:
 
 
 def test_an_anonymous_read_is_cacheable_by_its_address() -> None:
-    request = read(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
-    assert request == Read("https", "/api/projects", "page=2", "mine", '"a", W/"b"')
-    assert request is not None
-    assert request.key == ("https", "/api/projects", "page=2")
+    anonymous = read(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
+    assert anonymous == Read("https", "/api/projects", "page=2", "mine", '"a", W/"b"')
+    assert anonymous is not None
+    assert anonymous.key == ("https", "/api/projects", "page=2")
+
+
+def test_the_path_begins_with_one_slash_as_in_the_application_whose_links_contain_it() -> None:
+    with Flask("any").request_context(sent := environ(PATH_INFO="//api/projects")):
+        assert read(sent) == read(environ(PATH_INFO=request.path))
 
 
 def read(given: dict[str, Any]) -> Read | None:
