@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
-MAX_PROJECTS = 2_000  # projects whose last vote is remembered; of votes at most twice as many
+MAX_PROJECTS = 2_000  # remembered projects at most, and twice as many vote changes
 
 
 class RecentChanges:
@@ -36,7 +36,7 @@ class RecentChanges:
 
     def is_unaffected(self, tags: CacheTags, since: int) -> bool:
         """Whether a response with these tags, valid at the snapshot `since`, is still valid."""
-        # Both are read before `_last_unknown`: `add` sets it before it empties them.
+        # `add` sets `_last_unknown` before it empties these, so read these first.
         last_votes, vote_changes = self._last_votes, self._vote_changes
         if self._last_unknown > since:
             return False

@@ -28,7 +28,7 @@ class Memo:
         return None if snapshot is None else self.store.get(key, snapshot)
 
     def _compute(self, key: Hashable, snapshot: Snapshot | None, compute: Callable[[], bytes]) -> bytes:
-        """Compute the value, unless another caller does while this one waits, for half of its deadline at most."""
+        """Wait half of the deadline at most for another caller's value; without one, compute it."""
         with self.one_at_a_time(deadline.remaining(deadline.SECONDS) / 2):
             if (value := self._stored(key, snapshot)) is not None:
                 return value
@@ -40,7 +40,7 @@ class Memo:
 
     @contextmanager
     def one_at_a_time(self, seconds: float) -> Iterator[None]:
-        """Let one thread at a time compute a value. One that has waited for so many seconds computes beside it."""
+        """Let one thread at a time compute a value. After `seconds` a thread no longer waits."""
         holds_lock = self._computing.acquire(timeout=seconds)
         try:
             yield

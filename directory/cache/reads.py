@@ -1,6 +1,4 @@
-"""Recognises the requests that the cache can answer: GETs whose response depends on no more than the address and
-one credential. The application answers every other request.
-"""
+"""Recognises, by method and headers, requests that the cache may be able to answer; the application answers others."""
 
 import re
 from typing import Any, NamedTuple
@@ -24,7 +22,7 @@ _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
 class Read(NamedTuple):
-    """A request that the cache can answer: its address, its id, its If-None-Match, and the caller's credential."""
+    """A request that the cache may answer: its address, its id, its If-None-Match, and the caller's credential."""
 
     scheme: str
     path: str

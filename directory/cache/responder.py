@@ -2,11 +2,12 @@
 
 A stored response is given again if it was made for the same address, and nothing that it depends on was written after
 its making began. A write of any process is in the database's snapshot before it is acknowledged, so the next response
-shows every acknowledged write. Nothing here expires by time.
+shows every acknowledged write. No response expires by time. After a failure the application answers the signed-in
+readers concerned for a while.
 
 For signed-in readers one statement returns the snapshot, the readers, and their votes for the projects shown. If the
-public response is valid at that snapshot, the reader's is the public one with these votes filled in. A single object is
-not stored: one statement reads those of all readers. Several reads together need no more statements than one.
+public response is valid at that snapshot, the reader's is the public one with these votes filled in. Single objects are
+not stored: one statement reads them for all readers. Several reads of a kind take one statement.
 """
 
 import logging
@@ -49,7 +50,7 @@ class _PendingRead:
     """A read, its route if that ends with an id, and its response, once there is one.
 
     `row` is the reader's row of `readers.votes` for the `projects` of a page, at `snapshot`. One thread reads the rows
-    of all that wait; `is_read` also where it got none in time.
+    of all that wait; `is_read` is set even if it got none.
     """
 
     read: Read
@@ -89,7 +90,7 @@ class Responder:
         return read.key in self.store if read.credential is None else self._fillable(read) is not None
 
     def respond(self, reads: list[Read], *, in_loop: bool = False) -> list[ReaderResponse | None]:
-        """The responses; None for each that the application has to make. Raises what the view does for anonymous reads.
+        """The responses; None for each that the application has to make. Anonymous reads raise what the view raises.
 
         In the event loop only short statements are used, over a connection that is open. None then means that a thread
         has to respond.
@@ -170,10 +171,10 @@ class Responder:
     def _find_stored(self, read: Read) -> tuple[Snapshot | None, CachedResponse | None]:
         """A snapshot after which a response may be made, and the stored response if it is valid.
 
-        A response that is not valid at the latest snapshot is made after that one, because to read a newer one takes a
-        round trip. On SQLite it takes none. A stored response is given only if it is valid at a snapshot that was read
-        for this caller: another thread may have stored one that is valid at an older snapshot. Both are None where the
-        snapshot cannot be read.
+        A response that has to be made is made after the latest snapshot: to read a newer one takes a round trip. On
+        SQLite it takes none. A stored response is given only if it is valid at a snapshot that was read for this
+        caller: another thread may have stored one that is valid at an older snapshot. Both are None where the snapshot
+        cannot be read.
         """
         snapshot = None if self.snapshots.dialect == "sqlite" else self.snapshots.latest
         if snapshot is None or self.store.peek(read.key, snapshot) is not None:

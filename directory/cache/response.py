@@ -1,4 +1,7 @@
-"""Responses as the cache stores them, and what they become for each request: a status, headers and a body."""
+"""Responses as the cache stores them, and what they become for each request: a status, headers and a body.
+
+It also makes the constant responses, and logs and counts the requests that are answered without the application.
+"""
 
 import time
 from collections.abc import Iterable

@@ -47,7 +47,7 @@ class CacheableRoutes:
                 self._by_id[_path_before_id(rule)] = rule.rule, view
 
     def covers(self, path: str) -> bool:
-        """Whether a path may belong to a cacheable route: by its first word, and true of all paths of the API."""
+        """Whether a path may belong to a cacheable route, by its first word; any path of the API may."""
         return _first_word(path) in self._first_words
 
     def find(self, request: Read) -> Match | None:

@@ -23,7 +23,7 @@ class SingleFlight:
     def run(self, key: Hashable, work: Callable[[], T]) -> T:
         """The result of the work. Raises what it raises.
 
-        After a run that raised, each caller that waited runs the work itself.
+        After a run that raised or returned None, the next caller that waited runs the work again.
         """
         with self._guard:
             flight = self._flights.setdefault(key, _Flight())

@@ -1,6 +1,7 @@
 """Reads the database's current snapshot, once for all callers that wait for it.
 
-Its number, and the changes up to it, decide which stored values are valid (`store.py`).
+Its number, and the changes up to it, decide which stored values are valid (`store.py`). The same connection reads rows
+of votes with the snapshot, and single objects for the event loop.
 """
 
 import logging

@@ -5,7 +5,7 @@ THREAD_TIMEOUT = 1.0  # for a thread's read of the snapshot; where the database 
 # The event loop holds up all connections while it waits. It answers /healthz between two such waits, within 100 ms.
 LOOP_TIMEOUT = 0.05  # for the statements of one wait
 LOOP_LOCK_TIMEOUT = 0.02  # for a thread that is reading to end
-LOOP_QUERY_SECONDS = 0.03  # of an iteration, after which it begins no further statement
+LOOP_QUERY_SECONDS = 0.03  # after so much of an iteration it begins no statement
 # Pauses in which it does not use the database, so that threads answer.
 PAUSE_AFTER_LOSS = 1.0  # of the connection
 PAUSE_AFTER_TIMEOUT = 0.1  # of the wait for another thread's snapshot

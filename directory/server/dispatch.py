@@ -30,7 +30,7 @@ _STATUSES = {status: line.encode("ascii") for status, line in STATUSES.items()}
 
 
 class Dispatcher:
-    """Answers the requests of all connections of a process. `count` is called for each response."""
+    """Answers the requests of all connections of a process. `count` is called for each response but refusals."""
 
     def __init__(
         self, app: Any, loop: asyncio.AbstractEventLoop, *, threads: int, keepalive: float, count: Callable[[], None]
@@ -87,7 +87,7 @@ class Dispatcher:
             self._votes.start()
 
     def _route(self, request: Request) -> Read | None:
-        """The read, to be answered with the others of the iteration; any other request is answered or passed on."""
+        """Return a read that the loop may answer with the others; answer any other request, or pass it on."""
         environ = request.environ
         if self._hops:
             self._apply_forwarded_scheme(environ)

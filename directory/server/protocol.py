@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
         self._parser: Any = HttpRequestParser(self)
         self._queue: deque[Request | Refusal] = deque()  # whole, and not given to the dispatcher yet
         self._busy = self._closing = self._got_eof = self._writing_paused = self._reading_paused = False
-        self._ignores_input = False  # there is no further request after the last one: its bytes are ignored
+        self._ignores_input = False  # no request follows the last one: further bytes are ignored
         self._base: dict[str, Any] = {}
         self._unsent = self._discarded = 0
         self.deadline = 0.0
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         if self._busy and not self._reading_paused:
             self._reading_paused = True
             self.transport.pause_reading()
-        self._received += len(data)  # of the chunks behind the one in which the request began
+        self._received += len(data)  # without the data in which the request began
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:  # HTTP/1.1 is the only protocol here, so the request is answered in it
@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
 
     def _put(self, body: BytesIO, *, keep: bool) -> None:
         self._environ["wsgi.input"] = body
-        # The time of the application counts from here: a body over a slow line takes longer than that to come.
+        # The application's time counts from here: a body on a slow line may take all of it to come.
         self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep))
         self._body = []
         self._ignores_input = self._ignores_input or not keep

@@ -1,8 +1,8 @@
 """Runs work in threads: first come, first served, by as many threads at a time as there are slots.
 
 A thread that hashes a password or waits for another server gives its slot back meanwhile (`db/slots.py`): a new thread
-takes its place. To go on it queues behind the work that waits. The thread that reaches its place in the queue ends, and
-the slot passes to the one that queued. So never more threads work, or hold a connection, than there are slots.
+takes its place. To go on it queues behind the waiting work. The thread that takes it from the queue ends, and leaves it
+the slot. So never more threads work, or hold a connection, than there are slots.
 """
 
 import threading

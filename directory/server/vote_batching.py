@@ -23,10 +23,10 @@ from directory.server.tuning import BATCH_MAX, PAUSE_SECONDS, WINDOW_SECONDS
 class BatchingWindow:
     """Which requests are served together: those that come while the batch before is being served.
 
-    A request that finds no batch under way is served at once. Once a batch is served, the next starts when as many new
-    requests have come as were in it, or after PAUSE_SECONDS; after WINDOW_SECONDS it starts in any case. The requests
-    of a batch share what costs each of them most when alone: a thread that sleeps and wakes, a lookup, a transaction.
-    Instants are of time.monotonic().
+    When a batch ends, the next waits for as many new requests, or PAUSE_SECONDS; after that a request is served at
+    once. WINDOW_SECONDS after one batch started, the next starts in any case. The requests of a batch share what costs
+    each of them most when alone: a thread that sleeps and wakes, a lookup, a transaction. Instants are of
+    time.monotonic().
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class VoteBatcher:
         self.window = BatchingWindow()
 
     def take(self, request: Request) -> bool:
-        """Take a request for the next batch; whether it is for a batched route."""
+        """Take a request if its route is batched, and return whether it is."""
         if (batched := self._together.routes.find(request.environ, request.began)) is None:
             return False
         self._batched[request] = batched

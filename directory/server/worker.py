@@ -16,7 +16,7 @@ from directory.server.dispatch import Dispatcher
 from directory.server.protocol import Connection
 from directory.server.tuning import NO_FILES_SECONDS, STOP_SECONDS, TICK_SECONDS
 
-NOTHING_TO_ACCEPT = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}  # another process was faster, or it is gone
+NOTHING_TO_ACCEPT = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}  # another process took it, or the client left
 
 
 class Worker(Base):  # type: ignore[misc]

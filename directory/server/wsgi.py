@@ -10,7 +10,7 @@ from directory.server.protocol import Request
 
 
 def call(app: Callable[..., Iterable[bytes]], request: Request) -> Response:
-    """The application's response, in the time that the request has left since it was whole.
+    """The application's response. Its time counts from when the request was whole.
 
     Raises what escapes the application, and ValueError for a header that could be taken for several.
     """
