@@ -122,7 +122,7 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
         return among, by, CAP if shape.matches == CAPPED else _total(shape)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if shape.sort == "best":
-        first = listed if shape.matches == FEW else _first(listed)
+        first = listed if shape.is_collected and shape.matches != COLLECTED else _first(listed)
         ranks = search.ranked(first, shape.dialect).subquery("ranks") if shape.is_collected else first
         return select(ranks.c.id), _order_of(BEST, ranks), total
     return select(listed.c.id), _order_of(SORTS[shape.sort], listed), total
