@@ -9,12 +9,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam, cast, func, literal_column, select, text, union_all
+from sqlalchemy import ARRAY, any_, bindparam, cast, literal_column, select, text, union_all
 
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, Upvote
 from directory.services.accounts.identity import Caller
+from directory.services.catalog.columns import among
 from directory.services.catalog.search_words import whole, words
 from directory.services.links import url_key
 
@@ -50,7 +51,7 @@ def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[d
     key, ids = None if url is None else url_key(url), [] if title is None else _candidates(title)
     if key is None and not ids:
         return {"same": [], "similar": []}
-    given = {"key": key, "ids": json.dumps(ids), "user_id": by.id}
+    given = {"key": key, "ids": ids, "user_id": by.id}
     rows = [_Row._make(row) for row in _found(db.engine.dialect.name).all(given)]
     same = sorted((row for row in rows if row.is_same), key=lambda row: (row.owner_id != by.id, -row.upvotes, row.id))
     ids_of_same = {row.id for row in same}
@@ -112,11 +113,12 @@ def _found(dialect: str) -> Prepared:
     own = found(is_same=1).where(P.owner_id == bindparam("user_id"), P.url_key == bindparam("key"))
     live = found(is_same=1).where(P.url_key == bindparam("key"), P.status == sa.literal("live"))
     others = live.where(P.owner_id != bindparam("user_id")).order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
-    # As JSON, for PostgreSQL would plan an array anew each time, for its length.
-    ids = bindparam("ids", type_=sa.String())
-    each = func.json_array_elements_text(cast(ids, sa.JSON)) if dialect == "postgresql" else func.json_each(ids)
-    value = each.table_valued("value").c.value
-    similar = found(is_same=0).where(P.id.in_(select(cast(value, sa.BigInteger))), P.status == sa.literal("live"))
+    is_given = among(P.id, dialect)
+    if dialect == "postgresql":
+        # A subquery hides the number of the ids, for which PostgreSQL would plan the statement each time.
+        ids = select(bindparam("ids", type_=ARRAY(sa.BigInteger))).scalar_subquery()
+        is_given = P.id == any_(cast(ids, ARRAY(sa.BigInteger)))
+    similar = found(is_same=0).where(is_given, P.status == sa.literal("live"))
     return Prepared(union_all(own, select(others.subquery("others")), similar))
 
 
