@@ -1,7 +1,8 @@
 """The review: approve, reject and unpublish a project, and bulk decisions, which can also delete.
 
 Pending projects and revisions of live projects wait for review. A decision locks the project and acts on the state
-that it then has. So if two administrators decide at once, only the first decision is logged and sent to webhooks.
+that it then has. So if two administrators make the same decision at once, only the first is logged and sent to
+webhooks.
 """
 
 from collections.abc import Container, Iterable, Mapping

@@ -1,7 +1,8 @@
 """Revisions: the changes of a live project that wait for review, stored beside it.
 
-A project has at most one. Every write to it locks the project and raises the project's `version`, so `If-Match` guards
-both. `write` applies an approved revision, as it does any other edit.
+A project has at most one; that of a rejected edit keeps only the reason. Every write to it, but a category's renaming,
+locks the project and raises its `version`, so `If-Match` guards both. `write` applies an approved revision, as it does
+any other edit.
 """
 
 from collections.abc import Collection, Mapping
@@ -32,7 +33,7 @@ class Plan:
     """The values that an edit writes.
 
     `changes` apply at once. `before` are the values in the revision before the edit, `held` those after it. `holding`
-    are the fields in which these two differ, each with the live value and the owner's new value.
+    are the fields in which these two differ, except those in `changes`: from the value shown to the new one.
     """
 
     changes: Changes
@@ -99,7 +100,7 @@ def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) 
 def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Caller, at: datetime) -> None:
     """Store the revision as it is after an edit, and log what the edit changed in it. Raises Invalid.
 
-    A revision keeps its place in the queue. An edit by the owner removes a rejected revision.
+    A pending revision keeps its place in the queue. An edit by the owner replaces or removes a rejected one.
     """
     if not planned.held and revision is not None and (planned.before or not by.is_admin):
         db.session.delete(revision)

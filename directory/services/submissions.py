@@ -1,4 +1,4 @@
-"""Submitting, editing and deleting a project, by its owner."""
+"""Submitting a project; editing or deleting it, by its owner or an administrator."""
 
 from collections.abc import Container
 from datetime import datetime

@@ -1,8 +1,9 @@
 """Votes: a user has at most one for a project and toggles, sets or clears it; a project's counter equals its votes.
 
 One transaction locks the voter's account, so that a suspended user's vote is not counted (this delays only
-suspensions), then the project's row, then changes the vote and the counter. Tests with another order lost votes,
-toggled without effect or deadlocked with a deletion.
+suspensions and account deletions), then the project's row, then changes the vote and the counter. Tests with another
+order lost votes, toggled without effect or deadlocked with a deletion. `votes_if_free` skips locked rows, so it may
+take the project first.
 
 On PostgreSQL the function `vote` does this in one round trip instead of six, so a process can take twice the votes. On
 SQLite a statement costs no round trip, so this module does it, under the write lock. Concurrent votes of several
@@ -63,7 +64,7 @@ _ADD = insert(upvotes)
 _OF_VOTER = U.user_id == bindparam("voter")
 _COUNTED = (_OF_VOTER, ~DISCOUNTED)  # the counted votes of an active user
 _COUNTED_FOR = select(P.id, P.upvotes, P.listed_at).join_from(upvotes, projects, P.id == U.project_id).where(*_COUNTED)
-# The rank of services.catalog.ranking: it adds 1 to the votes, which equals the count before this vote is removed.
+# As `ranking.hot`: the new count plus 1 is the count before the removal.
 _COUNT_DOWN = text(
     "UPDATE projects p SET upvotes = p.upvotes - 1, "
     "hot = log(p.upvotes::float8) + extract(epoch FROM p.listed_at)::float8 / 604800::float8 "
@@ -82,7 +83,7 @@ class Vote(NamedTuple):
 
 
 class VoteCall(NamedTuple):
-    """A vote to be counted; `entered` is the time.monotonic() at which the caller was admitted."""
+    """A vote to be counted; `entered` is the time.monotonic() at which the vote was admitted."""
 
     project_id: int
     voter_id: int
@@ -95,7 +96,7 @@ class CountAlone(Exception):
 
 
 LOCK_NOT_AVAILABLE, UNDEFINED_FUNCTION = "55P03", "42883"
-Outcome = tuple[str, int, bool, int]  # the project's status, its owner's id, whether the vote is set, and the count
+Outcome = tuple[str, int, bool, int]  # status of the project or its voter, owner, whether voted, count
 SUSPENDED: Outcome = (AccountStatus.SUSPENDED.value, 0, False, 0)  # the voter is not active
 
 _locked_projects: WeakKeyDictionary[Engine, LockedRows] = WeakKeyDictionary()
@@ -104,9 +105,8 @@ _locked_projects: WeakKeyDictionary[Engine, LockedRows] = WeakKeyDictionary()
 def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     """Count votes in one transaction, each as if it were alone; return the answer or the error for each.
 
-    No vote fails or waits because of another. If the transaction fails, the outcome of each vote is CountAlone, unless
-    the database may have counted it and counting it again would change the outcome. It is never CountAlone for a single
-    vote.
+    A vote left out of a batch is CountAlone. So is each vote of a failed transaction, unless the database may have
+    counted it and counting it again would change the outcome. A single vote never is.
     """
     locked, outcomes = _locked(), list[Any]([None]) * len(votes)
     calls: dict[int, VoteCall] = {}

@@ -145,8 +145,8 @@ def change(
 ) -> User:
     """Change one's own e-mail address, password, or whether decisions are mailed.
 
-    A new address is not verified. A new password ends one's other sessions, the links that were mailed under the one
-    before and, if asked, revokes all tokens.
+    A new address is not verified. A new password ends the other sessions, the links that reset it and those to other
+    addresses; if asked, it also revokes all tokens.
 
     Raises Duplicate, WrongPassword, AccountDeleted.
     """

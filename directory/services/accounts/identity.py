@@ -10,7 +10,7 @@ from directory.errors import EmailNotVerified, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Role, User
 
-# The weakest lock, which a foreign key takes as well: only a suspension waits for it (accounts.administer).
+# The weakest lock, which a foreign key takes as well: only a suspension or a deletion of the account waits for it.
 _ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
 _ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 

@@ -1,4 +1,4 @@
-"""Usernames that cannot be chosen, because they pass for the site itself or for an account that is deleted."""
+"""Usernames that are refused: they pass for the site, an administrator or a deleted account, or have no letter."""
 
 import re
 
@@ -7,7 +7,7 @@ from sqlalchemy import select
 from directory.extensions import db
 from directory.models import Role, User
 
-#: As `_read` returns them: hyphens, underscores and digits at the end change nothing of how a name reads.
+#: As `_reading` returns them: hyphens, underscores and final digits do not change how a name reads.
 NAMES = frozenset({
     "abuse", "admin", "administrator", "admins", "anonymous", "api", "contact", "deleted", "help", "helpdesk",
     "hostmaster", "info", "mailerdaemon", "me", "mod", "moderation", "moderator", "moderators", "mods", "noreply",
@@ -19,18 +19,18 @@ REFUSAL = "This username is reserved. Choose another one."
 
 
 def is_reserved(username: str) -> bool:
-    """Whether this name is reserved, whatever its case: it reads as a reserved one, or as an administrator's."""
-    name, read = username.lower(), _read(username)
-    return not read or read in NAMES or name.replace("_", "-").startswith(PREFIX) or _reads_as_administrator(name)
+    """Whether this name is refused, whatever its case: it reads as nothing, a reserved one or an administrator's."""
+    name, reading = username.lower(), _reading(username)
+    return not reading or reading in NAMES or name.replace("_", "-").startswith(PREFIX) or _reads_as_administrator(name)
 
 
 def _reads_as_administrator(name: str) -> bool:
     """Whether the name reads as an administrator's other name. The same name is taken, which is another refusal."""
     names = set(db.session.scalars(select(User.username).where(User.role == Role.ADMIN)))
-    return name not in names and _read(name) in map(_read, names)
+    return name not in names and _reading(name) in map(_reading, names)
 
 
-def _read(name: str) -> str:
+def _reading(name: str) -> str:
     return re.sub("[_-]", "", name.lower()).rstrip("0123456789")
 
 
