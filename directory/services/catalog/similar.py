@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy import ARRAY, any_, bindparam, cast, literal_column, select, text, union_all
+from sqlalchemy import any_, bindparam, cast, literal_column, select, text, union_all
 
 from directory.db.statements import Prepared
 from directory.extensions import db
@@ -113,11 +113,12 @@ def _found(dialect: str) -> Prepared:
     own = found(is_same=1).where(P.owner_id == bindparam("user_id"), P.url_key == bindparam("key"))
     live = found(is_same=1).where(P.url_key == bindparam("key"), P.status == sa.literal("live"))
     others = live.where(P.owner_id != bindparam("user_id")).order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
-    is_given = among(P.id, dialect)
     if dialect == "postgresql":
         # A subquery hides the number of the ids, for which PostgreSQL would plan the statement each time.
-        ids = select(bindparam("ids", type_=ARRAY(sa.BigInteger))).scalar_subquery()
-        is_given = P.id == any_(cast(ids, ARRAY(sa.BigInteger)))
+        ids = select(bindparam("ids", type_=sa.ARRAY(sa.BigInteger))).scalar_subquery()
+        is_given = P.id == any_(cast(ids, sa.ARRAY(sa.BigInteger)))
+    else:
+        is_given = among(P.id, dialect)
     similar = found(is_same=0).where(is_given, P.status == sa.literal("live"))
     return Prepared(union_all(own, select(others.subquery("others")), similar))
 
