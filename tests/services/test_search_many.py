@@ -15,7 +15,7 @@ from sqlalchemy import event, text
 from directory.db.transactions import lift_time_limits, on_postgresql, writing
 from directory.extensions import db
 from directory.models import Category
-from directory.services.catalog import best_match, search, search_counts, search_language, search_queries
+from directory.services.catalog import best_match, queries, search, search_counts, search_language
 from directory.services.catalog.catalog import Filters, page
 from directory.services.catalog.paging import Position, Slice, Window
 from tests.support.factories import World
@@ -239,16 +239,21 @@ def test_the_best_matches_take_no_look_at_all_where_a_few_tell(
 
 
 def test_a_better_match_with_few_votes_takes_a_look_at_all(
-    places: tuple[int, dict[str, int]], monkeypatch: Any
+    places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str]
 ) -> None:
     monkeypatch.setattr(search, "MOST", 100)
+    monkeypatch.setattr(best_match, "SAMPLE", best_match.LOOKED_AT[0])
     made = [one._replace(upvotes=0) if one.title == "common" else one for one in listed(2, 400)]
     filters = Filters(status="live", q="common")
     with only_for_now():
         written(made, *places)
         dialect = db.engine.dialect.name
         values = {"most": 100, "cap": 151, **(search_language.expressions("common", dialect) or {})}
-        assert best_match.page(best_match.Search(("status", "q"), values, dialect), Window(5)) is None
+        asked = best_match.Search(("status", "q"), values, dialect)
+        assert best_match.page(asked, Window(5)) is None
+        statements.clear()
+        assert not best_match.is_rare(asked)
+        assert not statements  # it knows the sample from the page
         found = page(filters, "best", Window(5), viewer=None)
         assert [item["id"] for item in found.items] == expected(made, filters, "best")[:5]
 
@@ -258,8 +263,8 @@ def test_a_project_that_goes_meanwhile_shortens_no_page(places: tuple[int, dict[
     made = listed(2, 400)
     with only_for_now():
         written(made, *places)
-        shown = search_queries.these(False, db.engine.dialect.name)
-        monkeypatch.setattr(search_queries, "these", lambda *_: Without(shown))
+        shown = queries.these(False, db.engine.dialect.name)
+        monkeypatch.setattr(queries, "these", lambda *_: Without(shown))
         found = page(Filters(status="live", q="common"), "best", Window(5), viewer=None)
         assert [item["id"] for item in found.items] == expected(made, Filters(status="live", q="common"), "best")[:5]
         assert found.next is not None

@@ -6,12 +6,18 @@ better ranks are looked up in the indexes without descriptions. Where that does 
 `is_rare` says whether collecting all matches costs less than a scan of the list for `search.MOST`.
 """
 
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from sqlalchemy import BigInteger, bindparam, func, literal_column, select, tuple_, union
+
 from directory.db.statements import Prepared, Row
-from directory.services.catalog import narrowing, search, search_queries
-from directory.services.catalog.paging import Window
+from directory.models import Status, VoteRanking
+from directory.services.catalog import queries, search
+from directory.services.catalog.paging import AnySelect, Window
 from directory.services.catalog.search_language import TIERS, Tier
+
+S = VoteRanking.__table__.c
 
 # Projects with the most votes, or after a cursor's position: so many are looked at, and more where those do not decide.
 LOOKED_AT = (64, 500, 2_500)
@@ -41,12 +47,18 @@ class Match(NamedTuple):
     id: int
 
 
-class Search(NamedTuple):
+class Search:
     """A query for live projects: the names of its filters and their values, with those of `search.expressions`."""
 
-    names: tuple[str, ...]
-    given: dict[str, Any]
-    dialect: str
+    def __init__(self, names: tuple[str, ...], given: dict[str, Any], dialect: str) -> None:
+        self.filters, self.given, self.dialect = queries.without_query(names), given, dialect
+        self.most_voted = cache(self._most_voted)  # so that `is_rare` does not read again what `page` has read
+
+    def _most_voted(self, looked_at: int, after: Match | None = None) -> list[Match]:
+        """The matches among the projects with the most votes, or among those that follow a match."""
+        here = {} if after is None else {"here_upvotes": after.upvotes, "here_id": after.id}
+        statement = _most_voted(self.filters, looked_at, after is not None, self.dialect)
+        return _best(statement.all({**self.given, **here}))
 
 
 NARROWED_BY = {"status", "q", "category", "tag"}  # lists whose most voted projects the standings show
@@ -73,14 +85,12 @@ def page(asked: Search, window: Window) -> list[Match] | None:
 
 def is_rare(asked: Search) -> bool:
     """Whether few of the projects with the most votes match."""
-    return len(_best(_most_voted(asked, SAMPLE, after=False).all(asked.given))) < RARE
+    return len(asked.most_voted(SAMPLE)) < RARE
 
 
 def _following(asked: Search, after: Match, size: int, looked_at: int) -> list[Match] | None:
     """Those of the same rank as the one before them."""
-    here = {"here_upvotes": after.upvotes, "here_id": after.id}
-    rows = _most_voted(asked, looked_at, after=True).all({**asked.given, **here})
-    found = [match for match in _best(rows) if match.rank == after.rank][:size]
+    found = [match for match in asked.most_voted(looked_at, after) if match.rank == after.rank][:size]
     return found if len(found) == size and _is_looked_at(asked, found[-1]) else None
 
 
@@ -95,8 +105,8 @@ def _from_top(asked: Search, skipped: int, size: int, after: Match | None) -> li
 
 def _best_of_all(asked: Search, wanted: int, after: Match | None, looked_at: int) -> list[Match] | None:
     # No more than best match looks at: all of these are among the matches with the most votes.
-    rows = _most_voted(asked, min(looked_at, search.MOST), after=False).all(asked.given)
-    seen = [match for match in _best(rows) if after is None or match < after][:wanted]
+    matches = asked.most_voted(min(looked_at, search.MOST))
+    seen = [match for match in matches if after is None or match < after][:wanted]
     if len(seen) < wanted or (looked_at < LOOKED_AT[-1] and _has_many_better(seen)):
         return None
     better = _better_than(seen[-1].rank, asked)
@@ -116,20 +126,15 @@ def _has_many_better(seen: list[Match]) -> bool:
 def _better_than(rank: int, asked: Search) -> list[Match] | None:
     """The matches of a better rank, None where there are too many."""
     tiers = _BETTER[rank]
-    names = narrowing.without_query(asked.names)
-    rows = search_queries.leading(names, tiers, BETTER + 1, asked.dialect).all(asked.given) if tiers else []
+    rows = _leading(asked.filters, tiers, BETTER + 1, asked.dialect).all(asked.given) if tiers else []
     return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
 
 
 def _is_looked_at(asked: Search, match: Match) -> bool:
     """Whether it surely is among the matches with the most votes, being among as many projects with the most votes."""
     here = {**asked.given, "here_upvotes": match.upvotes, "here_id": match.id}  # `most` is given
-    [[above]] = search_queries.above(narrowing.without_query(asked.names), asked.dialect).all(here)
+    [[above]] = _above(asked.filters, asked.dialect).all(here)
     return bool(above < search.MOST)
-
-
-def _most_voted(asked: Search, looked_at: int, *, after: bool) -> Prepared:
-    return search_queries.most_voted(narrowing.without_query(asked.names), looked_at, after, asked.dialect)
 
 
 def _best(rows: list[Row]) -> list[Match]:
@@ -137,3 +142,43 @@ def _best(rows: list[Row]) -> list[Match]:
     return sorted(
         (Match(rank, upvotes, number) for number, upvotes, rank in rows if None not in {upvotes, rank}), reverse=True
     )
+
+
+_HERE: Any = tuple_(bindparam("here_upvotes", type_=BigInteger), bindparam("here_id", type_=BigInteger))
+
+
+def _live(filters: tuple[str, ...], dialect: str) -> AnySelect:
+    """The live projects of a list that is narrowed by the filters."""
+    return queries.standing(queries.ListShape(queries.by_project(filters), Status.LIVE, dialect))
+
+
+@lru_cache
+def _most_voted(filters: tuple[str, ...], looked_at: int, after: bool, dialect: str) -> Prepared:
+    """The live projects of a list with the most votes, or those that follow a position, with their votes and rank."""
+    live = _live(filters, dialect).add_columns(S.upvotes)
+    if after:
+        live = live.where(tuple_(S.upvotes, S.project_id) < _HERE)
+    first = live.order_by(S.upvotes.desc(), S.project_id.desc()).limit(literal_column(str(looked_at))).subquery("first")
+    rank = search.rank_of(first.c.id, dialect).label("rank")
+    return Prepared(select(first.c.id, first.c.upvotes, rank))
+
+
+@lru_cache
+def _leading(filters: tuple[str, ...], tiers: tuple[Tier, ...], most: int, dialect: str) -> Prepared:
+    """The ids of projects that have the words where one of `tiers` says, `most` of each; votes and rank of those
+    that match and are live in a list that is narrowed by the filters, nulls for others.
+    """
+    some = union(*(select(search.leading(tier, dialect, most).subquery()) for tier in tiers)).subquery("some")
+    # Subqueries for one value, as in `search.found`: as tables all vote rankings might be read for these few.
+    listed = _live(filters, dialect).with_only_columns(S.upvotes)
+    votes = listed.where(S.project_id == some.c.id).correlate(some).scalar_subquery()
+    rank = search.rank_of(some.c.id, dialect)
+    return Prepared(select(some.c.id, votes.label("upvotes"), rank.label("rank")), replan=True)
+
+
+@lru_cache
+def _above(filters: tuple[str, ...], dialect: str) -> Prepared:
+    """The number of live projects of a list that have more votes than those of a position, no more than `most`."""
+    listed = _live(filters, dialect)
+    counted = listed.where(tuple_(S.upvotes, S.project_id) > _HERE).limit(bindparam("most", type_=BigInteger))
+    return Prepared(select(func.count()).select_from(counted.subquery("higher")))

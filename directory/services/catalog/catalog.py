@@ -17,15 +17,7 @@ from directory.models import AccountStatus, Project, Status
 from directory.services import markdown
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Credential
-from directory.services.catalog import (
-    best_match,
-    queries,
-    readers,
-    search,
-    search_counts,
-    search_language,
-    search_queries,
-)
+from directory.services.catalog import best_match, queries, readers, search, search_counts, search_language
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
 from directory.services.catalog.paging import Slice, Window, cut
 
@@ -155,8 +147,9 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     counted = None if filters.q is None else search_counts.Matches(names, filters.status, given, dialect)
     matches = "" if counted is None else _way(counted, names, filters.status, sort)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    asked, rows = best_match.Search(names, given, dialect), None
+    rows = None
     if sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY:
+        asked = best_match.Search(names, given, dialect)
         rows = _best(asked, window, viewed)
         if rows is None and best_match.is_rare(asked):
             matches = queries.COLLECTED
@@ -185,7 +178,8 @@ def total(filters: Filters) -> int:
 def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
     """The number of projects that match. Matches of a query are counted only up to `search.MOST` + 1."""
     shape = queries.ListShape(tuple(filters.given()), filters.status, db.engine.dialect.name, matches=matches)
-    return _number(queries.count(shape).first(given))
+    [[number]] = queries.count(shape).all(given)
+    return int(number)
 
 
 def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None, sort: str) -> str:
@@ -208,15 +202,11 @@ def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> l
     if matches is None:
         return None
     ids = [match.id for match in matches]
-    shown = search_queries.these(bool(viewed), asked.dialect).all({**viewed, "ids": ids})
+    shown = queries.these(bool(viewed), asked.dialect).all({**viewed, "ids": ids})
     by_id = {row[ID]: row for row in shown if row[STATUS] == Status.LIVE}
     if len(by_id) < len(matches):  # one is no longer live
         return None
     return [(*by_id[match.id], search.MOST + 1, *match) for match in matches]
-
-
-def _number(row: Row | None) -> int:
-    return int(row[0]) if row else 0
 
 
 def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any]:

@@ -27,8 +27,7 @@ from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Prepared
 from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
 from directory.services.catalog import search
-from directory.services.catalog.columns import queue_position, shown, viewed, waiting, with_revision
-from directory.services.catalog.narrowing import BY_VOTER, by_project, conditions, without_query
+from directory.services.catalog.columns import among, queue_position, shown, viewed, waiting, with_revision
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
@@ -59,6 +58,8 @@ COUNTERS = {
     Status.REJECTED: categories.c.rejected_projects,
 }
 
+BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
+
 
 @dataclass(frozen=True, slots=True)
 class ListShape:
@@ -84,9 +85,44 @@ class ListShape:
         return self.matches in BY_INDEX or "voter_id" in self.filters
 
     def conditions(self, columns: Any = P, without: str = "") -> list[ColumnElement[bool]]:
-        """The filters, except `without`, as conditions on these columns."""
-        names = tuple(name for name in self.filters if name != without)
-        return list(conditions(names, self.status, self.dialect, columns).values())
+        """The filters, except `without`, as conditions; state and category are columns of the projects or of `columns`.
+
+        The status is part of the SQL text, because each status needs its own plan. Slugs and names are looked up in
+        subqueries: with a join the planner would not see that one category is one range of an index, already in the
+        order of the list.
+        """
+        project_id = columns.project_id if "project_id" in columns else columns.id
+        owner_id = columns.get("owner_id", P.owner_id)
+        category = select(categories.c.id).where(categories.c.slug == bindparam("category"))
+        owner = select(users.c.id).where(users.c.username == bindparam("owner"))
+        tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
+        known: dict[str, Any] = {
+            "status": lambda: columns.status == literal_column(f"'{Status(str(self.status))}'"),
+            "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
+            "owner": lambda: owner_id == owner.correlate(None).scalar_subquery(),
+            "owner_id": lambda: owner_id == bindparam("owner_id"),
+            "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
+            "tag": lambda: project_id.in_(tagged),
+            "tag_of_each": lambda: _one_tag(project_id).is_not(None),
+            "q": lambda: search.found(project_id, self.dialect),
+        }
+        skipped = {without, "waiting"}  # the table of waiting projects is the condition
+        return [known[name]() for name in self.filters if name not in skipped]
+
+
+def without_query(filters: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the filters other than the query."""
+    return tuple(name for name in filters if name != "q")
+
+
+def by_project(filters: tuple[str, ...]) -> tuple[str, ...]:
+    """The filters with the tag looked up for each project, instead of a list of all projects with the tag."""
+    return tuple("tag_of_each" if name == "tag" else name for name in filters)
+
+
+def _one_tag(project_id: ColumnElement[int]) -> ColumnElement[Any]:
+    found = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"), tags.c.project_id == project_id)
+    return found.correlate(project_id.table).scalar_subquery()
 
 
 def order(sort: str) -> Sort:
@@ -101,9 +137,9 @@ def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
     The ids are found first, if possible by an index alone, so the other columns are not read for the rows that a page
     skips. If counters have the total, one statement for both costs less than two.
     """
-    among, by, total = _listed(shape)
+    ids, by, total = _listed(shape)
     one_plan = shape.dialect == "postgresql" and shape.is_counted
-    found = windowed(among, by, start, limit, one_plan=one_plan).subquery("found")
+    found = windowed(ids, by, start, limit, one_plan=one_plan).subquery("found")
     keys = carried(found, by)
     query = shown(signed_in).join(found, found.c.id == P.id).add_columns(total.label("total"), *keys)
     return Prepared(query.order_by(*directed(keys, by, start)), replan=not shape.is_counted)
@@ -118,8 +154,8 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     elif shape.sort == "best":
         listed = _most_voted(shape)
     else:
-        among, by = _by_index(shape)
-        return among, by, CAP if shape.matches == CAPPED else _total(shape)
+        ids, by = _by_index(shape)
+        return ids, by, CAP if shape.matches == CAPPED else _total(shape)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if shape.sort == "best":
         first = listed if shape.is_collected and shape.matches != COLLECTED else _first(listed)
@@ -160,9 +196,9 @@ def _collected(shape: ListShape) -> CTE:
 
 def _most_voted(shape: ListShape) -> CTE:
     """The `cap` matches with the most votes, for a query with many matches; best match reads fewer."""
-    among, by = _by_index(replace(shape, filters=without_query(shape.filters), sort="upvotes"))
+    ids, by = _by_index(replace(shape, filters=without_query(shape.filters), sort="upvotes"))
     votes, project_id = by.keys
-    query = search.with_rank(among.add_columns(votes.label("upvotes")), project_id, shape.dialect)
+    query = search.with_rank(ids.add_columns(votes.label("upvotes")), project_id, shape.dialect)
     query = query.order_by(votes.desc(), project_id.desc()).limit(CAP)
     return query.cte("most_voted").prefix_with("MATERIALIZED")
 
@@ -198,8 +234,8 @@ def count(shape: ListShape) -> Prepared:
         return Prepared(select(func.count()).select_from(_collected(shape)), replan=True)
     if "q" in shape.filters:
         return Prepared(_capped_total(shape), replan=True)
-    among, _ = _by_index(shape)
-    return Prepared(select(func.count()).select_from(among.subquery("among")), replan=True)
+    ids, _ = _by_index(shape)
+    return Prepared(select(func.count()).select_from(ids.subquery("among")), replan=True)
 
 
 def _capped_total(shape: ListShape) -> AnySelect:
@@ -223,7 +259,7 @@ def _changed(filters: tuple[str, ...]) -> AnySelect:
     """The number of live projects with pending changes."""
     query: AnySelect = select(func.count()).select_from(R.project_id.table).where(R.submitted_at.is_not(None))
     if "category" in filters:
-        query = query.join(projects, P.id == R.project_id).where(*conditions(("category",), None, "").values())
+        query = query.join(projects, P.id == R.project_id).where(*ListShape(("category",), None, "").conditions())
     return query.correlate(None)
 
 
@@ -256,3 +292,9 @@ def several() -> AnySelect:
 def stored() -> AnySelect:
     """The projects of a list of ids, in the order of the ids, without an access check."""
     return viewed(signed_in=False).where(P.id.in_(bindparam("project_ids", expanding=True))).order_by(P.id)
+
+
+@lru_cache
+def these(signed_in: bool, dialect: str) -> Prepared:
+    """The projects of a list of ids, whatever their state, which as a condition might be looked up before the ids."""
+    return Prepared(shown(signed_in).where(among(P.id, dialect)))

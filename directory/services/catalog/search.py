@@ -13,7 +13,6 @@ from sqlalchemy import (
     FromClause,
     Select,
     String,
-    UnaryExpression,
     bindparam,
     case,
     cast,
@@ -26,9 +25,9 @@ from sqlalchemy import (
 )
 from sqlalchemy import table as named
 from sqlalchemy.dialects.postgresql import TSQUERY
-from sqlalchemy.sql.operators import custom_op
 
 from directory.models import Status, VoteRanking
+from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import SUBSTRINGS, TIERS, WORDS, Tier, name
 
@@ -112,9 +111,7 @@ def with_rank(projects: AnySelect, project_id: ColumnElement[int], dialect: str)
     """Of a query for projects those that match, with their `rank`; each is looked at by itself, as by `found`."""
     if dialect == "sqlite":
         rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
-        one: Any = UnaryExpression(
-            project_id, operator=custom_op("+")
-        )  # the plus keeps SQLite from starting with entries
+        one = unindexed(project_id, dialect)  # so that SQLite does not begin with the entries
         return projects.join(_index, _key(dialect) == one).where(_reaches(TIERS[-1], dialect)).add_columns(rank)
     # The offset keeps PostgreSQL from joining otherwise.
     looked_at = _ranked_entry(project_id, dialect).offset(literal_column("0")).lateral("entry")

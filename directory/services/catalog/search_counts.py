@@ -8,16 +8,18 @@ as many matches as were counted, less the removals since.
 """
 
 from collections import OrderedDict
+from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine, text
+from sqlalchemy import BigInteger, Engine, Select, cast, column, func, select, table, text
 
+from directory.db.statements import Prepared
 from directory.db.transactions import in_transaction
 from directory.extensions import db
 from directory.models import Status
-from directory.services.catalog import search, search_language, search_queries
+from directory.services.catalog import queries, search, search_language
 
 SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
 STORED = 1_000  # counts of a process; the least recently used ones go first
@@ -47,7 +49,7 @@ class Matches:
         self.number: int | None = None
         if self._key is None or not self._are_still_many(self._key):
             live = status == Status.LIVE and set(names) == {"status", "q"}
-            [[number, removals]] = search_queries.matches(dialect, live).all(given)
+            [[number, removals]] = _matches(dialect, live).all(given)
             self.number, self._removals = int(number), int(removals)
             if live:
                 self.store(self.number)
@@ -71,7 +73,7 @@ class Matches:
             if stored is None:
                 return False
             counts.move_to_end(key)
-        removals = int(search_queries.removals().all({})[0][0])
+        removals = int(_removals().all({})[0][0])
         # Fewer removals than then are of an older state, of a backup: nothing is known of that.
         return stored.removals <= removals < stored.removals + stored.matches - search.MOST
 
@@ -79,3 +81,20 @@ class Matches:
 def add_removals(number: int) -> None:
     """Count as many removals, for changes that are not those of a project: repairs of its copies."""
     db.session.execute(text("INSERT INTO project_search_removals VALUES (:number)"), {"number": number})
+
+
+def _removed() -> Select[tuple[int]]:
+    removals = table("project_search_removals", column("projects", BigInteger)).c.projects
+    return select(cast(func.coalesce(func.sum(removals), 0), BigInteger))
+
+
+@lru_cache
+def _matches(dialect: str, live: bool) -> Prepared:
+    """The number of projects that match a query, or of `live` ones, no more than `cap`; and the number of removals."""
+    number = search.number(dialect, queries.CAP, live=live)
+    return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
+
+
+@lru_cache
+def _removals() -> Prepared:
+    return Prepared(_removed())
