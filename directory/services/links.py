@@ -6,7 +6,7 @@ import unicodedata
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 URL_MAX = 2048
 _HOST_MAX = 253
@@ -24,7 +24,10 @@ _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _NO_HOST = "Must name a valid host."
 
 # Names for private networks: RFC 6761, RFC 6762, RFC 8375, ICANN's .internal, and names in common use.
-_INTERNAL = ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa")
+_INTERNAL = (
+    ".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".corp", ".private",
+    ".home.arpa",
+)  # fmt: skip
 # In addition to `is_global`, which differs between versions of Python: only 2000::/3 of IPv6 is allocated, and other
 # blocks contain old forms of internal addresses (::127.0.0.1, fec0::1). _SPECIAL is for protocols and documentation.
 _ALLOCATED = IPv6Network("2000::/3")
@@ -133,18 +136,14 @@ def _typed_host(url: str) -> str:
 
 
 def _is_ipv4(host: str) -> bool:
-    try:
-        IPv4Address(host)
-    except ValueError:
-        return False
-    return True
+    """Whether a host as browsers send it is an IPv4 address: no other host ends in a number (WHATWG URL)."""
+    return host.rpartition(".")[2].isdecimal()
 
 
 def _is_internal(host: str) -> bool:
-    try:
+    if host.startswith("[") or _is_ipv4(host):
         return not _is_public(ip_address(host.strip("[]")))
-    except ValueError:
-        return "." not in host or host.endswith(tuple(f".{name}" for name in _INTERNAL))
+    return "." not in host or host.endswith(_INTERNAL)
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -188,10 +187,11 @@ def _identity(url: str) -> str:
     parsed = _parsed(url)
     if parsed is None:  # a host that only another version of the parser accepted
         parts = urlsplit(url)
-        return f"{parts.netloc.lower().removeprefix('www.')}{_path('', parts.path)}{_query(parts)}"
+        return f"{parts.netloc.lower().removeprefix('www.')}{_path('', parts.path)}{_query(parts.query)}"
     host = parsed.hostname.removeprefix("www.")
     port = f":{parsed.port}" if parsed.port else ""
-    return f"{host}{port}{_path(host, parsed.pathname)}{_query(urlsplit(parsed.search))}"
+    query = parsed.search.removeprefix("?")
+    return f"{host}{port}{_path(host, parsed.pathname)}{_query(query)}"
 
 
 def _path(host: str, path: str) -> str:
@@ -206,8 +206,8 @@ def _path(host: str, path: str) -> str:
     return "/".join([*repository, *segments[end:]]) + separator + rest
 
 
-def _query(parts: SplitResult) -> str:
-    pairs = [_unescaped(pair.replace("+", "%20")) for pair in parts.query.split("&") if pair]
+def _query(query: str) -> str:
+    pairs = [_unescaped(pair.replace("+", "%20")) for pair in query.split("&") if pair]
     names = [pair.partition("=")[0] for pair in pairs]
     kept = sorted((name, n) for n, name in enumerate(names) if not _tracks(name.lower()))
     return "?" + "&".join(pairs[n] for _, n in kept) if kept else ""
@@ -219,6 +219,8 @@ def _tracks(name: str) -> bool:
 
 def _unescaped(text: str) -> str:
     """The text in NFC, with characters unescaped if that does not change their meaning."""
+    if text.isascii() and "%" not in text:
+        return text
 
     def decode(escape: re.Match[bytes]) -> bytes:
         byte = int(escape[1], 16)

@@ -96,7 +96,7 @@ def test_a_word_that_very_many_have_counts_only_together_with_the_others(
     world: World, caller: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similar, "COMMON", 3)
-    similar._having.cache_clear()
+    similar._search.cache_clear()
     both = world.project(title="Paper Owl Club")
     for _ in range(3):
         world.project(title="Paper Plane")
@@ -105,7 +105,7 @@ def test_a_word_that_very_many_have_counts_only_together_with_the_others(
     assert check(caller, title="Paper Owl") == ([], [both])
     assert check(caller, title="Paper Quokka") == ([], [rare])
     assert len(check(caller, title="Paper Plane")[1]) == 3  # the title as a whole
-    similar._having.cache_clear()
+    similar._search.cache_clear()
 
 
 def test_of_others_nothing_is_told_that_is_not_live(world: World, caller: Api) -> None:
@@ -120,7 +120,7 @@ def test_projects_that_are_not_live_make_no_word_common(
     world: World, caller: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similar, "COMMON", 3)
-    similar._having.cache_clear()
+    similar._search.cache_clear()
     watch, clock = world.project(title="Owl Watch", votes=1), world.project(title="Owl Clock")
     assert check(caller, title="Owl Diary") == ([], [watch, clock])
     for n in range(4):
@@ -130,7 +130,7 @@ def test_projects_that_are_not_live_make_no_word_common(
     for n in range(4):
         world.project(title=f"Quokka {n}", status="pending")
     assert check(caller, title="Quokka Diary") == ([], [later])
-    similar._having.cache_clear()
+    similar._search.cache_clear()
 
 
 def test_url_or_title_has_to_be_given_and_to_be_one(api: Api, caller: Api) -> None:
@@ -155,3 +155,18 @@ def test_it_takes_one_statement_for_the_url_and_two_with_a_title(
         statements.clear()
         caller.get(f"/api/projects/check?{query}")
         assert len([each for each in statements if "token_hash" not in each]) == number
+
+
+def test_it_takes_one_statement_more_only_if_all_words_of_the_title_are_common(
+    world: World, caller: Api, statements: Statements, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(similar, "COMMON", 2)
+    similar._search.cache_clear()
+    for _ in range(2):
+        world.project(title="Flask Admin Panel")
+    caller.get("/api/projects/check?title=x")
+    for title, number in (("Flask+Admin", 3), ("Flask+Quokka", 2)):
+        statements.clear()
+        caller.get(f"/api/projects/check?title={title}")
+        assert len([each for each in statements if "token_hash" not in each]) == number
+    similar._search.cache_clear()

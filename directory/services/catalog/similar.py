@@ -1,7 +1,7 @@
 """Finds existing projects: those of the same URL, and live ones with a similar title.
 
 The words of a title are looked up in the search index, at most COMMON live projects for each. A more common word does
-not distinguish projects, so its matches count only if they match all words or the whole title.
+not distinguish projects, so its matches count only if they have another word that does, or all of them.
 """
 
 import json
@@ -48,10 +48,10 @@ def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[d
 
     The answer does not depend on other users' projects that are not live.
     """
-    key, ids = None if url is None else url_key(url), [] if title is None else _candidates(title)
+    key, ids = None if url is None else url_key(url), set() if title is None else _candidates(title)
     if key is None and not ids:
         return {"same": [], "similar": []}
-    given = {"key": key, "ids": ids, "user_id": by.id}
+    given = {"key": key, "ids": [*ids], "user_id": by.id}
     rows = [_Row._make(row) for row in _found(db.engine.dialect.name).all(given)]
     same = sorted((row for row in rows if row.is_same), key=lambda row: (row.owner_id != by.id, -row.upvotes, row.id))
     ids_of_same = {row.id for row in same}
@@ -81,15 +81,6 @@ def _significant_words(title: str) -> set[str]:
 def _likeness(one: set[str], other: set[str]) -> float:
     """The share of the words that two titles have in common (Dice), from 0 to 1."""
     return 2 * len(one & other) / (len(one) + len(other)) if other else 0.0
-
-
-def _terms(title: str) -> list[list[str]]:
-    """The searches, each a list of required words: the whole title, all words, and each word."""
-    key = whole(title)
-    if key is None:
-        return []
-    significant = sorted(_significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
-    return [[key], significant, *([word] for word in significant)]
 
 
 def _written(term: list[str], dialect: str) -> str:
@@ -123,15 +114,28 @@ def _found(dialect: str) -> Prepared:
     return Prepared(union_all(own, select(others.subquery("others")), similar))
 
 
-def _candidates(title: str) -> list[int]:
-    """The ids of live projects with the title or some of its words."""
-    terms, dialect = _terms(title), db.engine.dialect.name
-    given = {f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)}
-    found = _having(len(terms), dialect).all(given) if terms else []
-    return [*{id_ for (ids,) in found if ids is not None for id_ in json.loads(ids)}]
+def _candidates(title: str) -> set[int]:
+    """The ids of live projects with the title or with one of its words that is not common.
+
+    If all of its words are common, those with all of them.
+    """
+    key = whole(title)
+    if key is None:
+        return set()
+    significant = sorted(_significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    same, *found = _matches([[key], *([word] for word in significant)])
+    distinctive = [ids for ids in found if len(ids) < COMMON]
+    return same.union(*(distinctive or _matches([significant])))
 
 
-_SOUGHT = {
+def _matches(terms: list[list[str]]) -> list[set[int]]:
+    """For each term, a list of required words, the ids of at most COMMON live projects that match it."""
+    dialect = db.engine.dialect.name
+    found = _search(len(terms), dialect).all({f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)})
+    return [set(json.loads(ids or "[]")) for (ids,) in found]
+
+
+_ONE_TERM = {
     "postgresql": "SELECT project_id AS id FROM project_search WHERE live AND document @@ CAST(:term_{n} AS tsquery)",
     # CROSS JOIN makes SQLite look up the words first.
     "sqlite": (
@@ -143,15 +147,14 @@ _AS_JSON = {"postgresql": "CAST(json_agg(id) AS text)", "sqlite": "json_group_ar
 
 
 @cache
-def _having(terms: int, dialect: str) -> Prepared:
-    """For each term the ids of the live projects that match it, as JSON; null if a word, a term after two, is common.
+def _search(terms: int, dialect: str) -> Prepared:
+    """For each term the ids as JSON; null or an empty list if there is none.
 
     It is planned for its values, because the best plan depends on the number of projects with a word. Planning takes
-    longer with each table and step, so it reads the search index alone.
+    longer with each term, table and step, so it reads the search index alone.
     """
-    sought = (
-        f"SELECT CASE WHEN {n} < 2 OR count(*) < {COMMON} THEN {_AS_JSON[dialect]} END "  # noqa: S608 (ours)
-        f"FROM ({_SOUGHT[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"
+    found = (
+        f"SELECT {_AS_JSON[dialect]} FROM ({_ONE_TERM[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"  # noqa: S608 (ours)
         for n in range(terms)
     )
-    return Prepared(text(" UNION ALL ".join(sought)), replan=True)
+    return Prepared(text(" UNION ALL ".join(found)), replan=True)
