@@ -1,5 +1,6 @@
 """Whether something is here already: projects of the same URL, and others with a similar title."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,18 @@ def check(caller: Api, **query: str) -> tuple[list[int], list[int]]:
 @pytest.fixture
 def caller(world: World, ada: Any) -> Api:
     return world.caller(ada)
+
+
+@pytest.fixture
+def set_common(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Sets how many live projects make a word common. The limit stands in the text of statements, which are kept."""
+
+    def change(limit: int) -> None:
+        monkeypatch.setattr(similar, "COMMON", limit)
+        similar._search.cache_clear()
+
+    yield change
+    similar._search.cache_clear()
 
 
 def test_the_same_url_is_found_where_it_is_live_or_ones_own(world: World, ada: Any, caller: Api) -> None:
@@ -93,10 +106,9 @@ def test_little_words_make_no_titles_alike(world: World, caller: Api) -> None:
 
 
 def test_a_word_that_very_many_have_counts_only_together_with_the_others(
-    world: World, caller: Api, monkeypatch: pytest.MonkeyPatch
+    world: World, caller: Api, set_common: Callable[[int], None]
 ) -> None:
-    monkeypatch.setattr(similar, "COMMON", 3)
-    similar._search.cache_clear()
+    set_common(3)
     both = world.project(title="Paper Owl Club")
     for _ in range(3):
         world.project(title="Paper Plane")
@@ -105,7 +117,6 @@ def test_a_word_that_very_many_have_counts_only_together_with_the_others(
     assert check(caller, title="Paper Owl") == ([], [both])
     assert check(caller, title="Paper Quokka") == ([], [rare])
     assert len(check(caller, title="Paper Plane")[1]) == 3  # the title as a whole
-    similar._search.cache_clear()
 
 
 def test_of_others_nothing_is_told_that_is_not_live(world: World, caller: Api) -> None:
@@ -117,10 +128,9 @@ def test_of_others_nothing_is_told_that_is_not_live(world: World, caller: Api) -
 
 
 def test_projects_that_are_not_live_make_no_word_common(
-    world: World, caller: Api, monkeypatch: pytest.MonkeyPatch
+    world: World, caller: Api, set_common: Callable[[int], None]
 ) -> None:
-    monkeypatch.setattr(similar, "COMMON", 3)
-    similar._search.cache_clear()
+    set_common(3)
     watch, clock = world.project(title="Owl Watch", votes=1), world.project(title="Owl Clock")
     assert check(caller, title="Owl Diary") == ([], [watch, clock])
     for n in range(4):
@@ -130,7 +140,6 @@ def test_projects_that_are_not_live_make_no_word_common(
     for n in range(4):
         world.project(title=f"Quokka {n}", status="pending")
     assert check(caller, title="Quokka Diary") == ([], [later])
-    similar._search.cache_clear()
 
 
 def test_url_or_title_has_to_be_given_and_to_be_one(api: Api, caller: Api) -> None:
@@ -158,15 +167,14 @@ def test_it_takes_one_statement_for_the_url_and_two_with_a_title(
 
 
 def test_it_takes_one_statement_more_only_if_all_words_of_the_title_are_common(
-    world: World, caller: Api, statements: Statements, monkeypatch: pytest.MonkeyPatch
+    world: World, caller: Api, statements: Statements, set_common: Callable[[int], None]
 ) -> None:
-    monkeypatch.setattr(similar, "COMMON", 2)
-    similar._search.cache_clear()
+    set_common(2)
     for _ in range(2):
         world.project(title="Flask Admin Panel")
+    world.project(title="Quokka")
     caller.get("/api/projects/check?title=x")
     for title, number in (("Flask+Admin", 3), ("Flask+Quokka", 2)):
         statements.clear()
         caller.get(f"/api/projects/check?title={title}")
         assert len([each for each in statements if "token_hash" not in each]) == number
-    similar._search.cache_clear()
