@@ -32,13 +32,8 @@ def init_app(app: Flask) -> None:
     app.before_request(refuse_bad_token)
 
 
-def bearer(request: Request) -> str | None:
-    """The bearer token of a request; None without an Authorization of that scheme."""
-    return bearer_of(request.environ)
-
-
 def bearer_of(environ: dict[str, Any]) -> str | None:
-    """The same for a WSGI environment."""
+    """The bearer token in a WSGI environment; None without an Authorization of that scheme."""
     authorization: str = environ.get("HTTP_AUTHORIZATION", "")
     for given in authorization.split(","):  # servers join repeated headers by commas
         scheme, _, token = given.strip().partition(" ")
@@ -47,38 +42,27 @@ def bearer_of(environ: dict[str, Any]) -> str | None:
     return None
 
 
-def cookie(request: Request) -> str | None:
-    """The session cookie of a request."""
-    return request.cookies.get(current_app.config["COOKIE_NAME"])
-
-
-def cookie_of(environ: dict[str, Any]) -> str | None:
-    """The same for a WSGI environment."""
-    given, name = environ.get("HTTP_COOKIE"), current_app.config["COOKIE_NAME"]
-    return str(found) if given and (found := parse_cookie(given).get(name)) is not None else None
+def cookie_of(environ: dict[str, Any], name: str) -> str | None:
+    """The value of a cookie in a WSGI environment."""
+    given = environ.get("HTTP_COOKIE")
+    return parse_cookie(given).get(name) if given else None
 
 
 def credential_in(environ: dict[str, Any], cookie_name: str) -> sessions.Credential | None:
-    """The credential that `load` will query for a request that Flask has not seen yet; None without one."""
+    """The caller's credential: the bearer token if there is one, otherwise the session cookie; None without either."""
     token = bearer_of(environ)
-    given = environ.get("HTTP_COOKIE") if token is None else None
-    return _credential(token, parse_cookie(given).get(cookie_name) if given else None)
-
-
-def _credential(token: str | None, secret: str | None) -> sessions.Credential | None:
-    """The credential of the caller: the bearer token if there is one, otherwise the session cookie's secret."""
     if token is not None:
         return sessions.of_token(token)
+    secret = cookie_of(environ, cookie_name)
     return sessions.of_cookie(secret) if secret else None
 
 
 def load(request: Request) -> Caller | None:
     """The caller; None if anonymous or if the session has ended. Raises Unauthenticated for a bad token."""
-    token = bearer(request)
-    credential = _credential(token, cookie(request) if token is None else None)
+    credential = credential_in(request.environ, current_app.config["COOKIE_NAME"])
     found = None if credential is None else sessions.caller_of(credential, sessions.NONE_PREFETCHED)
     if found is None:
-        if token is not None:
+        if bearer_of(request.environ) is not None:
             raise Unauthenticated("The bearer token is unknown, expired or revoked.")
         return None
     caller, stale = found
@@ -105,7 +89,7 @@ def _touch(caller: Caller) -> None:
 
 def refuse_bad_token() -> None:
     """Refuse a bad bearer token on every route, including public ones."""
-    if request.url_rule is not None and bearer(request) is not None:
+    if request.url_rule is not None and bearer_of(request.environ) is not None:
         viewer()
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import request
+from flask import current_app, request
 from werkzeug.wsgi import get_host
 
 from directory.errors import CrossSiteRequest
@@ -32,7 +32,7 @@ def is_cross_site(environ: dict[str, Any]) -> bool:
         return not (site in {"same-origin", "none"} or cors.is_trusted(origin))
     if origin is not None:
         return not (cors.is_trusted(origin) or _is_own(origin, environ))
-    return cookie_of(environ) is not None
+    return cookie_of(environ, current_app.config["COOKIE_NAME"]) is not None
 
 
 def _is_own(origin: str, environ: dict[str, Any]) -> bool:
