@@ -17,11 +17,10 @@ from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed
 from directory.http import account_limits, rate_limits
 from directory.http.access import login_required, public
-from directory.http.authentication import caller, give_cookie, viewer
+from directory.http.authentication import browser_secret, caller, give_browser_secret, give_cookie, viewer
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.secret_keys import secret_keys
-from directory.http.sign_in_cookie import browser_secret, give_browser_secret
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts, recovery
 from directory.services.sign_in import attempts, identities

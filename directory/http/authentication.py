@@ -1,6 +1,8 @@
-"""Identifies the caller by session cookie or bearer token, as Flask-Login's request loader."""
+"""Identifies the caller by session cookie or bearer token, as Flask-Login's request loader, and sets the cookies."""
 
 import logging
+import re
+import secrets
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -17,9 +19,12 @@ from directory.http.converters import hookless
 from directory.models import Role
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
+from directory.services.sign_in import attempts
 
 log = logging.getLogger(__name__)
 COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
+SIGN_IN_SECONDS = int(attempts.LIFETIME.total_seconds())
+BROWSER_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def init_app(app: Flask) -> None:
@@ -115,14 +120,32 @@ def caller() -> Caller:
 
 def give_cookie(response: Response, secret: str) -> None:
     """Set the session cookie, for the longest lifetime of a session."""
-    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **attributes())
+    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **_attributes())
 
 
 def take_cookie(response: Response) -> None:
     """Delete the session cookie."""
-    response.delete_cookie(current_app.config["COOKIE_NAME"], **attributes())
+    response.delete_cookie(current_app.config["COOKIE_NAME"], **_attributes())
 
 
-def attributes() -> dict[str, Any]:
+def _attributes() -> dict[str, Any]:
     """The attributes of our cookies: only for this host, not for scripts, not sent with requests of other sites."""
     return {"path": "/", "httponly": True, "samesite": "Lax", "secure": current_app.config["COOKIE_SECURE"]}
+
+
+def browser_secret() -> str:
+    """The secret of a browser that signs in with a provider, which only the same browser can complete; or a new one.
+
+    Sign-ins in several tabs share it.
+    """
+    given = request.cookies.get(_sign_in_cookie(), "")
+    return given if BROWSER_SECRET.fullmatch(given) else secrets.token_urlsafe(32)
+
+
+def give_browser_secret(response: Response, secret: str) -> None:
+    """Set the cookie with that secret, for as long as a sign-in may take."""
+    response.set_cookie(_sign_in_cookie(), secret, max_age=SIGN_IN_SECONDS, **_attributes())
+
+
+def _sign_in_cookie() -> str:
+    return f"{current_app.config['COOKIE_NAME']}-sign-in"

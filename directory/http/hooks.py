@@ -10,7 +10,7 @@ from typing import Any
 from flask import Flask, Response, current_app, g, request
 
 from directory.db.transactions import require_writable
-from directory.http import cors, csrf, expected_user
+from directory.http import cors, write_checks
 from directory.http.authentication import known
 from directory.http.cache_policy import CREDENTIALS
 
@@ -121,8 +121,8 @@ def _check_write() -> None:
     """
     if request.method not in SAFE_METHODS and request.routing_exception is None:
         require_writable()
-        csrf.refuse_cross_site()
-        expected_user.refuse_other()
+        write_checks.refuse_cross_site()
+        write_checks.refuse_other_user()
 
 
 def _finish(response: Response) -> Response:

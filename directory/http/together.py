@@ -18,7 +18,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory.db import deadline
 from directory.errors import RateLimited
-from directory.http import authentication, csrf, endpoint, expected_user, hooks, metrics, rate_limits
+from directory.http import authentication, endpoint, hooks, metrics, rate_limits, write_checks
 from directory.http.cache_policy import CREDENTIALS
 from directory.http.converters import ID
 from directory.http.wsgi import Answer, read_body
@@ -117,7 +117,7 @@ class Together:
         environ["HTTP_X_REQUEST_ID"] = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         if self._app.config["READ_ONLY"] or (self._trusts_origins and "HTTP_ORIGIN" in environ):
             return False
-        return not csrf.is_cross_site(environ)
+        return not write_checks.is_cross_site(environ)
 
     def _identify(self, requests: list[BatchedRequest]) -> list[BatchedRequest]:
         """Find the callers, by one statement for each kind of credential; return the requests with a caller."""
@@ -133,7 +133,9 @@ class Together:
         for each, credential in credentials.items():
             caller, is_stale = (credential and sessions.caller_of(credential, prefetched)) or (None, True)
             each.caller = None if is_stale or caller is None else authentication.as_allowed(caller)
-        return [each for each in requests if each.caller and not expected_user.is_other(each.environ, each.caller)]
+        return [
+            each for each in requests if each.caller and not write_checks.is_for_other_user(each.environ, each.caller)
+        ]
 
     def _count(self, requests: list[BatchedRequest], outcomes: dict[BatchedRequest, Any]) -> list[BatchedRequest]:
         """Count each request against its tier, and return those that the limits admit."""

@@ -23,7 +23,7 @@ from directory.api.openapi import prose
 from directory.api.openapi.operations import Route, routes
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.http import expected_user
+from directory.http import write_checks
 from directory.http.fields import Line, Matching
 from directory.models import Token
 from directory.services.accounts.identity import Caller
@@ -182,8 +182,8 @@ class Fuzzer:
 
     def _name_the_caller(self, case: Any) -> None:
         """Have half of the writes that name an expected user name the caller: all others are 409, whatever they ask."""
-        if self.caller and expected_user.NAME in case.headers and next(self.numbers) % 2:
-            case.headers[expected_user.NAME] = str(self.caller.id)
+        if self.caller and write_checks.EXPECTED_USER in case.headers and next(self.numbers) % 2:
+            case.headers[write_checks.EXPECTED_USER] = str(self.caller.id)
 
     def _make_unique(self, body: Any) -> None:
         """Give each new thing an identity of its own: else 409 would hide whether the rest is taken or refused."""

@@ -12,10 +12,10 @@ from werkzeug.routing import Rule
 from directory.api.docs import ASSETS
 from directory.api.openapi import prose
 from directory.errors import OtherUser, PreconditionFailed
-from directory.http import expected_user
 from directory.http.endpoint import READS, Documentation, Operation
 from directory.http.problem_kinds import KINDS
 from directory.http.validation import NO_BODY, NOTHING, JsonBody, Upload
+from directory.http.write_checks import EXPECTED_USER
 from directory.models.base import HIGHEST_ID
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
@@ -101,7 +101,7 @@ class Route:
         if PreconditionFailed in self.documentation.raises:
             found.append(_header("If-Match", prose.IF_MATCH))
         if self.is_write_of_a_caller:
-            found.append(_header(expected_user.NAME, prose.EXPECTED_USER))
+            found.append(_header(EXPECTED_USER, prose.EXPECTED_USER))
         return found
 
     @property

@@ -1,4 +1,4 @@
-"""CSRF: refuses writes that another site's page caused."""
+"""Refuses writes that another site's page caused (CSRF), and those meant for another account than the caller's."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -6,10 +6,13 @@ from urllib.parse import urlsplit
 from flask import current_app, request
 from werkzeug.wsgi import get_host
 
-from directory.errors import CrossSiteRequest
+from directory.errors import CrossSiteRequest, OtherUser
 from directory.http import cors
-from directory.http.authentication import bearer_of, cookie_of
+from directory.http.authentication import bearer_of, cookie_of, viewer
+from directory.services.accounts.identity import Caller
 
+EXPECTED_USER = "X-Expected-User"  # the account that a page shows: another tab may have changed the session
+_EXPECTED_USER = "HTTP_X_EXPECTED_USER"
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -46,3 +49,16 @@ def _is_own(origin: str, environ: dict[str, Any]) -> bool:
 
 def _host(scheme: str, netloc: str) -> str:
     return netloc.lower().removesuffix(DEFAULT_PORTS.get(scheme, ""))
+
+
+def refuse_other_user() -> None:
+    """Raise OtherUser for a write that is meant for another account. If the session has ended, the route refuses."""
+    environ = request.environ
+    if _EXPECTED_USER in environ and (caller := viewer()) is not None and is_for_other_user(environ, caller):
+        raise OtherUser
+
+
+def is_for_other_user(environ: dict[str, Any], caller: Caller) -> bool:
+    """Whether the request with this WSGI environment is meant for another account than the caller's."""
+    expected: str | None = environ.get(_EXPECTED_USER)
+    return expected is not None and expected.strip() != str(caller.id)
