@@ -60,10 +60,10 @@ class ProcessMemory(MemoryStorage):
             entry.atime = now
 
 
-class _ChecksWrites(RedisStorage):
-    """The library's storage in Redis, with a check that Redis accepts writes, not only that it answers."""
+class Redis(RedisStorage):
+    """Replaces the library's storage in one Redis: it checks that Redis accepts writes, not only that it answers."""
 
-    STORAGE_SCHEME = []  # noqa: RUF012 (as the library has it)
+    STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012 (as the library has it)
 
     def take_back(self, key: str) -> None:
         """Remove the latest entry of a window."""
@@ -97,13 +97,7 @@ class _ChecksWrites(RedisStorage):
             return False
 
 
-class Redis(_ChecksWrites):
-    """Replaces the library's storage in one Redis."""
-
-    STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012
-
-
-class Sentinel(_ChecksWrites, RedisSentinelStorage):
+class Sentinel(Redis, RedisSentinelStorage):
     """Replaces the library's storage in the Redis that Sentinels name as the master."""
 
     STORAGE_SCHEME = ["redis+sentinel"]  # noqa: RUF012
