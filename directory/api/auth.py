@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app
 
 from directory.api import mail_server
-from directory.api.password_checks import among_few, confirm_password, few_at_once, missing_password
+from directory.api.password_checks import among_few, confirm_password, missing_password
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -76,7 +76,7 @@ def _signed_in(user: Any, secret: str, status: int) -> Response:
     body=JsonBody(RegisterInput(), check=_refused_registration), answer=UserOutput(), status=201, tier="auth",
     transactional=False,
 )  # fmt: skip
-@few_at_once
+@among_few()
 def register(body: dict[str, Any]) -> Any:
     """Open an account and sign in."""
     if not current_app.config["REGISTRATION_OPEN"]:

@@ -1,9 +1,8 @@
 """Views that check or hash a password: few of them at once, guesses slowed down, and one's own password asked again."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from threading import Lock
 from typing import Any
 
@@ -33,21 +32,6 @@ DELAYED_MAX = 64
 HELD_SECONDS = 0.25
 _delayed, _delayed_lock = [0], Lock()
 sleep = time.sleep
-
-
-def few_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Let few callers at once into a view that hashes a password; the others wait without a slot.
-
-    It stands within `operation`, which counts the request first: a caller over the limit waits for none of this.
-    Raises Unavailable if the wait takes all of a request's time.
-    """
-
-    @wraps(view)
-    def run(**arguments: Any) -> Any:
-        with among_few():
-            return view(**arguments)
-
-    return run
 
 
 class Place:
@@ -90,7 +74,11 @@ class Place:
 
 @contextmanager
 def among_few() -> Iterator[Place]:
-    """Let few callers at once into the block. Raises Unavailable."""
+    """Let few callers at once into the block, or into the view that it decorates; the others wait without a slot.
+
+    A view has it within `operation`, which counts the request first: a caller over the limit waits for none of this.
+    Raises Unavailable if the wait takes all of a request's time.
+    """
     place = Place()
     place.enter()
     try:

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint
 
 from directory.api.mail_server import mail_server
-from directory.api.password_checks import few_at_once
+from directory.api.password_checks import among_few
 from directory.api.schemas.recovery import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, NotFound
@@ -39,7 +39,7 @@ def forgot(body: dict[str, Any]) -> Any:
 @public
 @documented(raises=(NotFound,))
 @operation(body=JsonBody(ResetInput()), status=204, tier="recovery", transactional=False)
-@few_at_once
+@among_few()
 def reset(body: dict[str, Any]) -> Any:
     """Choose a new password.
 
