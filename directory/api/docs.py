@@ -12,7 +12,6 @@ from flask import Response, render_template
 from directory.errors import NotFound
 from directory.http.endpoint import tag
 from directory.http.files import FOREVER
-from directory.http.problem_kinds import KINDS
 
 OWN = Path(__file__).resolve().parent.parent / "assets"
 SWAGGER = {
@@ -31,29 +30,11 @@ SWAGGER_POLICY = (
 )
 
 
-def reference() -> Response:
-    """The API's document, rendered by Swagger UI."""
-    return page("docs.html", SWAGGER_POLICY)
-
-
-def problems() -> Response:
-    """All kinds of problem."""
-    return page("problems.html", POLICY, kinds=KINDS)
-
-
-def problem(code: str) -> Response:
-    """One kind of problem. Raises NotFound."""
-    if code not in KINDS:
-        raise NotFound
-    return page("problem.html", POLICY, code=code, kind=KINDS[code])
-
-
 def asset(version: str, name: str) -> Response:
     """A file of the pages; its address changes with its content, so clients may cache it for ever. Raises NotFound."""
     if name not in ASSETS or version != current_version():
         raise NotFound
-    headers = {"Cache-Control": FOREVER}
-    return Response(_content(name), mimetype=ASSETS[name], headers=headers)
+    return Response(_content(name), mimetype=ASSETS[name], headers={"Cache-Control": FOREVER})
 
 
 def page(template: str, policy: str, **facts: object) -> Response:

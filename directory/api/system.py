@@ -12,6 +12,7 @@ from directory.errors import NotFound, Unavailable
 from directory.http import metrics, readiness
 from directory.http.access import public
 from directory.http.endpoint import documented, operation, tag
+from directory.http.problem_kinds import KINDS
 from directory.services import build
 
 bp = Blueprint("system", __name__, cli_group=None)
@@ -77,7 +78,7 @@ def print_document() -> None:
 @operation(tier="read", etag=True)
 def reference() -> Response:
     """Show this document in Swagger UI, which works offline."""
-    return docs.reference()
+    return docs.page("docs.html", docs.SWAGGER_POLICY)
 
 
 @bp.get("/api/docs/<version>/<name>")
@@ -95,7 +96,7 @@ def asset(version: str, name: str) -> Response:
 @operation(tier="read", etag=True)
 def problems() -> Response:
     """List the kinds of problem, for people."""
-    return docs.problems()
+    return docs.page("problems.html", docs.POLICY, kinds=KINDS)
 
 
 @bp.get("/api/problems/<code>")
@@ -104,7 +105,9 @@ def problems() -> Response:
 @operation(tier="read", etag=True)
 def problem(code: str) -> Response:
     """Explain a kind of problem, for people: the address that every problem's `type` names."""
-    return docs.problem(code)
+    if code not in KINDS:
+        raise NotFound
+    return docs.page("problem.html", docs.POLICY, code=code, kind=KINDS[code])
 
 
 @bp.get("/api/projects.atom")
