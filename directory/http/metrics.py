@@ -15,7 +15,6 @@ from flask import Flask, Response, current_app, g, request
 from directory.errors import NotFound
 from directory.extensions import limiter
 from directory.http import hooks
-from directory.http.stored_metrics import Stored
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
@@ -34,15 +33,10 @@ class Metrics:
         # They would add an unused second series to each counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "directory_requests", "Requests.", ("method", "route", "status"), registry=self.registry
-        )
+        labels = ("method", "route")
+        self.requests = Counter("directory_requests", "Requests.", (*labels, "status"), registry=self.registry)
         self.seconds = Histogram(
-            "directory_request_seconds",
-            "Time to answer.",
-            ("method", "route"),
-            registry=self.registry,
-            buckets=BUCKETS,
+            "directory_request_seconds", "Time to answer.", labels, registry=self.registry, buckets=BUCKETS
         )
         self.votes = Counter(
             "directory_votes", "Votes acknowledged, by what they left behind.", ("vote",), registry=self.registry
@@ -100,6 +94,8 @@ class Metrics:
         """All metrics in the text format: of this process or all that share the folder, and of the database."""
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from prometheus_client.multiprocess import MultiProcessCollector
+
+        from directory.http.stored_metrics import Stored
 
         self.fallback.set(on_fallback())
         self._measure_memory()

@@ -1,19 +1,17 @@
-"""The metrics that are read from the database at each scrape."""
+"""The metrics that are read from the database at each scrape. It is imported by the first: see `metrics`."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from flask import current_app
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+from prometheus_client.metrics_core import Metric
 from sqlalchemy.exc import SQLAlchemyError
 
 from directory.extensions import db
 from directory.models import now
 from directory.services import build, health
-
-if TYPE_CHECKING:
-    from prometheus_client.metrics_core import Metric
 
 SCRAPE_SECONDS = 3.0
 
@@ -24,10 +22,8 @@ class Stored:
     If the database does not answer in time, a scrape leaves them out.
     """
 
-    def collect(self) -> Iterator["Metric"]:
+    def collect(self) -> Iterator[Metric]:
         """The build, the outbox by state, and the submissions and decisions in the audit log."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
-
         built = {name: value or "" for name, value in build.described().items()}
         yield InfoMetricFamily("directory_build", "The build of the service.", value=built)
         ask = health.Bounded(partial(health.ledger, db.engine), SCRAPE_SECONDS)
@@ -35,10 +31,6 @@ class Stored:
             ledger = current_app.extensions.setdefault("ledger", ask)()
         except (SQLAlchemyError, TimeoutError):
             return
-        decisions = CounterMetricFamily("directory_decisions", "Decisions of the review.", labels=["decision"])
-        for action in ("approved", "rejected", "unpublished"):
-            decisions.add_metric([action], ledger.actions[f"project.{action}"])
-        submitted = ledger.actions["project.submitted"]
         yield from _outbox(ledger)
         yield GaugeMetricFamily(
             "directory_overdue_delivery_seconds",
@@ -50,53 +42,47 @@ class Stored:
             "Age of the oldest open PostgreSQL transaction that has written or locked something; 0: none.",
             value=_age(ledger.transaction),
         )
+        decisions = CounterMetricFamily("directory_decisions", "Decisions of the review.", labels=["decision"])
+        for action in ("approved", "rejected", "unpublished"):
+            decisions.add_metric([action], ledger.actions[f"project.{action}"])
         yield decisions
+        submitted = ledger.actions["project.submitted"]
         yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
-        yield from _queue(ledger)
+        yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)
+        yield GaugeMetricFamily(
+            "directory_oldest_pending_seconds",
+            "How long the project that was submitted first has waited for review; 0: none.",
+            value=_age(ledger.pending_since),
+        )
         yield from _connections(ledger)
 
 
-def _outbox(ledger: health.Ledger) -> Iterator["Metric"]:
+def _outbox(ledger: health.Ledger) -> Iterator[Metric]:
     """Webhooks and mails by state, 0 if none are sent."""
-    from prometheus_client.core import GaugeMetricFamily
-
     kinds = (
         ("deliveries", "delivery", "Webhook deliveries", ledger.deliveries, ledger.oldest),
         ("mails", "mail", "Mails", ledger.mails, ledger.oldest_mail),
     )
     for name, one, what, counts, oldest in kinds:
-        family = GaugeMetricFamily(f"directory_{name}", f"{what} by state.", labels=["state"])
-        for state, count in counts.items():
-            family.add_metric([state], count)
-        yield family
+        yield _by_state(f"directory_{name}", f"{what} by state.", counts)
         text = f"Age of the oldest pending {one}; 0: none."
         yield GaugeMetricFamily(f"directory_oldest_{one}_seconds", text, value=_age(oldest))
 
 
-def _queue(ledger: health.Ledger) -> Iterator["Metric"]:
-    """The numbers of projects and revisions that wait for review."""
-    from prometheus_client.core import GaugeMetricFamily
-
-    yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)
-    yield GaugeMetricFamily(
-        "directory_oldest_pending_seconds",
-        "How long the project that was submitted first has waited for review; 0: none.",
-        value=_age(ledger.pending_since),
-    )
-
-
-def _connections(ledger: health.Ledger) -> Iterator["Metric"]:
+def _connections(ledger: health.Ledger) -> Iterator[Metric]:
     """The connections to PostgreSQL; all 0 on SQLite, which has none."""
-    from prometheus_client.core import GaugeMetricFamily
-
     found = ledger.connections
-    family = GaugeMetricFamily("directory_database_connections", "Connections to PostgreSQL.", labels=["state"])
-    for state in ("active", "idle", "in_transaction", "unknown"):
-        family.add_metric([state], getattr(found, state))
-    yield family
-    yield GaugeMetricFamily(
-        "directory_database_connections_max", "How many connections PostgreSQL allows.", value=found.most
-    )
+    counts = {state: getattr(found, state) for state in ("active", "idle", "in_transaction", "unknown")}
+    yield _by_state("directory_database_connections", "Connections to PostgreSQL.", counts)
+    text = "How many connections PostgreSQL allows."
+    yield GaugeMetricFamily("directory_database_connections_max", text, value=found.most)
+
+
+def _by_state(name: str, text: str, counts: dict[str, int]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=["state"])
+    for state, count in counts.items():
+        family.add_metric([state], count)
+    return family
 
 
 def _age(since: datetime | None) -> float:
