@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from directory.db.errors import is_unavailable
 from directory.errors import DirectoryError, Invalid
 from directory.extensions import db
+from directory.http.validation import errors_of
 
 UNDEFINED_TABLE = "42P01"
 log = logging.getLogger(__name__)
@@ -59,16 +60,8 @@ def checked(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
     try:
         loaded: dict[str, Any] = schema.load(given)
     except ValidationError as error:
-        raise Invalid(list(_flat(error.messages))) from None
+        raise Invalid(errors_of(error)) from None
     return loaded
-
-
-def _flat(messages: Any, path: str = "#") -> Iterator[dict[str, str]]:
-    if isinstance(messages, dict):
-        for step, below in messages.items():
-            yield from _flat(below, f"{path}/{step}")
-    else:
-        yield from ({"pointer": path, "detail": message} for message in messages)
 
 
 def _database_fault(error: SQLAlchemyError) -> str | None:

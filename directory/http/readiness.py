@@ -29,7 +29,7 @@ def checks() -> tuple[bool, dict[str, Any]]:
 
 def _database() -> dict[str, Any]:
     """The state of the database."""
-    state, reason, head = None, None, ", ".join(health.heads())
+    state, reason, head, sends_mail = None, None, ", ".join(health.heads()), current_app.config["MAIL"] is not None
     try:
         state = _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
     except (SQLAlchemyError, TimeoutError) as error:
@@ -44,16 +44,12 @@ def _database() -> dict[str, Any]:
         "database": {"ok": state is not None, "reason": reason},
         "migrations": {"ok": health.suffices(revisions), "current": ", ".join(revisions) or None, "head": head},
         "webhooks": {"oldest_undelivered_seconds": _age(state and state.undelivered_since)},
-        "mail": {"oldest_undelivered_seconds": _age(state and state.unsent_since)} if _sends_mail() else None,
+        "mail": {"oldest_undelivered_seconds": _age(state and state.unsent_since)} if sends_mail else None,
     }
 
 
 def _age(since: datetime | None) -> float | None:
     return max(0.0, (now() - since).total_seconds()) if since else None
-
-
-def _sends_mail() -> bool:
-    return current_app.config["MAIL"] is not None
 
 
 def _missing_settings(error: BaseException) -> str | None:

@@ -61,8 +61,7 @@ def read_upload(media_types: Sequence[str]) -> bytes:
         raise TooLarge(f"This is too large: at most {UPLOAD_MAX // 1024:,} KiB can be sent.") from None
     if given not in media_types:
         raise UnsupportedMediaType(f"Send the body as {', '.join(media_types[:-1])} or {media_types[-1]}.")
-    if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
-        raise UnsupportedMediaType("Send the body without a Content-Encoding.")
+    _require_no_coding()
     return data
 
 
@@ -146,6 +145,10 @@ def _require_type(wanted: str) -> None:
         raise UnsupportedMediaType(f"Send the body as {wanted}.")
     if any(each.strip(" \t").lower() not in ("", "charset=utf-8", 'charset="utf-8"') for each in parameters):
         raise UnsupportedMediaType(f"Send {wanted} with no other parameter than charset=utf-8.")
+    _require_no_coding()
+
+
+def _require_no_coding() -> None:
     if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
         raise UnsupportedMediaType("Send the body without a Content-Encoding.")
 

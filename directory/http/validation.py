@@ -118,12 +118,17 @@ def _loaded(body: Body, given: dict[str, Any], refused: Errors) -> dict[str, Any
         loaded: dict[str, Any] = body.schema.load(given)
     except ValidationError as error:
         loaded = error.valid_data  # type: ignore[assignment]
-        _add(refused, [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)])
+        _add(refused, errors_of(error))
     if body.check is not None:
         _add(refused, body.check(loaded))
     if refused:
         raise Invalid(refused)
     return {} if body.schema is NOTHING else {"body": loaded}
+
+
+def errors_of(error: ValidationError) -> Errors:
+    """The errors that a schema found in a body."""
+    return [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)]
 
 
 def _add(refused: Errors, found: Errors) -> None:
