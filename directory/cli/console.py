@@ -33,6 +33,11 @@ def refusals() -> Iterator[None]:
         raise
 
 
+def writes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a command that writes: it names its database first, and a refusal is one line."""
+    return refusals()(names_database(command))
+
+
 def names_database(command: Callable[..., Any]) -> Callable[..., Any]:
     """Have a command that writes name its database on standard error first, unless LOG_LEVEL leaves out level info.
 

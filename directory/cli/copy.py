@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from directory.cli.console import Progress, count, names_database, refusals, table
+from directory.cli.console import Progress, count, table, writes
 from directory.db.transactions import writing
 from directory.models import Session
 from directory.services.data import copying
@@ -39,8 +39,7 @@ class Database(click.ParamType[URL]):
 @click.command("copy")
 @click.option("--from", "source", type=Database(), required=True, metavar="URL", help="The database to copy.")
 @with_appcontext
-@refusals()
-@names_database
+@writes
 def copy_all(source: URL) -> None:
     """Copy everything of another database into that of DATABASE_URL, which must be migrated and empty.
 

@@ -10,6 +10,10 @@ from typing import IO
 
 import click
 
+TO_FILE = click.option(
+    "--output", type=click.Path(dir_okay=False), default="-", help="Write to this file.  [default: standard output]"
+)
+
 
 @contextmanager
 def opened(name: str) -> Iterator[IO[str]]:

@@ -6,7 +6,7 @@ from functools import partial
 import click
 from flask.cli import with_appcontext
 
-from directory.cli.console import Progress, count, names_database, refusals
+from directory.cli.console import Progress, count, writes
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import catalog
@@ -36,8 +36,7 @@ class Findings:
 @click.command("recount")
 @click.option("--check", is_flag=True, help="Report differences, change nothing.")
 @with_appcontext
-@refusals()
-@names_database
+@writes
 def recount_all(check: bool) -> None:
     """Prove the counters right, or repair them.
 

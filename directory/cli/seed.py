@@ -8,7 +8,7 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from directory.cli.console import Progress, count, names_database, refusals, table
+from directory.cli.console import Progress, count, table, writes
 from directory.db.transactions import transaction
 from directory.models import Status
 from directory.services.accounts.passwords import hash_password
@@ -35,8 +35,7 @@ VOTES_PER_PROJECT = 10
 )
 @click.option("--force", is_flag=True, help="Seed also in production, and also if there are projects already.")
 @with_appcontext
-@refusals()
-@names_database
+@writes
 def seed(
     if_empty: bool, categories: bool, projects: int | None, users: int | None, votes: int | None, random_seed: int,
     force: bool,

@@ -9,7 +9,8 @@ from typing import Any
 import click
 from flask.cli import with_appcontext
 
-from directory.cli.console import Progress, count, names_database, refusals, sayings
+from directory.cli.console import Progress, count, refusals, sayings, writes
+from directory.cli.output import TO_FILE
 from directory.cli.output import opened as opened_output
 from directory.cli.rows import DATES, DECIDED, FORMATS, Lines, Row, read, writer
 from directory.cli.users import named
@@ -68,8 +69,7 @@ class Tally:
 @click.option("--create-categories", is_flag=True, help="Add categories that are missing, named after their slugs.")
 @click.option("--format", "form", type=FORM, help="The format of FILE.  [default: by its name, else jsonl]")
 @with_appcontext
-@refusals()
-@names_database
+@writes
 def import_projects(
     file: str,
     owner: str | None,
@@ -110,9 +110,7 @@ def import_projects(
 @click.option(
     "--format", "form", type=FORM, help="The format to write.  [default: by the name of --output, else jsonl]"
 )
-@click.option(
-    "--output", type=click.Path(dir_okay=False), default="-", help="Write to this file.  [default: standard output]"
-)
+@TO_FILE
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
 @with_appcontext
 @refusals()

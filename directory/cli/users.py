@@ -11,8 +11,8 @@ from directory.api.projects import subscribers
 from directory.api.schemas.account_deletion import Export
 from directory.api.schemas.accounts import RegisterInput
 from directory.api.schemas.review import ReasonInput
-from directory.cli.console import checked, count, names_database, refusals, table
-from directory.cli.output import opened
+from directory.cli.console import checked, count, refusals, table, writes
+from directory.cli.output import TO_FILE, opened
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
 from directory.models import AccountStatus, Role, User
@@ -25,17 +25,17 @@ from directory.services.sign_in import passkeys
 
 users = AppGroup("users", help="Manage accounts.")
 
+PASSWORD = click.option(
+    "--password", help="At least 8 characters. Other users of this machine may see it: leave it out to be asked."
+)
 HEADS = ("USERNAME", "E-MAIL", "ROLE", "STATUS", "JOINED", "PROJECTS", "VOTES GIVEN")
 
 
 @users.command("create-admin")
 @click.option("--username", help="3 to 32 of a-z, 0-9, _ and -.")
 @click.option("--email", help="Its e-mail address.")
-@click.option(
-    "--password", help="At least 8 characters. Other users of this machine may see it: leave it out to be asked."
-)
-@refusals()
-@names_database
+@PASSWORD
+@writes
 def create_admin(username: str | None, email: str | None, password: str | None) -> None:
     """Add an administrator. Asks for what no option gives."""
     given = {
@@ -52,8 +52,7 @@ def create_admin(username: str | None, email: str | None, password: str | None) 
 
 @users.command("promote")
 @click.argument("username")
-@refusals()
-@names_database
+@writes
 def promote(username: str) -> None:
     """Make an account an administrator."""
     administer(username, "role", Role.ADMIN, "an administrator")
@@ -61,8 +60,7 @@ def promote(username: str) -> None:
 
 @users.command("demote")
 @click.argument("username")
-@refusals()
-@names_database
+@writes
 def demote(username: str) -> None:
     """Make an administrator a member again. The last active one stays."""
     administer(username, "role", Role.MEMBER, "a member")
@@ -70,8 +68,7 @@ def demote(username: str) -> None:
 
 @users.command("suspend")
 @click.argument("username")
-@refusals()
-@names_database
+@writes
 def suspend(username: str) -> None:
     """Close an account: its sessions and tokens end at once, and its votes no longer count.
 
@@ -82,8 +79,7 @@ def suspend(username: str) -> None:
 
 @users.command("activate")
 @click.argument("username")
-@refusals()
-@names_database
+@writes
 def activate(username: str) -> None:
     """Open a suspended account again. Its votes count again, but for those that are discounted."""
     administer(username, "status", AccountStatus.ACTIVE, "active")
@@ -91,11 +87,8 @@ def activate(username: str) -> None:
 
 @users.command("set-password")
 @click.argument("username")
-@click.option(
-    "--password", help="At least 8 characters. Other users of this machine may see it: leave it out to be asked."
-)
-@refusals()
-@names_database
+@PASSWORD
+@writes
 def set_password(username: str, password: str | None) -> None:
     """Give an account a new password and end all its sessions. Its API tokens stay."""
     user = named(username)
@@ -113,8 +106,7 @@ def set_password(username: str, password: str | None) -> None:
 
 @users.command("reset-passkeys")
 @click.argument("username")
-@refusals()
-@names_database
+@writes
 def reset_passkeys(username: str) -> None:
     """Remove all passkeys of an account whose key is lost, and end its sessions.
 
@@ -132,8 +124,7 @@ def reset_passkeys(username: str) -> None:
 @click.argument("username")
 @click.option("--reason", help="For the audit log; at most 1,000 characters.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@refusals()
-@names_database
+@writes
 def delete_user(username: str, reason: str | None, yes: bool) -> None:
     """Delete an account for good, as its user can do.
 
@@ -156,9 +147,7 @@ def delete_user(username: str, reason: str | None, yes: bool) -> None:
 
 @users.command("export")
 @click.argument("username")
-@click.option(
-    "--output", type=click.Path(dir_okay=False), default="-", help="Write to this file.  [default: standard output]"
-)
+@TO_FILE
 @refusals()
 def export_user(username: str, output: str) -> None:
     """Write what the service holds of an account as JSON, as its user can do.

@@ -13,7 +13,8 @@ import click
 from flask import Flask, current_app
 from flask.cli import AppGroup
 
-from directory.cli.console import count, names_database, refusals, table
+from directory.api.projects import subscribers
+from directory.cli.console import count, refusals, table, writes
 from directory.db.transactions import lift_time_limits, transaction
 from directory.extensions import db
 from directory.models import DeliveryState, now
@@ -21,7 +22,7 @@ from directory.models.base import HIGHEST_ID
 from directory.runtime import housekeeping
 from directory.services.catalog.paging import Window
 from directory.services.delivery import deliveries, endpoints
-from directory.services.delivery.channels import MAIL, Endpoint
+from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.schedule import Policy
 
@@ -38,7 +39,7 @@ webhooks = AppGroup("webhooks", help="Deliver notifications and manage deliverie
 @refusals()
 def work(parallel: int, until_eof: bool) -> None:
     """Deliver what is due and delete what has expired, until stopped. Any number may run, on any number of machines."""
-    log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(_endpoints())})
+    log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(subscribers())})
     deliver(current_app._get_current_object(), Policy(), parallel, until_eof=until_eof)  # type: ignore[attr-defined]
 
 
@@ -76,7 +77,7 @@ def _wake_on_signals() -> int:
 def list_(state: str | None, limit: int) -> None:
     """Show deliveries, newest first, each with its last try."""
     found = deliveries.listed(Window(limit), **({"state": state} if state else {})).items
-    configured = {endpoint.name for endpoint in _endpoints()}
+    configured = {endpoint.name for endpoint in subscribers()}
     heads = ("ID", "MADE", "EVENT", "PROJECT", "ENDPOINT", "STATE", "TRIES", "LAST TRY", "NEXT TRY")
     click.echo(table(heads, [_line(one, one["endpoint"] in configured) for one in found]))
     counts = deliveries.counts()
@@ -89,8 +90,7 @@ def list_(state: str | None, limit: int) -> None:
 @click.option(
     "--since", metavar="TIME", help="All deliveries since then, delivered ones too; with --dead only dead ones."
 )
-@refusals()
-@names_database
+@writes
 def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
     """Send again, under the same webhook-id: deliveries by their IDS, or many at once."""
     start = _time(since)
@@ -101,7 +101,7 @@ def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
         click.echo(f"{count(number, 'delivery', 'deliveries')} to be sent again")
         return
     again = transaction(lambda: [deliveries.redeliver(delivery_id) for delivery_id in ids])
-    configured = {endpoint.name for endpoint in _endpoints()}
+    configured = {endpoint.name for endpoint in subscribers()}
     heads = ("ID", "EVENT", "ENDPOINT", "STATE")
     rows = [(one["id"], one["event"], one["endpoint"], _state(one, one["endpoint"] in configured)) for one in again]
     click.echo(table(heads, rows))
@@ -112,7 +112,7 @@ def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
 @refusals()
 def send_test(endpoint: str | None) -> None:
     """Send a `webhook.test` to all endpoints, or to the one of that name or host, and show what they answer."""
-    receivers = [one for one in _endpoints() if one.format != MAIL]  # for which there is `flask mail send-test`
+    receivers = [one for one in subscribers() if one.format != MAIL]  # for which there is `flask mail send-test`
     chosen = [one for one in receivers if endpoint is None or endpoint in (one.name, one.name.rpartition("-")[0])]
     if not chosen:
         raise click.ClickException(
@@ -132,17 +132,13 @@ def _redeliver_all(dead: bool, since: datetime | None) -> int:
     return deliveries.redeliver_all(dead_only=dead, since=since)
 
 
-def _endpoints() -> list[Endpoint]:
-    return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
-
-
 def _time(given: str | None) -> datetime | None:
     """An instant such as 2026-11-20T10:00Z; without a zone it is UTC."""
+    if given is None:
+        return None
     try:
-        instant = None if given is None else datetime.fromisoformat(given)
-        if instant is not None and instant.tzinfo is None:
-            instant = instant.replace(tzinfo=UTC)
-        return None if instant is None else instant.astimezone(UTC)
+        instant = datetime.fromisoformat(given)
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise click.BadParameter(f"{given!r} is not a time such as 2026-11-20T10:00Z") from None
 
