@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from directory.db.snapshots import VoteChange
 from directory.http.cache_policy import CacheTags
 
-MAX_PROJECTS = 2_000  # remembered projects at most, and twice as many vote changes
+MAX_PROJECTS = 2_000  # with more projects all is forgotten; with twice as many vote changes, the oldest of them are
 
 
 class RecentChanges:

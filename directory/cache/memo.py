@@ -12,7 +12,7 @@ CAPACITY = 2**20  # bytes of values in the memory of a process
 
 
 class Memo:
-    """Computes one value at a time: callers of other keys wait as well."""
+    """Computes one value at a time, whatever its key; a caller that has waited too long computes its own beside it."""
 
     def __init__(self, snapshots: SnapshotSource) -> None:
         self._snapshots, self._computing = snapshots, threading.Lock()
@@ -28,7 +28,7 @@ class Memo:
         return None if snapshot is None else self.store.get(key, snapshot)
 
     def _compute(self, key: Hashable, snapshot: Snapshot | None, compute: Callable[[], bytes]) -> bytes:
-        """Wait half of the deadline at most for another caller's value; without one, compute it."""
+        """Wait for another caller's value, for half of the time until the deadline at most; without one, compute it."""
         with self.one_at_a_time(deadline.remaining(deadline.SECONDS) / 2):
             if (value := self._stored(key, snapshot)) is not None:
                 return value
@@ -40,7 +40,7 @@ class Memo:
 
     @contextmanager
     def one_at_a_time(self, seconds: float) -> Iterator[None]:
-        """Let one thread at a time compute a value. After `seconds` a thread no longer waits."""
+        """Let one thread at a time run the block; a thread that has waited for `seconds` runs it all the same."""
         holds_lock = self._computing.acquire(timeout=seconds)
         try:
             yield

@@ -97,11 +97,11 @@ def _members(project: Schema | None, rest: dict[str, Any]) -> bytes:
 
 @cache
 def _plain_members(project: Schema | None) -> bytes:
-    """These members where none is set, dumped once: an administrator gets them for most projects of a page."""
+    """The result of `_members` if none is set, kept: an administrator gets it for most projects of a page."""
     return _members(project, NOTHING_MORE)
 
 
 def _etag_like(etag: str, body: bytes) -> str:
-    """The ETag of a body, with the version that another ETag begins with, if any."""
+    """The ETag of `body`: the version at the beginning of `etag`, if it has one, and the digest of `body`."""
     version, dash, _ = etag.strip('"').rpartition("-")
     return f'"{version}{dash}{endpoint.digest(body)}"'

@@ -1,4 +1,4 @@
-"""Recognises, by method and headers, requests that the cache may be able to answer; the application answers others."""
+"""Recognises, by method, path and headers, the requests that the cache may answer; the application answers others."""
 
 import re
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from directory.http.cache_policy import CREDENTIALS
 from directory.http.hooks import request_id
 from directory.services.accounts.sessions import Credential
 
-# The other request headers that may change a response. With any of them the application answers.
+# Headers that may change the response, and that the cache does not handle: the application answers such requests.
 UNCACHEABLE = ("Origin", "If-Match", "Range")
 _CREDENTIALS, _UNCACHEABLE = (
     tuple(f"HTTP_{name.upper().replace('-', '_')}" for name in names) for names in (CREDENTIALS, UNCACHEABLE)

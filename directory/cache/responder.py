@@ -1,4 +1,4 @@
-"""Responds to reads without Flask: with stored responses, with personal ones made of these, and with single objects.
+"""Responds to reads without a Flask request: with public responses, stored or new, personal ones, and single objects.
 
 A stored response is given again if it was made for the same address, and nothing that it depends on was written after
 its making began. A write of any process is in the database's snapshot before it is acknowledged, so the next response
@@ -109,7 +109,10 @@ class Responder:
         return [each.response for each in pending]
 
     def _respond_in_loop(self, pending: list[_PendingRead]) -> None:
-        """Respond by one statement for all pages and then, if time is left, one for each route that ends with an id."""
+        """Respond with pages: to signed-in readers by one statement, to anonymous ones by its snapshot or another one.
+
+        If time is left, respond with single objects, by one statement for each route.
+        """
         give_up_at = time.monotonic() + LOOP_QUERY_SECONDS
         anonymous = [each for each in pending if each.read.credential is None]
         signed_in = [each for each in pending if each.read.credential is not None][:READERS_MAX]
@@ -138,13 +141,13 @@ class Responder:
                 self._give_filled([pending], in_loop=False)
         except DirectoryError:  # the address has no public response
             return
-        except Exception as error:  # the application will fail as well, and answer
+        except Exception as error:  # the application answers, and reports the error if it meets it too
             log.info("no personal response", extra={"reason": type(error).__name__})
 
     # Public responses.
 
     def _give_stored(self, pending: list[_PendingRead], snapshot: Snapshot | None) -> None:
-        """Respond with what the store has and is valid at the `snapshot`, which is read here if it is None."""
+        """Respond with stored responses that are valid at `snapshot`. If it is None, read it, if one may be valid."""
         latest = self.snapshots.latest
         if latest is None:
             return
@@ -169,12 +172,11 @@ class Responder:
         return self.make(read, snapshot) if public is None and snapshot is not None else public
 
     def _find_stored(self, read: Read) -> tuple[Snapshot | None, CachedResponse | None]:
-        """A snapshot after which a response may be made, and the stored response if it is valid.
+        """A snapshot after which the response may be made, and the stored response if it is valid.
 
-        A response that has to be made is made after the latest snapshot: to read a newer one takes a round trip. On
-        SQLite it takes none. A stored response is given only if it is valid at a snapshot that was read for this
-        caller: another thread may have stored one that is valid at an older snapshot. Both are None where the snapshot
-        cannot be read.
+        A stored response must be valid at a snapshot that is read for this caller, because a write may have followed
+        the latest one. Where none can be valid, the latest snapshot is good enough: reading another takes a round trip,
+        except on SQLite. Both are None where the snapshot cannot be read.
         """
         snapshot = None if self.snapshots.dialect == "sqlite" else self.snapshots.latest
         if snapshot is None or self.store.peek(read.key, snapshot) is not None:
@@ -201,7 +203,7 @@ class Responder:
 
     def put(self, read: Read, snapshot: Snapshot, public: CachedResponse, tags: CacheTags | None = None) -> None:
         """Store a public response whose making began after the snapshot."""
-        # The key, and the headers of its own twice: as text, and as they are sent.
+        # The entry holds the key, and the headers that are not shared twice: as text, and as bytes to send.
         length = sum(map(len, read.key)) + 2 * sum(len(value) for _, value in public.headers)
         self.store.put(read.key, snapshot, public, len(public.body) + length + OVERHEAD, tags)
 
@@ -214,7 +216,7 @@ class Responder:
         return None if public is None or public.personal is None else public
 
     def _make_fillable(self, read: Read) -> bool:
-        """Make the public response, if it can be filled in; whether there is one."""
+        """Make the public response if it can be filled in; return whether there is one."""
         match = self.routes.find(read)
         if match is None or not PersonalParts.fits(match.view.operation):
             return False
@@ -234,7 +236,7 @@ class Responder:
             return
         self._waiting.extend(reads)
         with self._flask.app_context(), self.snapshots.reading_votes(in_loop=in_loop) as read_rows:
-            # The read that this thread waited for may have failed.
+            # While this thread waited, another's read may have failed. Then all callers are bypassed.
             may_read = time.monotonic() >= self._all_bypassed_until
             if read_rows is not None and may_read and not all(each.is_read for each in reads):
                 waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -250,7 +252,7 @@ class Responder:
             if each.read.credential is not None and each.projects is not None
         ]
         snapshot, rows = read_rows(values)
-        if snapshot is None and not in_loop:  # a thread waits so long that the database is at fault
+        if snapshot is None and not in_loop:  # a thread waits for long, so the database is slow or down
             self._bypass_all()
         for each, row in zip(pending, rows or [None] * len(pending), strict=True):
             each.snapshot, each.row, each.is_read = snapshot, row, True

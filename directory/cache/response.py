@@ -40,7 +40,10 @@ NO_SHARED_HEADERS = SharedHeaders(())
 
 @lru_cache
 def shared_headers(scheme: str, vary: str, cache_control: str = "", *, own_csp: bool = False) -> SharedHeaders:
-    """The headers of all responses over `scheme` with these values; `own_csp` leaves out the policy on content."""
+    """The headers that all responses over `scheme` with these values share.
+
+    `own_csp`: each of these responses has its own Content-Security-Policy, so the shared headers have none.
+    """
     security = [each for each in hooks.security_headers(scheme) if not (own_csp and each[0] == CSP)]
     return SharedHeaders([each for each in ((VARY, vary), *security, (CACHE_CONTROL, cache_control)) if each[1]])
 

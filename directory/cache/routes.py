@@ -22,7 +22,7 @@ class Match(NamedTuple):
 
 
 class MatchById(NamedTuple):
-    """The route of a request for one object, of which several are read by one statement."""
+    """The route of a request for one object. One statement can read the objects of several such requests."""
 
     rule: str
     view: Any

@@ -13,7 +13,7 @@ class SingleFlight:
     """Runs work by key, for all callers that wait for it.
 
     A caller needs a run that began after it came, which sees all that was written before. So a caller that comes while
-    a run is under way shares the next one. After half of its deadline it stops waiting, and runs the work itself.
+    a run is under way shares the next one. After half of the time until its deadline it runs the work itself.
     """
 
     def __init__(self) -> None:

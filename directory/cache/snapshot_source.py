@@ -106,7 +106,8 @@ class SnapshotSource:
     def borrow_connection(self) -> Iterator[bool]:
         """Run the prepared statements of the block over this connection, for the event loop.
 
-        Yields whether there is a connection; without one the block must run no statement. Raises what the block raises.
+        Yields False if there is none, or another thread uses it too long: then the block must run no statement. Raises
+        what the block raises.
         """
         if not (self._is_ready and self._lock.acquire(timeout=LOOP_LOCK_TIMEOUT)):
             yield False

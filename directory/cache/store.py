@@ -19,7 +19,7 @@ def count_nothing(_source: str) -> None:
 class Store(Generic[T]):
     """Holds values, such as responses, up to `capacity` bytes, and drops the least recently used first.
 
-    `count` is called with "stored" for each value that is found valid, and with "made" for each that is put.
+    `count` is called with "stored" for each value that `get` returns, and with "made" for each that is put.
     """
 
     def __init__(self, capacity: int, count: Callable[[str], None] = count_nothing) -> None:
@@ -43,7 +43,7 @@ class Store(Generic[T]):
         return value
 
     def peek(self, key: Hashable, snapshot: Snapshot) -> T | None:
-        """The value under `key`, if it is valid at this snapshot; this does not count as its use."""
+        """The same as `get`, but not counted, and without effect on which value is dropped first."""
         entry = self._entries.get(key)
         if entry is None:
             return None

@@ -1,4 +1,4 @@
-"""The limits of the cache: how long it waits for the database, in seconds, and how many callers it takes."""
+"""The constants of the cache. All times are in seconds."""
 
 THREAD_TIMEOUT = 1.0  # for a thread's read of the snapshot; where the database takes longer, the application answers
 
@@ -7,9 +7,9 @@ LOOP_TIMEOUT = 0.05  # for the statements of one wait
 LOOP_LOCK_TIMEOUT = 0.02  # for a thread that is reading to end
 LOOP_QUERY_SECONDS = 0.03  # after so much of an iteration it begins no statement
 # Pauses in which it does not use the database, so that threads answer.
-PAUSE_AFTER_LOSS = 1.0  # of the connection
-PAUSE_AFTER_TIMEOUT = 0.1  # of the wait for another thread's snapshot
-READERS_MAX = 64  # signed-in reads of an iteration: the votes take 0.1 ms to fill in, 0.5 ms on the longest pages
+PAUSE_AFTER_LOSS = 1.0  # after the connection was lost
+PAUSE_AFTER_TIMEOUT = 0.1  # after LOOP_LOCK_TIMEOUT passed while a thread read the snapshot
+READERS_MAX = 64  # signed-in reads that an iteration answers: each takes 0.1 ms, or 0.5 ms on the longest pages
 
 # How long the application answers a caller whom the cache did not identify, and all signed-in callers after a failure.
 BYPASS_SECONDS, BYPASS_ALL_SECONDS = 1.0, 5.0

@@ -67,7 +67,7 @@ class Dispatcher:
         connection.respond(*problem_details.without_request(refusal.status, refusal.detail).encoded(), keep=False)
 
     def expire(self) -> None:
-        """Close the connections whose deadlines have passed."""
+        """Close connections that are past their deadlines, or answer 408; clients that take responses get more time."""
         now = time.monotonic()
         for connection in [each for each in self.connections if each.deadline <= now or not each.is_idle]:
             connection.expire(now)

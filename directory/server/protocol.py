@@ -1,7 +1,7 @@
-"""One connection of a client: it makes whole requests of what the client sends, and sends their responses in order.
+"""One connection of a client: it reads requests, passes them on one by one, and sends the responses.
 
 httptools parses every request, and refuses whatever could be read in two ways. A slow client occupies memory and no
-thread: a request reaches the rest of the server once it is whole, and the transport holds what is not sent yet.
+thread: a request is passed on once its body is complete, broken or too large, and the transport holds unsent responses.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from directory.server.tuning import (
-    BODY_SECONDS,
     CHUNKS_MAX,
     DISCARD_MAX,
     FIELDS_MAX,
@@ -26,13 +25,14 @@ from directory.server.tuning import (
     HEAD_SECONDS,
     LINE_MAX,
     LINGER_SECONDS,
+    REQUEST_SECONDS,
     SEND_SECONDS,
 )
 
 if TYPE_CHECKING:
     from directory.server.dispatch import Dispatcher
 
-# The part of the environment that every request shares. The server reads bodies whole, so it ends the input itself.
+# The part of the environment that all requests share. `wsgi.input` ends where the body does.
 BASE_ENVIRON: dict[str, Any] = {
     "wsgi.errors": sys.stderr, "wsgi.version": (1, 0), "wsgi.multithread": True, "wsgi.multiprocess": True,
     "wsgi.run_once": False, "wsgi.input_terminated": True, "wsgi.url_scheme": "http", "SCRIPT_NAME": "",
@@ -61,7 +61,7 @@ class BrokenBody(BytesIO):
 
 
 class Request:
-    """A request that is whole: its WSGI environment, and when its last byte came, by time.perf_counter()."""
+    """A request: its WSGI environment, when it was read (time.perf_counter()), and whether to keep the connection."""
 
     __slots__ = ("began", "connection", "environ", "keep")
 
@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, dispatcher: "Dispatcher") -> None:
         self._dispatcher = dispatcher
         self._parser: Any = HttpRequestParser(self)
-        self._queue: deque[Request | Refusal] = deque()  # whole, and not given to the dispatcher yet
+        self._queue: deque[Request | Refusal] = deque()  # read, and not given to the dispatcher yet
         self._busy = self._closing = self._got_eof = self._writing_paused = self._reading_paused = False
         self._ignores_input = False  # no request follows the last one: further bytes are ignored
         self._base: dict[str, Any] = {}
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         if self._busy and not self._reading_paused:
             self._reading_paused = True
             self.transport.pause_reading()
-        self._received += len(data)  # without the data in which the request began
+        self._received += len(data)  # `_reset` makes it 0 where the next request begins within the data
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:  # HTTP/1.1 is the only protocol here, so the request is answered in it
@@ -208,7 +208,7 @@ class Connection(asyncio.Protocol):
         path, environ["QUERY_STRING"] = _split(target)
         environ["PATH_INFO"] = unquote_to_bytes(path).decode("latin-1") if "%" in path else path
         if not self._busy and not self._writing_paused:
-            self.deadline += BODY_SECONDS - HEAD_SECONDS
+            self.deadline += REQUEST_SECONDS - HEAD_SECONDS
 
     def on_body(self, data: bytes) -> None:
         """Take a part of the body."""
@@ -216,7 +216,7 @@ class Connection(asyncio.Protocol):
         self._body.append(data)
 
     def on_message_complete(self) -> None:
-        """Put the whole request behind those that came before it."""
+        """Queue the request, or its refusal."""
         self._has_begun = False
         if self._ignores_input:
             return
@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
 
     def _put(self, body: BytesIO, *, keep: bool) -> None:
         self._environ["wsgi.input"] = body
-        # The application's time counts from here: a body on a slow line may take all of it to come.
+        # The application's time counts from here: receiving the body may have taken longer than that.
         self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep))
         self._body = []
         self._ignores_input = self._ignores_input or not keep
@@ -267,7 +267,7 @@ class Connection(asyncio.Protocol):
         return None
 
     def _check_unfinished(self) -> None:
-        """Apply the limits to a request that is not whole, and answer `Expect: 100-continue`."""
+        """Apply the limits to a request that is incomplete, and answer `Expect: 100-continue`."""
         environ = self._environ
         if not self._has_head:
             self._head_size = max(self._head_size, self._received)
@@ -276,7 +276,7 @@ class Connection(asyncio.Protocol):
             return
         most = self._dispatcher.body_max(environ)
         declared = int(environ.get("CONTENT_LENGTH", "0"))
-        # A body over the limit is refused unread, so the rest of it is not waited for.
+        # The application needs no body over the limit, so the server does not wait for the rest of it.
         too_large = max(self._body_size, declared) > most or self._received > CHUNKS_MAX * most + HEAD_MAX
         if too_large or self._refusal is not None:
             self._take_broken()
@@ -355,7 +355,7 @@ class Connection(asyncio.Protocol):
 
 @lru_cache(maxsize=16)
 def _first_lines(status: bytes, second: int, keep: bool) -> bytes:
-    """The status line and the first headers, in a second since the epoch."""
+    """The status line and first headers of a response that is sent in `second`, counted from the epoch."""
     date, connection = formatdate(second, usegmt=True), "keep-alive" if keep else "close"
     return b"HTTP/1.1 " + status + f"\r\nServer: gunicorn\r\nDate: {date}\r\nConnection: {connection}\r\n".encode()
 

@@ -1,8 +1,8 @@
 """Runs work in threads: first come, first served, by as many threads at a time as there are slots.
 
-A thread that hashes a password or waits for another server gives its slot back meanwhile (`db/slots.py`): a new thread
-takes its place. To go on it queues behind the waiting work. The thread that takes it from the queue ends, and leaves it
-the slot. So never more threads work, or hold a connection, than there are slots.
+A thread that hashes a password or waits for another server gives its slot to a new thread meanwhile (`db/slots.py`).
+To go on, the first thread puts an event in the queue, behind the waiting work. The thread that takes the event sets it
+and ends, so its slot is the first thread's. Never do more threads work, or hold a connection, than there are slots.
 """
 
 import threading
@@ -54,7 +54,7 @@ class ThreadPool:
 
     def _run(self) -> None:
         slots.current.set(self)
-        while slots.current.get() is self:
+        while True:
             work = self._queue.get()
             if isinstance(work, threading.Event):
                 work.set()

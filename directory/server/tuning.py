@@ -1,12 +1,12 @@
-"""The server's constants, each with the resource that it bounds or the measurement behind it."""
+"""The server's constants: the limits of clients, the waits of a process, and the sizes of batches."""
 
-# The limits of a client. Every time is in seconds.
+# All times are in seconds.
 LINE_MAX = 4094  # bytes of a request line
 HEAD_MAX = 8192  # bytes of a head, which is what nginx takes of one header
 FIELDS_MAX = 64  # header fields
 HEAD_SECONDS = 10.0  # for a head, from its first byte
-BODY_SECONDS = 20.0  # for a request in all, from its first byte
-CHUNKS_MAX = 4  # a chunked body may take so many times the limit on the wire: chunks of two bytes still fit
+REQUEST_SECONDS = 20.0  # for a head and its body, from the first byte of the head
+CHUNKS_MAX = 4  # bytes on the wire for each byte that a chunked body may have: in chunks of two bytes it takes 3.5
 FIRST_BYTE_SECONDS = 5.0  # for the first byte of a new connection
 SEND_SECONDS = 20.0  # for a client to take any more of its response
 LINGER_SECONDS = 2.0  # for a client to read the end of its response and to close
@@ -17,6 +17,6 @@ NO_FILES_SECONDS = 0.1  # after which a process that could open no more files ac
 
 # Batches of votes: measured with 16 connections and two processes over PostgreSQL with fsync, 100,000 projects. Without
 # the pause batches alternated between one vote and seven, and the throughput fell to a third (ADR 13).
-WINDOW_SECONDS = 0.1  # the longest wait for the batch before
-PAUSE_SECONDS = 0.001  # then, the wait for that batch's clients to send again
+WINDOW_SECONDS = 0.1  # after the start of a batch the next one starts, even if the first has not ended
+PAUSE_SECONDS = 0.001  # after the end of a batch the next one waits, for the first one's clients to send again
 BATCH_MAX = 64  # votes, which are one transaction

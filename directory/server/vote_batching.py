@@ -1,7 +1,4 @@
-"""Collects votes that come at once into a batch, which one thread answers by one transaction (ADR 13).
-
-A route with a `many` in its operation is served so.
-"""
+"""Collects votes (requests for routes with a `many`) in batches; a thread answers each by one transaction (ADR 13)."""
 
 import asyncio
 import math
@@ -21,12 +18,12 @@ from directory.server.tuning import BATCH_MAX, PAUSE_SECONDS, WINDOW_SECONDS
 
 
 class BatchingWindow:
-    """Which requests are served together: those that come while the batch before is being served.
+    """Which requests are served together: those that come while the previous batch is being served.
 
-    When a batch ends, the next waits for as many new requests, or PAUSE_SECONDS; after that a request is served at
-    once. WINDOW_SECONDS after one batch started, the next starts in any case. The requests of a batch share what costs
-    each of them most when alone: a thread that sleeps and wakes, a lookup, a transaction. Instants are of
-    time.monotonic().
+    When a batch ends, the next one starts as soon as it has as many new requests, or after PAUSE_SECONDS. If none has
+    come by then, the next request is served at once. WINDOW_SECONDS after one batch started, the next starts even if
+    the first has not ended. The requests of a batch share what costs each of them most when alone: a thread that sleeps
+    and wakes, a lookup, a transaction. Instants are of time.monotonic().
     """
 
     def __init__(self) -> None:
@@ -86,7 +83,7 @@ class VoteBatcher:
         return True
 
     def start(self) -> None:
-        """Have a thread answer the next batch if it is time, and set the timer for the one after it."""
+        """Have a thread answer the next batch if it is time; set a timer if requests still wait."""
         now = time.monotonic()
         if batch := self.window.take(now):
             requests = [self._batched.pop(each) for each in batch]

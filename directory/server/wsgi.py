@@ -1,4 +1,4 @@
-"""Calls the WSGI application with a whole request, and returns its whole response."""
+"""Calls the WSGI application with a request, and returns its whole response."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -10,9 +10,9 @@ from directory.server.protocol import Request
 
 
 def call(app: Callable[..., Iterable[bytes]], request: Request) -> Response:
-    """The application's response. Its time counts from when the request was whole.
+    """The application's response. The request's deadline counts from when the server had read it.
 
-    Raises what escapes the application, and ValueError for a header that could be taken for several.
+    Raises what escapes the application, and ValueError for a header with a line break in it.
     """
     started: list[Any] = []
 
