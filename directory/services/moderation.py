@@ -29,7 +29,8 @@ MOVES: dict[str, dict[str, Status]] = {
     "reject": {Status.PENDING: Status.REJECTED},
     "unpublish": dict.fromkeys((Status.LIVE, WAITING, REFUSED), Status.PENDING),
 }
-HOLDS: dict[str, set[str]] = {"approve": {Status.LIVE}, "reject": {Status.REJECTED, REFUSED}, "unpublish": set()}
+# The states of a project for which the decision was already made.
+ALREADY: dict[str, set[str]] = {"approve": {Status.LIVE}, "reject": {Status.REJECTED, REFUSED}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def _decide(
     """
     project_id = case.project.id
     # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows.
-    if case.state in HOLDS.get(decision, ()):
+    if case.state in ALREADY.get(decision, ()):
         return
     if versions is not None and case.project.version not in versions:
         raise PreconditionFailed

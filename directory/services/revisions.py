@@ -24,7 +24,8 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.links import url_key
 
-LIVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
+# For the log: an event of a revision leaves the project live.
+NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
 TAKEN = "The owner has another project with this URL."
 
 
@@ -32,25 +33,26 @@ TAKEN = "The owner has another project with this URL."
 class Plan:
     """The values that an edit writes.
 
-    `changes` apply at once. `before` are the values in the revision before the edit, `held` those after it. `holding`
-    are the fields in which these two differ, except those in `changes`: from the value shown to the new one.
+    `changes` apply at once. `before` are the values in the revision before the edit, `after` those after it.
+    `revision_changes` are the fields in which these two differ, except those in `changes`: from the value shown to the
+    new one.
     """
 
     changes: Changes
-    held: dict[str, Any]
-    holding: Changes
     before: dict[str, Any]
+    after: dict[str, Any]
+    revision_changes: Changes
 
 
 def of(project_id: int) -> Revision | None:
-    """The revision of a project, which the caller has locked."""
+    """The revision of a project; the calling function has locked the project."""
     return of_each([project_id]).get(project_id)
 
 
 def of_each(project_ids: Collection[int]) -> dict[int, Revision]:
-    """The revisions of projects, which the caller has locked, by the ids of the projects.
+    """The revisions of projects, by the ids of the projects. The calling function has locked the projects.
 
-    They are locked too, because renaming a category changes the revisions that contain it.
+    The revisions are locked too, because renaming a category changes those that contain it.
     """
     query = select(Revision).where(Revision.project_id.in_(project_ids)).order_by(Revision.project_id).with_for_update()
     found = db.session.scalars(query, execution_options={"populate_existing": True})
@@ -61,14 +63,14 @@ def changes_of(revision: Revision | None) -> dict[str, Any]:
     """The values that wait for review, by field and in the order of the fields. A rejected revision has none."""
     if revision is None:
         return {}
-    held = revision.changes if revision.category is None else {**revision.changes, "category": revision.category}
-    return {name: held[name] for name in fields.NAMES if name in held}
+    values = revision.changes if revision.category is None else {**revision.changes, "category": revision.category}
+    return {name: values[name] for name in fields.NAMES if name in values}
 
 
 def plan(
     project: Project, revision: Revision | None, given: Mapping[str, Any], review_on_edit: str, *, is_replacing: bool
 ) -> Plan:
-    """Plan an edit by validated fields. The caller has locked the project and its revision.
+    """Plan an edit by validated fields. The calling function has locked the project and its revision.
 
     With `is_replacing` a given field that applies at once is removed from the revision, because its owner set it again.
     """
@@ -79,15 +81,15 @@ def plan(
     shown |= {name: change["to"] for name, change in changes.items()}
     kept = {name: value for name, value in before.items() if not (is_replacing and name in given)}
     wanted = kept | {name: given[name] for name in later}
-    held = {name: wanted[name] for name in fields.NAMES if name in wanted and wanted[name] != shown[name]}
-    holding = {
-        name: {"from": shown[name], "to": held.get(name, shown[name])}
+    after = {name: wanted[name] for name in fields.NAMES if name in wanted and wanted[name] != shown[name]}
+    revision_changes = {
+        name: {"from": shown[name], "to": after.get(name, shown[name])}
         for name in fields.NAMES
-        if name in before.keys() | held.keys()
+        if name in before.keys() | after.keys()
         and name not in changes
-        and before.get(name, shown[name]) != held.get(name, shown[name])
+        and before.get(name, shown[name]) != after.get(name, shown[name])
     }
-    return Plan(changes, held, holding, before)
+    return Plan(changes, before, after, revision_changes)
 
 
 def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
@@ -102,34 +104,34 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
 
     A pending revision keeps its place in the queue. An edit by the owner replaces or removes a rejected one.
     """
-    if not planned.held and revision is not None and (planned.before or not by.is_admin):
+    if not planned.after and revision is not None and (planned.before or not by.is_admin):
         db.session.delete(revision)
-    if planned.held:
+    if planned.after:
         if revision is None:
             revision = Revision(project_id=project.id)
             db.session.add(revision)
-        revision.changes = {name: value for name, value in planned.held.items() if name != "category"}
-        revision.category, revision.logo = planned.held.get("category"), planned.held.get("logo")
+        revision.changes = {name: value for name, value in planned.after.items() if name != "category"}
+        revision.category, revision.logo = planned.after.get("category"), planned.after.get("logo")
         revision.submitted_at, revision.reason = revision.submitted_at or at, None
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
-    if planned.held and planned.holding:
-        audit.record_project("project.edit_held", project, by=by, at=at, changes=planned.holding, **LIVE)
-    elif planned.before and not planned.held and not by.is_admin:
-        audit.record_project("project.edit_withdrawn", project, by=by, at=at, **LIVE)
+    if planned.after and planned.revision_changes:
+        audit.record_project("project.edit_held", project, by=by, at=at, changes=planned.revision_changes, **NO_MOVE)
+    elif planned.before and not planned.after and not by.is_admin:
+        audit.record_project("project.edit_withdrawn", project, by=by, at=at, **NO_MOVE)
 
 
 def approve(
     project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
 ) -> None:
-    """Apply the changes to the project, which the caller has locked. Raises Duplicate and then changes nothing.
+    """Apply the changes to the project. Raises Duplicate and then changes nothing.
 
-    The reason is only logged.
+    The calling function has locked the project. The reason is only logged.
     """
     at = now()
     project = db.session.get_one(Project, project_id, populate_existing=True)
-    held = changes_of(revision)
-    changes = fields.differences(fields.current(project, held), held)
+    values = changes_of(revision)
+    changes = fields.differences(fields.current(project, values), values)
     waited = _waited(revision, at)
     taken = Duplicate(["url"], TAKEN)
     # The savepoint keeps the other decisions of the transaction.
@@ -138,7 +140,7 @@ def approve(
         project.version += 1
         write(project, changes, at)
     audit.record_project(
-        "project.edit_approved", project, by=by, at=at, reason=reason, changes=changes, waited_seconds=waited, **LIVE
+        "project.edit_approved", project, by=by, at=at, reason=reason, changes=changes, waited_seconds=waited, **NO_MOVE
     )
     outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=changes)
     outbox.enqueue("project.edit_approved", project_id, by=by, endpoints=notify)
@@ -147,7 +149,7 @@ def approve(
 def reject(
     project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
 ) -> None:
-    """Reject the changes of the project, which the caller has locked; its owner sees the reason."""
+    """Reject the changes of the project; its owner sees the reason. The calling function has locked the project."""
     at = now()
     project = db.session.get_one(Project, project_id, populate_existing=True)
     waited = _waited(revision, at)
@@ -155,7 +157,9 @@ def reject(
     revision.submitted_at, revision.reason = None, reason
     project.version += 1
     db.session.flush()
-    audit.record_project("project.edit_rejected", project, by=by, at=at, reason=reason, waited_seconds=waited, **LIVE)
+    audit.record_project(
+        "project.edit_rejected", project, by=by, at=at, reason=reason, waited_seconds=waited, **NO_MOVE
+    )
     outbox.enqueue("project.edit_rejected", project_id, by=by, endpoints=notify, reason=reason)
 
 
@@ -170,7 +174,7 @@ def write(project: Project, changes: Changes, at: datetime) -> None:
 
 
 def drop_all(owner_id: int) -> None:
-    """Delete the revisions of an owner's projects; the caller has locked the projects and the owner's account."""
+    """Delete the revisions of an owner's projects; the calling function has locked these and the account."""
     owned = select(Project.id).where(Project.owner_id == owner_id, Project.status == Status.LIVE)
     gone = delete(Revision).where(Revision.project_id.in_(owned)).returning(Revision.project_id)
     ids = list(db.session.scalars(gone, execution_options=UNSYNCHRONISED))

@@ -68,7 +68,7 @@ def edit(
     revision = revisions.of(project_id) if is_live else None
     review = review_on_edit if is_live and not by.is_admin else "never"
     planned = revisions.plan(project, revision, given, review, is_replacing=not by.is_admin)
-    if not planned.changes and not planned.holding:
+    if not planned.changes and not planned.revision_changes:
         return
     project.version += 1
     if was == Status.REJECTED and not by.is_admin:
@@ -79,8 +79,8 @@ def edit(
         audit.record_project("project.edited", project, by=by, at=at, changes=planned.changes, **states)
         if is_live:
             outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=planned.changes)
-    if "url" in planned.holding:
-        _require_free(project, planned.held.get("url", project.url))
+    if "url" in planned.revision_changes:
+        _require_free(project, planned.after.get("url", project.url))
     revisions.hold(project, revision, planned, by=by, at=at)
 
 
@@ -97,7 +97,7 @@ def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = N
     project.version += 1
     db.session.delete(revision)
     db.session.flush()
-    audit.record_project("project.edit_withdrawn", project, by=by, **revisions.LIVE)
+    audit.record_project("project.edit_withdrawn", project, by=by, **revisions.NO_MOVE)
 
 
 def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
@@ -116,7 +116,7 @@ def delete(
 ) -> None:
     """Delete a project with its votes. Its audit entries stay; the entry of the deletion contains the reason.
 
-    The caller has locked the account of `by` (`require_active`). Raises NotFound, NotOwner, PreconditionFailed.
+    The calling function has locked the account of `by` (require_active). Raises NotFound, NotOwner, PreconditionFailed.
     """
     project = _locked(project_id, by, versions)
     outbox.enqueue("project.deleted", project_id, by=by, endpoints=notify)

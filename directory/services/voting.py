@@ -156,7 +156,7 @@ def withdraw_all(voter_id: int, *, are_counted: bool) -> None:
 def lock_projects(voter_id: int, *, owned: bool) -> None:
     """Lock the projects that a user has voted for, and with `owned` the user's own as well, in the order of their ids.
 
-    The caller has locked the account, so that no vote is added. SQLite has one lock for the whole database.
+    The calling function has locked the account, so that no vote is added. SQLite has one lock for the whole database.
     """
     if not on_postgresql():
         return
@@ -241,8 +241,9 @@ def _if_free(call: VoteCall) -> tuple[Outcome | None, bool]:
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
         return None, False
-    _, status, owner_id, upvoted, n = rows[0] if rows else (1, None, None, True, None)
-    return (None, not upvoted) if status is None else ((status, owner_id, upvoted, n), False)
+    # `flag` is `upvoted` or, if the status is null because the vote is not counted, whether the project's row was free.
+    _, status, owner_id, flag, n = rows[0] if rows else (1, None, None, True, None)
+    return (None, not flag) if status is None else ((status, owner_id, flag, n), False)
 
 
 def _together(calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:

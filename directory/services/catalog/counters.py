@@ -22,7 +22,7 @@ def lock(
 ) -> None:
     """Lock the counters of the projects' categories and tags, and with `deleting` those of their owners.
 
-    The caller has locked the projects. `slugs` and `tags` are the categories and tags that the projects will get.
+    The calling function has locked the projects. `slugs` and `tags` are those that the projects will get.
 
     Categories are locked first, in the order of their ids, then owners, then tags, as for a single project. So two
     transactions cannot deadlock. SQLite has one lock for the whole database.
