@@ -25,7 +25,7 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.validation import JsonBody
 from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
-from directory.services.catalog import catalog, fields, owned, similar, suggestions
+from directory.services.catalog import additions, catalog, fields, similar, suggestions
 from directory.services.catalog.queries import WITHOUT_VOTES
 from directory.services.delivery.channels import Endpoint
 from directory.services.voting import Vote
@@ -87,7 +87,7 @@ def index(query: dict[str, Any]) -> Any:
     if query.get("q") is not None and page["pagination"]["total"] == 0:
         page["suggestions"] = suggestions.nearest(query["q"])
     if query.get("owner") == "me":
-        owned.add_queue_positions(page["items"])
+        additions.add_queue_positions(page["items"])
     return page, headers
 
 
@@ -104,7 +104,8 @@ def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple
 @operation(query=CountsQuery(), answer=CountsOutput(), tier="read")
 def counts(query: dict[str, Any]) -> Any:
     """Count the caller's projects by state."""
-    return owned.counts(caller().id)
+    owner_id = caller().id
+    return additions.counts({owner_id})[owner_id]
 
 
 @bp.get("/check")

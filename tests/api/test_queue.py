@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from directory.services.catalog import background
+from directory.services.catalog import additions
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
@@ -69,7 +69,7 @@ def test_a_page_costs_four_statements_whatever_its_size(
 def test_what_is_deleted_meanwhile_has_no_record(app: Flask, world: World) -> None:
     gone = {"id": 4711, "owner": {"id": 4711}, "title": "Gone", "description": ""}
     with app.app_context():
-        background.add([gone])
+        additions.add_background([gone])
     assert (gone["owner_stats"], gone["earlier"]) == ({"live": 0, "pending": 0, "rejected": 0}, 0)
 
 

@@ -27,7 +27,7 @@ from directory.http.problem_kinds import KINDS
 from directory.http.validation import JsonBody
 from directory.models import now
 from directory.services import audit, categories, moderation
-from directory.services.catalog import background, catalog
+from directory.services.catalog import additions, catalog
 
 DECISIONS = DecisionsInput()
 
@@ -50,7 +50,7 @@ def queue(query: dict[str, Any]) -> Any:
     )
     waits = (filters.waiting or filters.status == "pending") and query.get("sort") is None
     page, headers = listing(filters, "oldest" if waits else order(query), query)
-    background.add(page["items"])
+    additions.add_background(page["items"])
     return page, headers
 
 

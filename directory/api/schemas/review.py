@@ -10,7 +10,7 @@ from directory.api.schemas.projects import SEARCH, STATUSES, Owner, ProjectDetai
 from directory.http.fields import Few, Prose, Search, Slug, Strict, Timestamp, Whole, Word
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import EVENTS
-from directory.services.catalog.background import WARNINGS
+from directory.services.catalog.additions import WARNINGS
 from directory.services.text import CATEGORY_SLUG_MAX
 
 

@@ -129,7 +129,8 @@ def stored(project_id: int) -> dict[str, Any]:
 
 def all_stored(project_ids: list[int]) -> list[dict[str, Any]]:
     """Projects in any state, in the order of their ids, by one statement, without an access check."""
-    return [_view(tuple(row), None) for row in db.session.execute(queries.stored(), {"project_ids": project_ids})]
+    rows = queries.these(False, db.engine.dialect.name).all({"ids": project_ids})
+    return [_view(row, None) for row in sorted(rows, key=lambda row: row[ID])]
 
 
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:

@@ -289,12 +289,6 @@ def several() -> AnySelect:
 
 
 @lru_cache
-def stored() -> AnySelect:
-    """The projects of a list of ids, in the order of the ids, without an access check."""
-    return viewed(signed_in=False).where(P.id.in_(bindparam("project_ids", expanding=True))).order_by(P.id)
-
-
-@lru_cache
 def these(signed_in: bool, dialect: str) -> Prepared:
     """The projects of a list of ids, whatever their state, which as a condition might be looked up before the ids."""
     return Prepared(shown(signed_in).where(among(P.id, dialect)))
