@@ -42,7 +42,7 @@ class Place:
 
     def enter(self, *, again: bool = False) -> None:
         """Wait to be let in after those that wait already; `again` before them. Raises Unavailable."""
-        if not _door.acquire_at_once() and not _let_in(again):
+        if not _door.acquire(0) and not _let_in(again):
             raise Unavailable
         self._is_in = True
 

@@ -13,24 +13,16 @@ class FairSemaphore:
         self._first: deque[Event] = deque()
         self._waiting: deque[Event] = deque()
 
-    def acquire_at_once(self) -> bool:
-        """Enter without waiting, if possible; return whether the caller was admitted."""
-        with self._lock:
-            if not self._free:
-                return False
-            self._free -= 1
-            return True
-
     def acquire(self, seconds: float, *, first: bool = False) -> bool:
         """Enter, or wait for at most `seconds`; return whether the caller was admitted.
 
         With `first` it waits before all others: for callers that were admitted before, and left for a while.
         """
-        turn = Event()
         with self._lock:
             if self._free:
                 self._free -= 1
                 return True
+            turn = Event()
             line = self._first if first else self._waiting
             line.append(turn)
         if turn.wait(seconds):

@@ -17,18 +17,17 @@ def waiting(semaphore: FairSemaphore, number: int) -> None:
 
 def test_it_lets_so_many_in_and_one_more_for_each_that_leaves() -> None:
     semaphore = FairSemaphore(2)
-    assert semaphore.acquire_at_once()
     assert semaphore.acquire(0)
-    assert not semaphore.acquire_at_once()
+    assert semaphore.acquire(0)
     assert not semaphore.acquire(0)
     semaphore.release()
-    assert semaphore.acquire_at_once()
-    assert not semaphore.acquire_at_once()
+    assert semaphore.acquire(0)
+    assert not semaphore.acquire(0)
 
 
 def test_the_first_to_come_is_let_in_first_but_after_those_that_come_again() -> None:
     semaphore, order = FairSemaphore(1), []
-    semaphore.acquire_at_once()
+    semaphore.acquire(0)
 
     def enter(name: str, first: bool) -> None:
         assert semaphore.acquire(WITHIN, first=first)
@@ -41,12 +40,12 @@ def test_the_first_to_come_is_let_in_first_but_after_those_that_come_again() -> 
             waiting(semaphore, number)
         semaphore.release()
     assert order == ["a", "b", "c", "d", "e"]
-    assert semaphore.acquire_at_once()
+    assert semaphore.acquire(0)
 
 
 def test_a_caller_whose_wait_ends_takes_no_place_from_another() -> None:
     semaphore = FairSemaphore(1)
-    semaphore.acquire_at_once()
+    semaphore.acquire(0)
     with ThreadPoolExecutor(2) as pool:
         patient = pool.submit(semaphore.acquire, WITHIN)
         waiting(semaphore, 1)
@@ -54,12 +53,12 @@ def test_a_caller_whose_wait_ends_takes_no_place_from_another() -> None:
         waiting(semaphore, 1)
         semaphore.release()
         assert patient.result(WITHIN)
-    assert not semaphore.acquire_at_once()
+    assert not semaphore.acquire(0)
 
 
 def test_a_caller_that_is_let_in_as_its_wait_ends_is_in(monkeypatch: Any) -> None:
     semaphore = FairSemaphore(1)
-    semaphore.acquire_at_once()
+    semaphore.acquire(0)
 
     class Late:
         """An event that is set once the wait for it has ended."""
@@ -76,9 +75,10 @@ def test_a_caller_that_is_let_in_as_its_wait_ends_is_in(monkeypatch: Any) -> Non
         def is_set(self) -> bool:
             return self.there
 
-    monkeypatch.setattr(fair_semaphore, "Event", Late)
-    assert semaphore.acquire(0)
-    assert not semaphore.acquire_at_once()
+    with monkeypatch.context() as patch:
+        patch.setattr(fair_semaphore, "Event", Late)
+        assert semaphore.acquire(0)
+    assert not semaphore.acquire(0)
 
 
 def test_however_many_come_and_give_up_no_more_are_in_than_there_are_places() -> None:
@@ -102,4 +102,4 @@ def test_however_many_come_and_give_up_no_more_are_in_than_there_are_places() ->
         found = list(pool.map(enter, range(16)))
     assert most[0] <= 3
     assert all(found[number] == 200 for number in range(0, 16, 2))
-    assert [semaphore.acquire_at_once() for _ in range(4)] == [True, True, True, False]
+    assert [semaphore.acquire(0) for _ in range(4)] == [True, True, True, False]
