@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Engine, Integer, String, bindparam, column, null, select, text, union_all
 
@@ -35,32 +35,6 @@ class VoteChange(NamedTuple):
 
 Changes = list[VoteChange] | None  # None if anything may have changed
 SnapshotWithRows = tuple[Any, Changes, list[Row | None]]
-
-
-class SnapshotReader(Protocol):
-    """A connection, made by the pool, that reads the snapshot."""
-
-    connection: Any
-
-    def read(self, since: Any, seconds: float) -> tuple[Any, Changes]:
-        """The current snapshot, and the votes that changed since `since`; None if anything may have changed."""
-
-    def read_with(self, since: Any, seconds: float, query: BatchedQuery, asked: list[Row]) -> "SnapshotWithRows":
-        """The same, and at the same snapshot the row of the query for each set of values in `asked`."""
-
-    def close(self) -> None:
-        """Close the connection."""
-
-
-def open_reader(engine: Engine) -> SnapshotReader:
-    """A reader over a new connection. Raises the driver's errors."""
-    connection = engine.raw_connection()
-    connection.detach()  # it never returns to the pool
-    if engine.dialect.name != "postgresql":
-        return SqliteSnapshotReader(connection)
-    if connection.dbapi_connection.is_pooled:  # type: ignore[union-attr]
-        return PooledSnapshotReader(connection)
-    return PostgresqlSnapshotReader(connection)
 
 
 class SqliteSnapshotReader:
@@ -251,3 +225,17 @@ class PooledSnapshotReader(PostgresqlSnapshotReader):
         if since is not None and not self.FORM.fullmatch(since):
             raise ValueError("this is not a snapshot")
         self._driver.pgconn.send_query(self.QUERIES[1] % {b"since": b"NULL" if since is None else b"'%b'" % since})
+
+
+SnapshotReader = SqliteSnapshotReader | PostgresqlSnapshotReader
+
+
+def open_reader(engine: Engine) -> SnapshotReader:
+    """A reader over a new connection. Raises the driver's errors."""
+    connection = engine.raw_connection()
+    connection.detach()  # it never returns to the pool
+    if engine.dialect.name != "postgresql":
+        return SqliteSnapshotReader(connection)
+    if connection.dbapi_connection.is_pooled:  # type: ignore[union-attr]
+        return PooledSnapshotReader(connection)
+    return PostgresqlSnapshotReader(connection)
