@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TextIO
@@ -118,19 +119,13 @@ def _encoded(line: dict[str, Any]) -> str:
     return quick if quick.isascii() and "\x7f" not in quick else ENCODER.encode(line)
 
 
-class NoLock:
+class NoLock(nullcontext[None]):
     """The lock of a handler that needs none: Python 3.13 enters it, earlier versions acquire and release it."""
 
     def acquire(self) -> None:
         """Do nothing."""
 
     def release(self) -> None:
-        """Do nothing."""
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, *_: object) -> None:
         """Do nothing."""
 
 

@@ -44,20 +44,13 @@ def extend(seconds: float) -> None:
 
 
 @contextmanager
-def expiring_at(instant: float) -> Iterator[None]:
-    """Set a deadline for the block. An earlier deadline that is already set stays."""
-    token = _expires_at.set(min(instant, _expires_at.get()))
+def within(seconds: float) -> Iterator[None]:
+    """Set a deadline for the block, `seconds` from now. An earlier deadline that is already set stays."""
+    token = _expires_at.set(min(time.monotonic() + seconds, _expires_at.get()))
     try:
         yield
     finally:
         _expires_at.reset(token)
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Set a deadline for the block, `seconds` from now. An earlier deadline that is already set stays."""
-    with expiring_at(time.monotonic() + seconds):
-        yield
 
 
 @contextmanager

@@ -69,16 +69,13 @@ def refusing(**errors: Refusal) -> Iterator[None]:
         yield
     except IntegrityError as error:
         for name, refusal in errors.items():
-            if _violates(error, name):
-                raise _made(refusal) from error
+            if not _violates(error, name):
+                continue
+            if isinstance(refusal, DirectoryError):
+                raise refusal from error
+            db.session.rollback()
+            raise refusal() from error
         raise
-
-
-def _made(refusal: Refusal) -> DirectoryError:
-    if isinstance(refusal, DirectoryError):
-        return refusal
-    db.session.rollback()
-    return refusal()
 
 
 def _violates(error: IntegrityError, name: str) -> bool:

@@ -60,18 +60,13 @@ class Route:
         result = connection.result()
         pid, role, database, *found = (result.get_value(0, n).decode() for n in range(result.nfields))
         self.is_pooled |= int(pid) != connection.pgconn.backend_pid
-        if self.is_pooled:
-            require_settings(role, database, dict(zip(POSTGRES_SETTINGS, found, strict=True)))
-
-
-def require_settings(role: str, database: str, found: Mapping[str, str]) -> None:
-    """Raise SettingsMissing if a session of a pooler has settings that differ from ours."""
-    if found != POSTGRES_SETTINGS:
-        wrong = ", ".join(name for name, value in POSTGRES_SETTINGS.items() if found[name] != value)
-        raise SettingsMissing(
-            f"DATABASE_URL leads through a connection pooler, whose sessions lack our settings ({wrong}). "
-            f"Run once, then reconnect the pooler (RECONNECT in PgBouncer): {role_settings(role, database)}"
-        )
+        settings = zip(POSTGRES_SETTINGS.items(), found, strict=True)
+        wrong = ", ".join(name for (name, value), other in settings if value != other)
+        if self.is_pooled and wrong:
+            raise SettingsMissing(
+                f"DATABASE_URL leads through a connection pooler, whose sessions lack our settings ({wrong}). "
+                f"Run once, then reconnect the pooler (RECONNECT in PgBouncer): {role_settings(role, database)}"
+            )
 
 
 def role_settings(role: str, database: str) -> str:

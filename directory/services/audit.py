@@ -141,9 +141,6 @@ class Scan:
         return found
 
 
-_NEWEST = Scan(NEWEST)
-
-
 @dataclass(frozen=True, slots=True)
 class Filters:
     """The filters of the log; None is no filter. `actor` and `user` are usernames.
@@ -180,7 +177,7 @@ def entries(window: Window, filters: Filters) -> Slice:
     if by is not None:
         others += [each for each in (since, until) if each is not None]
         return _search(_by(by, equal[by], NEWEST), others, window)
-    return _search(_NEWEST if since is None and until is None else Scan(BY_TIME, since, until), others, window)
+    return _search(Scan(NEWEST) if since is None and until is None else Scan(BY_TIME, since, until), others, window)
 
 
 def _equal(filters: Filters) -> dict[str, Any] | None:

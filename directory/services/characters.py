@@ -23,12 +23,8 @@ _SAME_ARABIC = {
     "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u06aa": "\u0643",
     "\u0629": "\u0647", "\u06be": "\u0647", "\u06c1": "\u0647", "\u06d5": "\u0647",
 }  # fmt: skip
-_NAMED = {
-    "THORN": "th",
-    "ETH": "d",
-    "ENG": "n",
-    "SCHWA": "e",
-}  # Latin letters with a name of their own, and their ASCII spelling
+# Latin letters with a name of their own, and their ASCII spelling.
+_NAMED = {"THORN": "th", "ETH": "d", "ENG": "n", "SCHWA": "e"}
 _BASE = re.compile(r"((?:LATIN|GREEK|CYRILLIC) SMALL (?:LETTER|LIGATURE) )((?:(?!WITH ).)+?)(?: WITH .*)?")
 _FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # the modifier letters that are not small letters
 _FIRST_PICTOGRAPH = "\u2190"  # symbols before it are part of text, such as the trade mark sign

@@ -153,11 +153,14 @@ def ledger(engine: Engine) -> Ledger:
     free = case((func.coalesce(Delivery.leased_until, Delivery.next_attempt_at) <= now(), Delivery.next_attempt_at))
     with engine.connect() as connection:
         states = {(bool(of_mail), state): count for of_mail, state, count in connection.execute(by_state)}
-        actions = _counts(connection, by_action.group_by(AuditEntry.action))
+        actions = dict(connection.execute(by_action.group_by(AuditEntry.action)).all())
         oldest, oldest_mail, due = connection.execute(_oldest_pending(func.min(free))).one()
         pending = connection.scalar(select(func.coalesce(func.sum(Category.pending_projects), 0))) or 0
         since = connection.scalar(select(func.min(Project.submitted_at)).where(Project.status == Status.PENDING))
-        transaction, connections = _of_postgresql(connection) if engine.dialect.name == "postgresql" else _OF_SQLITE
+        transaction, connections = None, Connections()
+        if engine.dialect.name == "postgresql":
+            transaction = connection.scalar(OLDEST_TRANSACTION)
+            connections = Connections(*connection.execute(CONNECTIONS).one())
     return Ledger(
         {state: states.get((False, state), 0) for state in DeliveryState},
         {state: states.get((True, state), 0) for state in DeliveryState},
@@ -170,15 +173,3 @@ def ledger(engine: Engine) -> Ledger:
         since,
         connections,
     )
-
-
-_OF_SQLITE: tuple[datetime | None, Connections] = (None, Connections())
-
-
-def _of_postgresql(connection: Connection) -> tuple[datetime | None, Connections]:
-    """Figures from PostgreSQL's own views: the oldest transaction that has written or locked, and the connections."""
-    return connection.scalar(OLDEST_TRANSACTION), Connections(*connection.execute(CONNECTIONS).one())
-
-
-def _counts(connection: Connection, query: AnySelect) -> dict[str, int]:
-    return {row[0]: row[1] for row in connection.execute(query)}

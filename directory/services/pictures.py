@@ -5,8 +5,6 @@ Only pixels are kept: no other byte of an upload is stored, such as metadata.
 
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -42,23 +40,15 @@ def as_logo(content: bytes) -> tuple[bytes, bytes]:
     if not _one.acquire(timeout=WAIT):
         raise Unavailable("Other pictures are being converted. Try again shortly.")
     try:
-        with _refusing():
-            square = _square(_reduced(content))
-            return _encoded(square, SMALL), _encoded(square, LARGE)
-    finally:
-        _one.release()
-
-
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Refuse a picture on any error: decoders raise many kinds."""
-    try:
-        yield
+        square = _square(_reduced(content))
+        return _encoded(square, SMALL), _encoded(square, LARGE)
     except Invalid:
         raise
-    except Exception as error:
+    except Exception as error:  # decoders raise many kinds
         log.info("a picture cannot be decoded: %s", type(error).__name__)
         raise _refusal(NOT_ONE) from None
+    finally:
+        _one.release()
 
 
 def _refusal(why: str) -> Invalid:

@@ -165,11 +165,12 @@ def reject(
 
 def write(project: Project, changes: Changes, at: datetime) -> None:
     """Write the changed values into a project and the search index. Raises Invalid, IntegrityError."""
-    fields.assign(project, changes)
+    for name, value in fields.columns({name: change["to"] for name, change in changes.items()}).items():
+        setattr(project, name, value)
     project.updated_at = at
     with refusing(fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
-    if fields.are_searched(changes):
+    if not fields.SEARCHED.isdisjoint(changes):
         search_index.index([project])
 
 

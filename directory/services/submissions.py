@@ -38,7 +38,11 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
         **columns,
     )
     db.session.add(project)
-    _flush(by.id, columns["url_key"])  # assigns the id, and raises Duplicate
+    with refusing(
+        uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, columns["url_key"]),
+        fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY),
+    ):
+        db.session.flush()  # assigns the id
     search_index.index([project])
     audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
     outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
@@ -142,10 +146,8 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
 
 
 def _write(project: Project, changes: fields.Changes, at: datetime) -> None:
-    owner_id, key = project.owner_id, project.url_key
-    if "url" in changes:
-        key = url_key(changes["url"]["to"])
-    with refusing(uq_projects_owner_id_url_key=lambda: _submitted_already(owner_id, key)):
+    owner_id = project.owner_id  # the refusal is made after a rollback
+    with refusing(uq_projects_owner_id_url_key=lambda: _submitted_already(owner_id, url_key(changes["url"]["to"]))):
         revisions.write(project, changes, at)
 
 
@@ -154,14 +156,6 @@ def _require_free(project: Project, url: str) -> None:
     same = select(Project.id).where(Project.owner_id == project.owner_id, Project.url_key == url_key(url))
     if db.session.scalar(same.where(Project.id != project.id)) is not None:
         raise _submitted_already(project.owner_id, url_key(url))
-
-
-def _flush(owner_id: int, key: str) -> None:
-    with refusing(
-        uq_projects_owner_id_url_key=lambda: _submitted_already(owner_id, key),
-        fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY),
-    ):
-        db.session.flush()
 
 
 def _submitted_already(owner_id: int, key: str) -> Duplicate:

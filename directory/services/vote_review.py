@@ -30,7 +30,9 @@ _Other, _Liked = aliased(Upvote), aliased(Project)
 
 def page(project_id: int, window: Window, *, counted: bool | None = None) -> Slice:
     """The votes for a project, newest first, each with its voter; `counted` filters them. Raises NotFound."""
-    owner_id = _owner(project_id)
+    owner_id = db.session.scalar(select(Project.owner_id).where(Project.id == project_id))
+    if owner_id is None:
+        raise NotFound
     others = select(func.count()).select_from(_Other).where(_Other.user_id == Upvote.user_id)
     columns = (
         User.id,
@@ -121,14 +123,6 @@ def _lift(project_id: int, user_ids: Sequence[int] | None, match: Sequence[str])
     lifting = delete(VoteDiscount).where(VoteDiscount.project_id == project_id, of_users)
     lifted = lifting.returning(VoteDiscount.user_id)
     return sorted(db.session.scalars(lifted, execution_options=UNSYNCHRONISED))
-
-
-def _owner(project_id: int) -> int:
-    """The owner of a project. Raises NotFound."""
-    owner_id = db.session.scalar(select(Project.owner_id).where(Project.id == project_id))
-    if owner_id is None:
-        raise NotFound
-    return owner_id
 
 
 def _votes_of(project_id: int, *columns: Any) -> Any:

@@ -1,6 +1,6 @@
 """The table of a project's fields, and the conversion of the owner's input to columns."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from typing import Any
@@ -151,17 +151,13 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
     return {name: {"from": before[name], "to": value} for name, value in after.items() if before[name] != value}
 
 
-def assign(project: Project, changes: Changes) -> None:
-    """Assign the new values, and the columns that derive from them, to a project. Raises Invalid."""
-    for name, value in columns({name: change["to"] for name, change in changes.items()}).items():
-        setattr(project, name, value)
-
-
 def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Validated fields as columns, including derived ones. Raises Invalid."""
     found = dict(fields)
     if "category" in found:
-        found["category_id"] = _category_id(found.pop("category"))
+        found["category_id"] = _find_category(found.pop("category"))
+        if found["category_id"] is None:
+            raise Invalid.field("category", NO_CATEGORY)
     if "title" in found:
         found["slug"] = slugify(found["title"])
     if "url" in found:
@@ -181,20 +177,8 @@ def refusals(fields: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"pointer": "#/category", "detail": NO_CATEGORY}]
 
 
-def are_searched(names: Collection[str]) -> bool:
-    """Whether search reads one of the fields."""
-    return not SEARCHED.isdisjoint(names)
-
-
 def _category_slug(project: Project) -> str | None:
     return db.session.scalar(select(Category.slug).where(Category.id == project.category_id))
-
-
-def _category_id(slug: str) -> int:
-    found = _find_category(slug)
-    if found is None:
-        raise Invalid.field("category", NO_CATEGORY)
-    return found
 
 
 def _find_category(slug: str) -> int | None:

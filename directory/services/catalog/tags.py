@@ -47,14 +47,14 @@ def _used() -> Prepared:
 
 @cache
 def _number() -> Prepared:
-    return Prepared(select(func.count()).select_from(_begun(T.tag).limit(_LIMIT).subquery()), replan=True)
+    return Prepared(select(func.count()).select_from(_begun().limit(_LIMIT).subquery()), replan=True)
 
 
 @cache
 def _statement(way: str, dialect: str) -> Prepared:
     used = select(T.tag, T.live_projects).where(T.live_projects > 0)
     if way == "sorted":
-        begun = _begun(T.tag).cte("begun").prefix_with("MATERIALIZED")
+        begun = _begun().cte("begun").prefix_with("MATERIALIZED")
         used = select(begun).where(begun.c.live_projects > 0)
     elif way == "sought":
         name = unindexed(T.tag, dialect)  # with the index of names, all tags with the prefix would be sorted
@@ -63,8 +63,8 @@ def _statement(way: str, dialect: str) -> Prepared:
     return Prepared(used.order_by(columns.live_projects.desc(), columns.tag).limit(_LIMIT), replan=True)
 
 
-def _begun(name: Any) -> Select[Any]:
-    return select(T.tag, T.live_projects).where(name >= _FIRST, name < _LAST)
+def _begun() -> Select[Any]:
+    return select(T.tag, T.live_projects).where(T.tag >= _FIRST, T.tag < _LAST)
 
 
 _LIMIT: Any = bindparam("limit", type_=BigInteger)
