@@ -70,7 +70,7 @@ class MalformedJson(DirectoryError):
 
 
 class TooLarge(DirectoryError):
-    """The body is over its bound."""
+    """The body is larger than allowed."""
 
     code = "too_large"
     default = "This is too large: at most 64 KiB can be sent at once."
@@ -84,7 +84,7 @@ class UnsupportedMediaType(DirectoryError):
 
 
 class Unauthenticated(DirectoryError):
-    """No credentials, or none that hold."""
+    """The credentials are missing or not valid."""
 
     code = "unauthenticated"
     default = "You are not signed in. Sign in, and try again."
@@ -98,11 +98,11 @@ class InvalidCredentials(DirectoryError):
 
 
 class Forbidden(DirectoryError):
-    """The caller is known, and may not."""
+    """The caller is known, but not allowed."""
 
 
 class NotOwner(Forbidden):
-    """The project belongs to somebody else."""
+    """The project belongs to another user."""
 
     code = "not_owner"
     default = "Only the owner of the project or an administrator may do this."
@@ -116,28 +116,28 @@ class AdminRequired(Forbidden):
 
 
 class PasskeyRequired(Forbidden):
-    """Administrators have to sign in by a passkey, and the caller did not."""
+    """Administrators must sign in by a passkey, and the caller did not."""
 
     code = "passkey_required"
     default = "Administrators sign in by a passkey here. Add one in your account, and sign in by it."
 
 
 class AccountSuspended(Forbidden):
-    """The password was right, the account is suspended."""
+    """The password is right, but the account is suspended."""
 
     code = "account_suspended"
     default = "This account is suspended."
 
 
 class EmailNotVerified(Forbidden):
-    """The service wants a confirmed address for this."""
+    """This requires a confirmed e-mail address."""
 
     code = "email_not_verified"
     default = "Confirm your e-mail address first, by the link that was mailed to it."
 
 
 class CrossSiteRequest(Forbidden):
-    """A write that a page of another site caused."""
+    """A write was caused by a page of another site."""
 
     code = "cross_site_request"
     default = (
@@ -147,21 +147,21 @@ class CrossSiteRequest(Forbidden):
 
 
 class RegistrationClosed(Forbidden):
-    """New accounts are not taken."""
+    """New accounts are not accepted."""
 
     code = "registration_closed"
     default = "Registration is closed."
 
 
 class NotFound(DirectoryError):
-    """No such thing, or none that the caller may know of."""
+    """It does not exist, or the caller may not know of it."""
 
     code = "not_found"
     default = "There is nothing here, or you may not see it."
 
 
 class Conflict(DirectoryError):
-    """The state of things does not allow it."""
+    """The current state does not allow the change."""
 
 
 class InvalidTransition(Conflict):
@@ -233,7 +233,7 @@ class OtherUser(Conflict):
 
 
 class PreconditionFailed(DirectoryError):
-    """If-Match named another version than the current one, or If-None-Match this one."""
+    """If-Match names another version than the current one, or If-None-Match names the current one."""
 
     code = "precondition_failed"
     default = "The project has changed meanwhile. Load it again."
@@ -250,7 +250,7 @@ class RateLimited(DirectoryError):
 
 
 class Unavailable(DirectoryError):
-    """The database is out of reach, or a wait for it went over its bound."""
+    """The database cannot be reached, or a wait for it took too long."""
 
     code = "unavailable"
     default = "The service cannot reach its database in time. Try again shortly."
@@ -258,7 +258,7 @@ class Unavailable(DirectoryError):
 
 
 class ReadOnly(DirectoryError):
-    """The service is set to take no writes."""
+    """The service is in read-only mode."""
 
     code = "read_only"
     default = "Nothing can be changed at the moment, but everything can be read. Try again in some minutes."

@@ -1,4 +1,4 @@
-"""The best matches of a query that very many projects match, without a look at all of them.
+"""The best matches of a query that very many projects match, without reading all of them.
 
 Best match looks at the `search.MOST` matches with the most votes. A page shows few of them, and mostly these are known
 sooner: the projects with the most votes are looked at until there are enough matches of one rank, and the matches of
@@ -61,13 +61,13 @@ class Search:
         return _best(statement.all({**self.given, **here}))
 
 
-NARROWED_BY = {"status", "q", "category", "tag"}  # lists whose most voted projects the standings show
+NARROWED_BY = {"status", "q", "category", "tag"}  # filters for which the vote rankings have the most voted projects
 
 
 def page(asked: Search, window: Window) -> list[Match] | None:
     """The projects of a window and one more, best first, of a search with more than `search.MOST` matches.
 
-    None where it takes a look at all.
+    None if that needs all matches.
     """
     position = window.position
     if position is None:
@@ -89,13 +89,13 @@ def is_rare(asked: Search) -> bool:
 
 
 def _following(asked: Search, after: Match, size: int, looked_at: int) -> list[Match] | None:
-    """Those of the same rank as the one before them."""
+    """The matches of the same rank as `after` that follow it; None if too few are among the projects looked at."""
     found = [match for match in asked.most_voted(looked_at, after) if match.rank == after.rank][:size]
     return found if len(found) == size and _is_looked_at(asked, found[-1]) else None
 
 
 def _from_top(asked: Search, skipped: int, size: int, after: Match | None) -> list[Match] | None:
-    """Those that are best of all, or best of all after one."""
+    """The best matches, or the best ones after a match; None if that needs all matches."""
     for looked_at in LOOKED_AT:
         found = _best_of_all(asked, skipped + size, after, looked_at)
         if found is not None:
@@ -119,19 +119,19 @@ def _best_of_all(asked: Search, wanted: int, after: Match | None, looked_at: int
 
 
 def _has_many_better(seen: list[Match]) -> bool:
-    """Whether so many are better than the last one that all better ones may be too many to be looked up."""
+    """Whether so many are better than the last one that there may be too many better ones to look up."""
     return sum(match.rank > seen[-1].rank for match in seen) > 2
 
 
 def _better_than(rank: int, asked: Search) -> list[Match] | None:
-    """The matches of a better rank, None where there are too many."""
+    """The matches of a better rank; None if there are too many."""
     tiers = _BETTER[rank]
     rows = _leading(asked.filters, tiers, BETTER + 1, asked.dialect).all(asked.given) if tiers else []
     return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
 
 
 def _is_looked_at(asked: Search, match: Match) -> bool:
-    """Whether it surely is among the matches with the most votes, being among as many projects with the most votes."""
+    """Whether a match is certainly among the `search.MOST` matches with the most votes: fewer projects have more."""
     here = {**asked.given, "here_upvotes": match.upvotes, "here_id": match.id}  # `most` is given
     [[above]] = _above(asked.filters, asked.dialect).all(here)
     return bool(above < search.MOST)
