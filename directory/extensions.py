@@ -7,7 +7,7 @@ from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_login import LoginManager
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import Engine, MetaData
+from sqlalchemy import CursorResult, Engine, MetaData
 from sqlalchemy.orm import DeclarativeBase
 
 ENGINE = "directory.engine"
@@ -86,3 +86,9 @@ limiter = Limiter(key_func=get_remote_address)
 
 # For updates and deletes of which no loaded entity needs to learn.
 UNSYNCHRONISED = {"synchronize_session": False}
+
+
+def modify(statement: Any) -> int:
+    """Execute an update or a delete of which no loaded entity needs to learn, and return the number of its rows."""
+    result: CursorResult[Any] = db.session.execute(statement, execution_options=UNSYNCHRONISED)  # type: ignore[assignment]
+    return result.rowcount

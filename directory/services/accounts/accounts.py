@@ -18,7 +18,7 @@ from directory.errors import (
     NotFound,
     WrongPassword,
 )
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import AccountStatus, Role, User
 from directory.services import audit, voting
 from directory.services.accounts import mail_links, reserved, sessions
@@ -246,8 +246,7 @@ def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
         if votes > MANY_VOTES:
             deadline.extend(SECONDS_FOR_MANY)
             lift_time_limits()
-    changing = update(User).where(User.id == user_id).values(values)
-    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    modify(update(User).where(User.id == user_id).values(values))
     if status != target.status:
         voting.follow_status(user_id, status)
     return votes

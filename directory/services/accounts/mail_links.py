@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam, delete, insert, literal, select
 
 from directory.errors import Invalid
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, User, now
 from directory.services import base64url
 from directory.services.accounts.sessions import digest
@@ -108,8 +108,7 @@ def find(purpose: LinkPurpose, token: str) -> Any:
 
 def use_up(link_id: int) -> None:
     """Take a link away, which works for one caller only. Raises Invalid for all others."""
-    used = delete(MailLink).where(MailLink.id == link_id, MailLink.expires_at > now())
-    if not db.session.execute(used, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+    if not modify(delete(MailLink).where(MailLink.id == link_id, MailLink.expires_at > now())):
         raise Invalid.field("token", REFUSAL)
 
 
@@ -118,7 +117,7 @@ def end_all(user_id: int, *purposes: LinkPurpose) -> None:
     ended = delete(MailLink).where(MailLink.user_id == user_id)
     if purposes:
         ended = ended.where(MailLink.purpose.in_(purposes))
-    db.session.execute(ended, execution_options=UNSYNCHRONISED)
+    modify(ended)
 
 
 def end_for_new_password(user: User) -> None:
@@ -130,7 +129,7 @@ def end_for_new_password(user: User) -> None:
     proposals = delete(MailLink).where(
         MailLink.user_id == user.id, MailLink.purpose == LinkPurpose.VERIFY, MailLink.email != user.email
     )
-    db.session.execute(proposals, execution_options=UNSYNCHRONISED)
+    modify(proposals)
 
 
 def purge(most: int) -> int:

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import AccountStatus, Role, Session, Token, User, now
 from directory.services.accounts.identity import Caller
 from directory.services.deleting import delete_some
@@ -44,8 +44,7 @@ def digest(secret: str) -> str:
 
 def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
     """Open a session and return the secret for its cookie; the user's dead sessions are cleared away."""
-    dead = delete(Session).where(Session.user_id == user_id, ~_alive(now()))
-    db.session.execute(dead, execution_options=UNSYNCHRONISED)
+    modify(delete(Session).where(Session.user_id == user_id, ~_alive(now())))
     secret = secrets.token_urlsafe(32)
     row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300], by_passkey=by_passkey)
     db.session.add(row)
@@ -179,15 +178,13 @@ def touch(caller: Caller) -> None:
     due = or_(used_at.is_(None), used_at < now() - TOUCH_EVERY)
     found = select(model.id).where(model.id == (caller.session_id or caller.token_id), due)
     unlocked = found.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
-    change = update(model).where(model.id == unlocked).values({used_at: now()})
-    if db.session.execute(change, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+    if modify(update(model).where(model.id == unlocked).values({used_at: now()})):
         _see(caller.id)
 
 
 def _see(user_id: int) -> None:
     """Record that a user is seen now. It outlives the session; it is written only where a session or token is."""
-    seen = update(User).where(User.id == user_id).values(last_seen_at=now())
-    db.session.execute(seen, execution_options=UNSYNCHRONISED)
+    modify(update(User).where(User.id == user_id).values(last_seen_at=now()))
 
 
 def listed(caller: Caller) -> list[dict[str, Any]]:
@@ -215,7 +212,7 @@ def end_others(user_id: int, *, keep: int | None) -> int:
     ended = delete(Session).where(Session.user_id == user_id)
     if keep is not None:
         ended = ended.where(Session.id != keep)
-    return int(db.session.execute(ended, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+    return modify(ended)
 
 
 def end_everything(user_id: int) -> None:
@@ -226,14 +223,13 @@ def end_everything(user_id: int) -> None:
 
 def revoke_tokens(user_id: int) -> None:
     """Delete all tokens of a user."""
-    db.session.execute(delete(Token).where(Token.user_id == user_id), execution_options=UNSYNCHRONISED)
+    modify(delete(Token).where(Token.user_id == user_id))
 
 
 def end_passkeys(user_id: int) -> None:
     """End all sessions of a user whose passkeys are removed, and the tokens that are as good as a passkey."""
     end_others(user_id, keep=None)
-    tokens = delete(Token).where(Token.user_id == user_id, Token.by_passkey)
-    db.session.execute(tokens, execution_options=UNSYNCHRONISED)
+    modify(delete(Token).where(Token.user_id == user_id, Token.by_passkey))
 
 
 def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
@@ -309,6 +305,5 @@ def purge_tokens(most: int) -> int:
 
 
 def _remove_one(model: Any, row_id: int, by: Caller) -> None:
-    gone = delete(model).where(model.id == row_id, model.user_id == by.id)
-    if not db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+    if not modify(delete(model).where(model.id == row_id, model.user_id == by.id)):
         raise NotFound

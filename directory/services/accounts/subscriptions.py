@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from sqlalchemy import update
 
 from directory.errors import NotFound
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import modify
 from directory.models import User
 from directory.services import base64url
 
@@ -24,5 +24,4 @@ def switch_off(token: str, keys: Iterable[bytes]) -> None:
     given = token.encode("utf-8", "replace")
     if not any(hmac.compare_digest(token_of(user_id, key).encode(), given) for key in keys):
         raise NotFound
-    off = update(User).where(User.id == user_id).values(notify=False)
-    db.session.execute(off, execution_options=UNSYNCHRONISED)
+    modify(update(User).where(User.id == user_id).values(notify=False))

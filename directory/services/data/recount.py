@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from directory.db.transactions import lift_time_limits, on_postgresql
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import Category, Project, ProjectTag, Status, Upvote, VoteRanking
 from directory.models.base import HIGHEST_ID
 from directory.services.catalog import search_counts, search_index
@@ -151,14 +151,13 @@ def confirm_categories(*, repair: bool) -> list[Fault]:
     db.session.execute(select(Category.id).order_by(Category.id).with_for_update(key_share=True))
     faults = look_at_categories()
     for fault in faults if repair else ():
-        changing = update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right})
-        db.session.execute(changing, execution_options=UNSYNCHRONISED)
+        modify(update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right}))
     return faults
 
 
 def rebuild(model: Any, names: list[str], counted: AnySelect) -> None:
     """Replace all rows of a table of counters by what a query counts, its columns in the order of `names`."""
-    db.session.execute(delete(model), execution_options=UNSYNCHRONISED)
+    modify(delete(model))
     db.session.execute(insert(model).from_select(names, counted))
 
 
@@ -252,21 +251,17 @@ def _recount(fault: Fault) -> None:
     listed = db.session.execute(select(Project.upvotes, Project.listed_at).where(Project.id == fault.project_id)).one()
     upvotes = fault.right if fault.kind == "upvotes" else listed.upvotes
     counters = {"upvotes": upvotes, "hot": hot(upvotes, listed.listed_at)}
-    changing = update(Project).where(Project.id == fault.project_id).values(counters)
-    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    modify(update(Project).where(Project.id == fault.project_id).values(counters))
 
 
 def _stand(fault: Fault) -> None:
-    db.session.execute(
-        delete(VoteRanking).where(VoteRanking.project_id == fault.project_id), execution_options=UNSYNCHRONISED
-    )
+    modify(delete(VoteRanking).where(VoteRanking.project_id == fault.project_id))
     project = select(Project.id, *(getattr(Project, name) for name in _STANDING)).where(Project.id == fault.project_id)
     db.session.execute(insert(VoteRanking).from_select(["project_id", *_STANDING], project))
 
 
 def _retag(fault: Fault) -> None:
-    gone = delete(ProjectTag).where(ProjectTag.project_id == fault.project_id)
-    db.session.execute(gone, execution_options=UNSYNCHRONISED)
+    modify(delete(ProjectTag).where(ProjectTag.project_id == fault.project_id))
     rows = [{"tag": tag, "project_id": fault.project_id} for tag in fault.right]
     if rows:
         db.session.execute(insert(ProjectTag), rows)
@@ -278,8 +273,7 @@ def _rekey(fault: Fault) -> None:
     same = (Project.owner_id == project.owner_id, Project.url_key == fault.right, Project.id != project.id)
     is_taken = db.session.scalar(select(Project.id).where(*same)) is not None
     key = key_apart(project.url, project.id) if is_taken else fault.right
-    changing = update(Project).where(Project.id == project.id).values(url_key=key)
-    db.session.execute(changing, execution_options=UNSYNCHRONISED)
+    modify(update(Project).where(Project.id == project.id).values(url_key=key))
 
 
 def _reindex(fault: Fault) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, literal_column, or_, select, update
 
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.deleting import delete_some
 from directory.services.delivery.schedule import RETENTION, Policy
@@ -80,7 +80,7 @@ def take(endpoint: str, policy: Policy) -> Claim | None:
         return None
     claim = Claim(row.id, row.webhook_id, row.event, row.payload, row.attempts, secrets.token_hex(16), at)
     lease = {"lease_token": claim.token, "leased_until": at + policy.lease}
-    change(update(Delivery).where(Delivery.id == claim.delivery_id).values(lease))
+    modify(update(Delivery).where(Delivery.id == claim.delivery_id).values(lease))
     return claim
 
 
@@ -97,7 +97,7 @@ def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
         fate["next_attempt_at"] = at + wait
     fate |= {"attempts": tries, "lease_token": None, "leased_until": None}
     held = (Delivery.id == claim.delivery_id, Delivery.lease_token == claim.token)
-    if change(update(Delivery).where(*held).values(fate)) == 0:
+    if modify(update(Delivery).where(*held).values(fate)) == 0:
         return None
     db.session.add(_attempt(claim, outcome))
     return str(fate["state"])
@@ -115,12 +115,6 @@ def free(at: datetime, policy: Policy) -> ColumnElement[bool]:
     """
     stale = Delivery.leased_until > at + 2 * policy.lease
     return or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
-
-
-def change(statement: Any) -> int:
-    """The number of rows that a statement changed."""
-    result: CursorResult[Any] = db.session.execute(statement, execution_options=UNSYNCHRONISED)  # type: ignore[assignment]
-    return result.rowcount
 
 
 def _due(endpoint: str, at: datetime, policy: Policy) -> Any:

@@ -7,10 +7,10 @@ import orjson
 from sqlalchemy import func, select, update
 
 from directory.errors import NotFound
-from directory.extensions import db
+from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
-from directory.services.delivery.claims import change, free
+from directory.services.delivery.claims import free
 from directory.services.delivery.schedule import Policy, at_once, database_clock
 
 NEWEST = Sort("newest", (Delivery.id,), descending=True)
@@ -80,7 +80,7 @@ def _make_due(*which: Any) -> int:
         "lease_token": None,
         "settled_at": None,
     }
-    return change(update(Delivery).where(*which).values(due))
+    return modify(update(Delivery).where(*which).values(due))
 
 
 def counts() -> dict[str, int]:

@@ -11,7 +11,7 @@ from sqlalchemy import delete, exists, select, update
 
 from directory.db.errors import refusing
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed, Unauthenticated
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import AccountStatus, Identity, Session, SignInAttempt, User, now
 from directory.services import audit
 from directory.services.accounts import accounts, sessions
@@ -48,8 +48,7 @@ def _owner(claims: Claims) -> User | None:
         return None
     user = accounts.locked(user_id)
     seen = update(Identity).where(*_is(claims), Identity.user_id == user_id)
-    seen = seen.values(last_used_at=now(), email=claims.email)
-    if not db.session.execute(seen, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+    if not modify(seen.values(last_used_at=now(), email=claims.email)):
         raise Duplicate(["identity"])  # removed meanwhile
     return user
 
@@ -135,14 +134,14 @@ def remove(identity_id: int, *, by: Caller, names: dict[str, str]) -> None:
     issuer = issuers.pop(identity_id)
     if not user.password_hash and not names.keys() & set(issuers.values()):
         raise LastWayIn
-    db.session.execute(delete(Identity).where(Identity.id == identity_id), execution_options=UNSYNCHRONISED)
+    modify(delete(Identity).where(Identity.id == identity_id))
     audit.record("user.identity_removed", by=by, user_id=by.id, from_state=names.get(issuer))
 
 
 def end_all(user_id: int) -> None:
     """Remove all identities of a user, and end the sign-ins that would join one."""
     for model in (Identity, SignInAttempt):
-        db.session.execute(delete(model).where(model.user_id == user_id), execution_options=UNSYNCHRONISED)
+        modify(delete(model).where(model.user_id == user_id))
 
 
 def require_fresh_session(by: Caller, within: timedelta = FRESH) -> None:

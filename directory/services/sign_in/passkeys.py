@@ -14,7 +14,7 @@ from sqlalchemy import delete, insert, select, update
 
 from directory.db.errors import refusing
 from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
 from directory.services import audit, base64url
 from directory.services.accounts import accounts, mail_links, sessions
@@ -119,8 +119,7 @@ def take(credential: dict[str, Any], session_id: int | None) -> bytes | None:
         mine,
         PasskeyChallenge.expires_at > now(),
     )
-    used = db.session.execute(given, execution_options=UNSYNCHRONISED).rowcount  # type: ignore[attr-defined]
-    return challenge if used else None
+    return challenge if modify(given) else None
 
 
 def add(
@@ -232,7 +231,7 @@ def _count(passkey: Passkey, counter: int) -> None:
     """
     grows = Passkey.sign_count < counter if counter else Passkey.sign_count == 0
     used = update(Passkey).where(Passkey.id == passkey.id, grows).values(sign_count=counter, last_used_at=now())
-    if not db.session.execute(used, execution_options=UNSYNCHRONISED).rowcount:  # type: ignore[attr-defined]
+    if not modify(used):
         facts = {"user_id": passkey.user_id, "passkey_id": passkey.id, "counter": counter, "before": passkey.sign_count}
         log.warning("the counter of a passkey went back: it may have been copied", extra=facts)
         raise InvalidCredentials(NOT_KNOWN)
@@ -292,8 +291,7 @@ def reset(user_id: int, *, server: MailServer | None) -> int:
 
 def end_all(user_id: int) -> int:
     """Remove all passkeys of a user; how many there were. Challenges end with the sessions that they belong to."""
-    gone = delete(Passkey).where(Passkey.user_id == user_id)
-    return int(db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount)  # type: ignore[attr-defined]
+    return modify(delete(Passkey).where(Passkey.user_id == user_id))
 
 
 def purge(most: int) -> int:
