@@ -10,7 +10,7 @@ from directory.cli.console import Progress, count, writes
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import catalog
-from directory.services.data import recount, recount_revisions, recount_tags, recount_users
+from directory.services.data import recount
 from directory.services.data.bulk import chunks
 
 SHOWN = 20  # faults of a kind; a lost index would be a line for each project
@@ -54,14 +54,9 @@ def recount_all(check: bool) -> None:
             for ids in chunks(seen.suspects(), recount.CONFIRMED_AT_ONCE):
                 findings.add(transaction(partial(recount.confirm, ids, repair=not check)))
             progress.advance(seen.projects)
-        if recount.look_at_categories():
-            findings.add(transaction(partial(recount.confirm_categories, repair=not check)))
-        if recount_users.look():
-            findings.add(transaction(partial(recount_users.confirm, repair=not check)))
-        if recount_tags.look():
-            findings.add(transaction(partial(recount_tags.confirm, repair=not check)))
-        if recount_revisions.look():
-            findings.add(transaction(partial(recount_revisions.confirm, repair=not check)))
+        for kind in recount.CHECKS:
+            if kind.look():
+                findings.add(transaction(partial(kind.confirm, repair=not check)))
     _conclude(projects, votes, sum(findings.numbers.values()), check=check)
 
 

@@ -13,7 +13,7 @@ from directory.models import Project, Revision, now
 from directory.services import moderation, revisions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import search_index
-from directory.services.data import recount, recount_tags
+from directory.services.data import recount
 from tests.conftest import Database
 from tests.support.factories import World
 
@@ -229,8 +229,8 @@ def test_a_suspicion_that_does_not_hold_under_the_locks_is_no_fault(app: Flask, 
     before = now()
     with app.app_context():
         assert transaction(lambda: recount.confirm(wrong, repair=True)) == []
-        assert transaction(lambda: recount.confirm_categories(repair=True)) == []
-        assert transaction(lambda: recount_tags.confirm(repair=True)) == []
+        assert transaction(lambda: recount.CATEGORIES.confirm(repair=True)) == []
+        assert transaction(lambda: recount.TAGS.confirm(repair=True)) == []
         updated = db.session.scalars(select(Project.id).where(Project.updated_at > before)).all()
     assert updated == []
 

@@ -15,7 +15,7 @@ from directory.services import vote_review, voting
 from directory.services.accounts import accounts
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
-from directory.services.data import recount, recount_users
+from directory.services.data import recount
 from tests.conftest import Database, Statements
 from tests.support.factories import PASSWORD, Api, World
 
@@ -40,7 +40,7 @@ def decide(root: Api, project: int, decision: str, *users: Caller, **more: Any) 
 
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
-        return recount.look(lambda number: number > 0).faults + recount_users.look()
+        return recount.look(lambda number: number > 0).faults + recount.USERS.look()
 
 
 def upvotes(api: Api, *projects: int) -> list[int]:

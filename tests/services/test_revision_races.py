@@ -16,7 +16,7 @@ from directory.http import endpoint
 from directory.models import AuditEntry, Delivery, Project, Revision, Upvote
 from directory.services import moderation, voting
 from directory.services.accounts.identity import Caller
-from directory.services.data import recount, recount_users
+from directory.services.data import recount
 from tests.services.test_vote_races import WAITING
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.reviewing import NOTIFYING
@@ -102,7 +102,7 @@ def end(app: Flask, case: Case) -> dict[str, Any]:
         revision = db.session.get(Revision, case.project)
         log = select(AuditEntry.action).where(AuditEntry.project_id == case.project).order_by(AuditEntry.id)
         events = select(Delivery.event).where(Delivery.project_id == case.project).order_by(Delivery.id)
-        assert recount.look(lambda number: number > 0).faults + recount_users.look() == []
+        assert recount.look(lambda number: number > 0).faults + recount.USERS.look() == []
         return {
             "project": project and tuple(project),
             "revision": revision and (revision.changes, revision.submitted_at is not None, revision.reason),

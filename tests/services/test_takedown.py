@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Project, Upvote
 from directory.services import takedown
 from directory.services.accounts.identity import Caller
-from directory.services.data import recount, recount_tags, recount_users
+from directory.services.data import recount
 from tests.conftest import Database, Statements
 from tests.support import concurrent_calls
 from tests.support.factories import Api, World
@@ -71,7 +71,7 @@ def payloads(app: Flask, project: int) -> list[tuple[str, Any]]:
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
         found = recount.look(lambda number: number > 0).faults
-        return found + recount.look_at_categories() + recount_users.look() + recount_tags.look()
+        return found + recount.look_beside()
 
 
 def test_live_projects_are_unpublished_and_rejected_and_pending_ones_rejected(

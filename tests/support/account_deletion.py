@@ -11,7 +11,7 @@ from directory.models import Project, Session, Token, Upvote
 from directory.services import account_deletion
 from directory.services.accounts import accounts
 from directory.services.accounts.identity import Caller
-from directory.services.data import recount, recount_tags, recount_users
+from directory.services.data import recount
 from tests.support.factories import PASSWORD
 
 PATH = "/api/auth/me"
@@ -37,7 +37,7 @@ def rows(app: Flask, *columns: Any, **conditions: Any) -> list[tuple[Any, ...]]:
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
         found = recount.look(lambda number: number > 0).faults
-        return found + recount.look_at_categories() + recount_users.look() + recount_tags.look()
+        return found + recount.look_beside()
 
 
 def left(app: Flask, user: Caller) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from directory.services import health
 from directory.services.catalog import search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
-from directory.services.data import bulk, recount, recount_revisions, recount_tags, recount_users
+from directory.services.data import bulk, recount
 
 READ_AT_ONCE = 2_000
 SEARCH = table("project_search")
@@ -148,8 +148,7 @@ def recounted() -> recount.Look:
     """The target's counters, ranks, standings, tags and search entries against its rows, under the locks of `begin`."""
     bulk.analyse()
     looks = [recount.look(scope) for scope in recount.scopes()]
-    faults = [fault for look in looks for fault in look.faults]
-    faults += recount.look_at_categories() + recount_users.look() + recount_tags.look() + recount_revisions.look()
+    faults = [fault for look in looks for fault in look.faults] + recount.look_beside()
     return recount.Look(sum(look.projects for look in looks), sum(look.votes for look in looks), faults)
 
 

@@ -1,12 +1,14 @@
-"""Compare the copies and counters that triggers maintain with the projects, and repair them.
+"""Compare the copies and counters that triggers maintain with the rows, and repair them.
 
 Counted again are the votes that count, the rank, the standing, the tags, the key of the address and the search entry of
-every project, and the counters of the categories; `recount_users` does the same for users. A look takes no locks, so
-what it finds is a suspicion: a vote may come between two of its statements. `confirm` looks again under the locks that
-writers take, and what it finds is a fault.
+every project, and the counters of categories, users and tags. Revisions lose the fields that need no decision.
+
+A look takes no locks, so what it finds is a suspicion: a vote may come between two of its statements. `confirm` looks
+again under the locks that writers take, and what it finds is a fault.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import isclose
 from typing import Any, NamedTuple
 
@@ -24,15 +26,30 @@ from sqlalchemy import (
     insert,
     select,
     table,
+    text,
+    true,
     update,
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db, modify
-from directory.models import Category, Project, ProjectTag, Status, Upvote, VoteRanking
+from directory.models import (
+    Category,
+    Project,
+    ProjectTag,
+    Revision,
+    Status,
+    TagCount,
+    Upvote,
+    User,
+    UserCount,
+    UserSubmissions,
+    VoteRanking,
+)
 from directory.models.base import HIGHEST_ID
-from directory.services.catalog import search_counts, search_index
+from directory.services import revisions
+from directory.services.catalog import fields, search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
@@ -128,37 +145,6 @@ def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
     if repair and faults:
         search_counts.add_removals(len(faults))
     return faults
-
-
-def look_at_categories() -> list[Fault]:
-    """The counters that differ from the projects they count."""
-    lift_time_limits()
-    columns = (Category.id, Category.slug, *COUNTERS.values())
-    stored = list(db.session.execute(select(*columns).order_by(Category.id)))
-    groups = select(Project.category_id, Project.status, func.count()).group_by(Project.category_id, Project.status)
-    counted = {(category_id, status): size for category_id, status, size in db.session.execute(groups)}
-    compared = (
-        Fault(counter.key, None, getattr(category, counter.key), counted.get((category.id, status), 0), category.slug)
-        for category in stored
-        for status, counter in COUNTERS.items()
-    )
-    return [fault for fault in compared if fault.stored != fault.right]
-
-
-def confirm_categories(*, repair: bool) -> list[Fault]:
-    """Lock the counters, and return those that differ; repair them if asked."""
-    # A transaction that changed a counter holds its row until it commits: the count contains all of its change or none.
-    db.session.execute(select(Category.id).order_by(Category.id).with_for_update(key_share=True))
-    faults = look_at_categories()
-    for fault in faults if repair else ():
-        modify(update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right}))
-    return faults
-
-
-def rebuild(model: Any, names: list[str], counted: AnySelect) -> None:
-    """Replace all rows of a table of counters by what a query counts, its columns in the order of `names`."""
-    modify(delete(model))
-    db.session.execute(insert(model).from_select(names, counted))
 
 
 def _between(low: int, high: int) -> Scope:
@@ -288,3 +274,149 @@ _ADDRESSES = select(Project.id, Project.owner_id, Project.url)
 _REPAIRS = {
     "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
 }  # fmt: skip
+
+
+class Check(NamedTuple):
+    """What is checked beside the projects: a comparison, the locks under which it is right, and a repair."""
+
+    compared: Callable[[], Iterable[Fault]]
+    lock: Callable[[], object]
+    repair: Callable[[list[Fault]], object]
+
+    def look(self) -> list[Fault]:
+        """The suspected faults."""
+        lift_time_limits()
+        return [fault for fault in self.compared() if fault.stored != fault.right]
+
+    def confirm(self, *, repair: bool) -> list[Fault]:
+        """The faults under the locks; repaired if `repair` asks for it."""
+        self.lock()
+        faults = self.look()
+        if faults and repair:
+            self.repair(faults)
+        return faults
+
+
+def _lock_tables(*models: Any) -> None:
+    """Let no other transaction write to the tables. With SQLite this one is the only one that writes."""
+    if on_postgresql():
+        names = ", ".join(model.__tablename__ for model in models)
+        db.session.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def _rebuild(model: Any, names: list[str], counted: AnySelect) -> None:
+    """Replace all rows of a table of counters by what a query counts, its columns in the order of `names`."""
+    modify(delete(model))
+    db.session.execute(insert(model).from_select(names, counted))
+
+
+def _compared_categories() -> Iterator[Fault]:
+    columns = (Category.id, Category.slug, *COUNTERS.values())
+    stored = list(db.session.execute(select(*columns).order_by(Category.id)))
+    groups = select(Project.category_id, Project.status, func.count()).group_by(Project.category_id, Project.status)
+    counted = {(category_id, status): size for category_id, status, size in db.session.execute(groups)}
+    for category in stored:
+        for status, counter in COUNTERS.items():
+            right = counted.get((category.id, status), 0)
+            yield Fault(counter.key, None, getattr(category, counter.key), right, category.slug)
+
+
+def _lock_categories() -> None:
+    """A transaction that changed a counter holds its row until it commits: a count has all of its change, or none."""
+    db.session.execute(select(Category.id).order_by(Category.id).with_for_update(key_share=True))
+
+
+def _repair_categories(faults: list[Fault]) -> None:
+    for fault in faults:
+        modify(update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right}))
+
+
+_USERS: AnySelect = select(User.role, User.status, func.count()).group_by(User.role, User.status)
+_OWNED = select(Project.owner_id, func.count().label("size")).group_by(Project.owner_id).subquery()
+_SIZE = func.coalesce(_OWNED.c.size, 0)
+_SUBMITTED: AnySelect = select(User.id, _SIZE).outerjoin(_OWNED, _OWNED.c.owner_id == User.id)
+
+
+def _compared_users() -> Iterator[Fault]:
+    """The numbers of users of a role and a status, and those of submissions of a user; a missing one is shown as -1."""
+    stored = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
+    counted = {row[:2]: row[2] for row in db.session.execute(_USERS)}
+    for kind in sorted({*stored, *counted}):
+        role, status = kind
+        yield Fault(f"{status} {role}s", None, stored.get(kind, 0), counted.get(kind, 0))
+    shown = func.coalesce(UserSubmissions.submissions, -1)
+    query = _SUBMITTED.add_columns(User.username, shown).outerjoin(UserSubmissions, UserSubmissions.user_id == User.id)
+    for _, right, name, held in db.session.execute(query.where(shown != _SIZE).order_by(User.id)):
+        yield Fault("submissions", None, held, right, name)
+
+
+def _repair_users(_faults: list[Fault]) -> None:
+    _rebuild(UserCount, ["role", "status", "users"], _USERS)
+    _rebuild(UserSubmissions, ["user_id", "submissions"], _SUBMITTED)
+
+
+def _compared_tags() -> Iterator[Fault]:
+    """A counter that is missing is one of zero."""
+    stored = {row.tag: row.live_projects for row in db.session.execute(select(TagCount.tag, TagCount.live_projects))}
+    counted: dict[str, int] = dict(db.session.execute(_counted_tags()).all())
+    for tag in sorted({*stored, *counted}):
+        yield Fault("tagged", None, stored.get(tag, 0), counted.get(tag, 0), tag)
+
+
+def _counted_tags() -> AnySelect:
+    """The tags of live projects, counted from the projects themselves, as the triggers do."""
+    unnest = func.jsonb_array_elements_text if on_postgresql() else func.json_each
+    tags = unnest(Project.tags).table_valued("value", name="tags")
+    query: AnySelect = select(tags.c.value, func.count()).select_from(Project).join(tags, true())
+    return query.where(Project.status == Status.LIVE).group_by(tags.c.value)
+
+
+def _repair_tags(_faults: list[Fault]) -> None:
+    _rebuild(TagCount, ["tag", "live_projects"], _counted_tags())
+
+
+def _compared_revisions() -> Iterator[Fault]:
+    """The fields that each revision has, and those of them that need a decision: none if the project is not live.
+
+    The note of a rejection has no fields.
+    """
+    found = db.session.execute(
+        select(Revision, Project).join(Project, Project.id == Revision.project_id).order_by(Project.id),
+        execution_options={"populate_existing": True},
+    )
+    for revision, project in found:
+        held, is_live = revisions.changes_of(revision), project.status == Status.LIVE
+        if revision.submitted_at is None:
+            yield Fault("revision", project.id, ["refusal"], ["refusal"] if is_live else [])
+            continue
+        differing = fields.differences(fields.current(project, held), held) if is_live else {}
+        yield Fault("revision", project.id, list(held) or ["nothing"], list(differing))
+
+
+def _lock_revisions() -> None:
+    """Lock the projects of the revisions."""
+    ids = select(Project.id).join(Revision, Revision.project_id == Project.id).order_by(Project.id)
+    db.session.execute(ids.with_for_update(key_share=True, of=Project))
+
+
+def _repair_revisions(faults: list[Fault]) -> None:
+    for fault in faults:
+        revision = db.session.get_one(Revision, fault.project_id)
+        db.session.get_one(Project, fault.project_id).version += 1
+        if not fault.right:
+            db.session.delete(revision)
+            continue
+        revision.changes = {name: value for name, value in revision.changes.items() if name in fault.right}
+        revision.category = revision.category if "category" in fault.right else None
+
+
+CATEGORIES = Check(_compared_categories, _lock_categories, _repair_categories)
+USERS = Check(_compared_users, partial(_lock_tables, UserCount, UserSubmissions), _repair_users)
+TAGS = Check(_compared_tags, partial(_lock_tables, TagCount), _repair_tags)
+REVISIONS = Check(_compared_revisions, _lock_revisions, _repair_revisions)
+CHECKS = (CATEGORIES, USERS, TAGS, REVISIONS)
+
+
+def look_beside() -> list[Fault]:
+    """The suspected faults of all that is checked beside the projects."""
+    return [fault for check in CHECKS for fault in check.look()]
