@@ -5,7 +5,7 @@ links and notices go to the address stored with the link. A deleted account gets
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.header import Header
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -79,44 +79,30 @@ def _written(claim: Claim, server: MailServer) -> Message:
     if claim.event == TEST:
         to = _active(event["user"]["id"]).email
         return message(templates.test(server.site), to=to, server=server, message_id=claim.webhook_id)
-    if claim.event in templates.OF_LINKS:
-        return _with_link(claim, event["link_id"], server)
-    if claim.event in templates.OF_NOTICES:
-        return _notice(claim, event["link_id"], server)
+    if claim.event in templates.OF_LINKS or claim.event in templates.OF_NOTICES:
+        return _of_link(claim, event["link_id"], server)
     if claim.event in templates.OF_DECISIONS:
         return _decision(claim, event, server)
     raise NotToBeSent(f"there is no text for {claim.event}")
 
 
-def _with_link(claim: Claim, link_id: int, server: MailServer) -> Message:
+def _of_link(claim: Claim, link_id: int, server: MailServer) -> Message:
+    """The message with a link, or a notice, whose link no mail contains."""
+    is_notice = claim.event in templates.OF_NOTICES
     link = _link(link_id)
     if link is None:
-        raise NotToBeSent("the link has been used, or it has expired")
-    token = mail_links.token_of_link(link, server.keys)
-    mail = templates.OF_LINKS[claim.event](server.site, link.username, token, link.expires_at)
+        gone = "the account is suspended or deleted, or the notice is too old"
+        raise NotToBeSent(gone if is_notice else "the link has been used, or it has expired")
+    at, token = (link.created_at, "") if is_notice else (link.expires_at, mail_links.token_of_link(link, server.keys))
+    mail = templates.of_account(server.site, claim.event, link.username, at, token)
     made = message(mail, to=link.email, server=server, message_id=claim.webhook_id)
-    return Message(made.to, made.content, frozenset({token}))
-
-
-def _notice(claim: Claim, link_id: int, server: MailServer) -> Message:
-    link = _link(link_id)
-    if link is None:
-        raise NotToBeSent("the account is suspended or deleted, or the notice is too old")
-    mail = templates.OF_NOTICES[claim.event](server.site, link.username, link.created_at)
-    return message(mail, to=link.email, server=server, message_id=claim.webhook_id)
+    return made if is_notice else replace(made, secrets=frozenset({token}))
 
 
 def _link(link_id: int) -> Any:
-    columns = (
-        MailLink.nonce,
-        MailLink.token_hash,
-        MailLink.email,
-        MailLink.created_at,
-        MailLink.expires_at,
-        User.username,
-    )
-    query = select(*columns).join(User, User.id == MailLink.user_id).where(MailLink.id == link_id, ACTIVE)
-    link = db.session.execute(query).one_or_none()
+    columns = (MailLink.nonce, MailLink.token_hash, MailLink.email, MailLink.created_at, MailLink.expires_at)
+    query = select(*columns, User.username).join(User, User.id == MailLink.user_id)
+    link = db.session.execute(query.where(MailLink.id == link_id, ACTIVE)).one_or_none()
     return link if link is not None and link.expires_at > now() else None
 
 
@@ -126,12 +112,8 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
         raise NotToBeSent("the owner has switched mail about decisions off")
     address = server.site.address(f"/api/auth/notifications/{subscriptions.token_of(owner.id, server.key)}")
     facts = (owner.username, event["project"], event.get("reason"))
-    made = message(
-        templates.decision(server.site, claim.event, *facts, address),
-        to=owner.email,
-        server=server,
-        message_id=claim.webhook_id,
-    )
+    mail = templates.decision(server.site, claim.event, *facts, address)
+    made = message(mail, to=owner.email, server=server, message_id=claim.webhook_id)
     made.content[UNSUBSCRIBE] = f"<{address}>"
     made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     return made

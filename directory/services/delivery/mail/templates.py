@@ -36,89 +36,56 @@ def test(site: Site) -> Mail:
     return compose(site, f"Test mail from {site.name}", f"This is a test. {site.name} can send mail to this address.")
 
 
-def password_reset(site: Site, username: str, token: str, expires_at: datetime) -> Mail:
-    """The mail with a link for a new password."""
-    return compose(
-        site,
-        f"Choose a new password for {site.name}",
-        f"Hello {username},",
+# Of mails with a link and of notices: the subject, and the paragraphs below the greeting.
+OF_LINKS = {
+    "account.password_reset": (
+        "Choose a new password for {site}",
         "someone, probably you, asked for a new password for your account. Choose one here:",
-        site.address(f"/reset?token={token}"),
-        f"The link works once, until {_time(expires_at)}. If you did not ask for it, ignore this mail: your "
-        "password stays as it is.",
-    )
-
-
-def email_verification(site: Site, username: str, token: str, expires_at: datetime) -> Mail:
-    """The mail with a link that verifies the address it is sent to."""
-    return compose(
-        site,
-        f"Confirm your e-mail address for {site.name}",
-        f"Hello {username},",
+        "{url}/reset?token={token}",
+        "The link works once, until {time}. If you did not ask for it, ignore this mail: your password stays as it is.",
+    ),
+    "account.email_verification": (
+        "Confirm your e-mail address for {site}",
         "please confirm that this is your e-mail address:",
-        site.address(f"/verify?token={token}"),
-        f"The link works once, until {_time(expires_at)}. If you have no account here, ignore this mail.",
-    )
-
-
-OF_LINKS = {"account.password_reset": password_reset, "account.email_verification": email_verification}
-
-
-def email_changed(site: Site, username: str, at: datetime) -> Mail:
-    """The mail to the address that an account no longer has."""
-    return compose(
-        site,
-        f"Your e-mail address for {site.name} was changed",
-        f"Hello {username},",
-        f"the e-mail address of your account was changed on {_time(at)}. This address no longer belongs to it.",
-        "If you changed it, ignore this mail. If you did not, someone else uses your account. Sign in, choose a new "
-        f"password, which ends all other sessions, and revoke your access tokens: {site.address('/account')}",
-        f"If you cannot sign in any more, contact the operators of {site.name}, and quote this mail.",
-    )
-
-
-def password_changed(site: Site, username: str, at: datetime) -> Mail:
-    """The mail to the owner of an account that has a new password."""
-    return compose(
-        site,
-        f"Your password for {site.name} was changed",
-        f"Hello {username},",
-        f"the password of your account was changed on {_time(at)}. Its other sessions are signed out.",
-        "If you changed it, ignore this mail. If you did not, someone else uses your account. Have a link for a new "
-        "password mailed to this address. The page of the link has a box that also revokes all access tokens: "
-        f"{site.address('/forgot')}",
-    )
-
-
-def passkey_added(site: Site, username: str, at: datetime) -> Mail:
-    """The mail to the owner of an account that has one more passkey."""
-    return compose(
-        site,
-        f"A passkey was added to your account at {site.name}",
-        f"Hello {username},",
-        f"your account has one more passkey since {_time(at)}. Whoever holds it can sign in.",
-        "If you added it, you need do nothing. If you did not, someone else uses your account. Sign in, remove the "
-        f"passkey, choose a new password, and revoke your access tokens: {site.address('/account')}",
-    )
-
-
-def passkey_removed(site: Site, username: str, at: datetime) -> Mail:
-    """The mail to the owner of an account of which a passkey, or each of them, was removed."""
-    return compose(
-        site,
-        f"A passkey was removed from your account at {site.name}",
-        f"Hello {username},",
-        f"a passkey was removed from your account on {_time(at)}. It can no longer sign in.",
-        "If you removed it, or had the operators do so, you need do nothing. If not, someone else uses your account. "
-        f"Sign in, choose a new password, and revoke your access tokens: {site.address('/account')}",
-    )
-
-
+        "{url}/verify?token={token}",
+        "The link works once, until {time}. If you have no account here, ignore this mail.",
+    ),
+}
 OF_NOTICES = {
-    "account.email_changed": email_changed,
-    "account.password_changed": password_changed,
-    "account.passkey_added": passkey_added,
-    "account.passkey_removed": passkey_removed,
+    "account.email_changed": (
+        "Your e-mail address for {site} was changed",
+        "the e-mail address of your account was changed on {time}. This address no longer belongs to it.",
+        (
+            "If you changed it, ignore this mail. If you did not, someone else uses your account. Sign in, choose a "
+            "new password, which ends all other sessions, and revoke your access tokens: {url}/account"
+        ),
+        "If you cannot sign in any more, contact the operators of {site}, and quote this mail.",
+    ),
+    "account.password_changed": (
+        "Your password for {site} was changed",
+        "the password of your account was changed on {time}. Its other sessions are signed out.",
+        (
+            "If you changed it, ignore this mail. If you did not, someone else uses your account. Have a link for a "
+            "new password mailed to this address. The page of the link has a box that also revokes all access tokens: "
+            "{url}/forgot"
+        ),
+    ),
+    "account.passkey_added": (
+        "A passkey was added to your account at {site}",
+        "your account has one more passkey since {time}. Whoever holds it can sign in.",
+        (
+            "If you added it, you need do nothing. If you did not, someone else uses your account. Sign in, remove the "
+            "passkey, choose a new password, and revoke your access tokens: {url}/account"
+        ),
+    ),
+    "account.passkey_removed": (
+        "A passkey was removed from your account at {site}",
+        "a passkey was removed from your account on {time}. It can no longer sign in.",
+        (
+            "If you removed it, or had the operators do so, you need do nothing. If not, someone else uses your "
+            "account. Sign in, choose a new password, and revoke your access tokens: {url}/account"
+        ),
+    ),
 }
 # The subject and the text, with a project's title. It does not begin the subject, or its owner could write the mail's.
 OF_DECISIONS = {
@@ -136,6 +103,13 @@ OF_DECISIONS = {
 }
 
 
+def of_account(site: Site, event: str, username: str, at: datetime, token: str) -> Mail:
+    """The mail with a link, which expires at this time, or the notice of a change at this time, which has no token."""
+    facts = {"site": site.name, "url": site.url, "time": f"{at:%d %B %Y, %H:%M} UTC", "token": token}
+    subject, *paragraphs = (text.format_map(facts) for text in (OF_LINKS | OF_NOTICES)[event])
+    return compose(site, subject, f"Hello {username},", *paragraphs)
+
+
 def decision(
     site: Site, event: str, username: str, project: dict[str, Any], reason: str | None, switch_off: str
 ) -> Mail:
@@ -148,7 +122,3 @@ def decision(
     where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
     off = f"You get this mail as the owner of the project. Switch such mail off here: {switch_off}"
     return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)
-
-
-def _time(at: datetime) -> str:
-    return f"{at:%d %B %Y, %H:%M} UTC"
