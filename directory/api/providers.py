@@ -152,14 +152,14 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     rate_limits.hit("sign_in")
     state, browser, by = query.get("state", ""), browser_secret(), viewer()
     accounts.release()
-    attempt = transaction(lambda: attempts.take(state, chosen.name, browser))
-    if attempt.user_id is not None and (by is None or by.id != attempt.user_id):
+    next_path, user_id = transaction(lambda: attempts.take(state, chosen.name, browser))
+    if user_id is not None and (by is None or by.id != user_id):
         raise SignInExpired
     accounts.release()  # no connection is held while the provider is asked
     secrets = secrets_of(state, secret_keys())
     claims = chosen.identify(query, secrets, _redirect_uri(chosen))
-    response = _to(attempt.next_path)
-    if by is not None and attempt.user_id is not None:
+    response = _to(next_path)
+    if by is not None and user_id is not None:
         transaction(lambda: identities.join(claims, by=by))
     else:
         give_cookie(response, _signed_in(claims))

@@ -19,10 +19,8 @@ from directory.db.transactions import in_parallel, lift_time_limits, transaction
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.models import User
-from directory.services.accounts.identity import Caller
 from tests.conftest import Database
 from tests.support import servers
-from tests.support.factories import World
 
 
 class Original(Exception):
@@ -122,12 +120,6 @@ def test_the_state_of_an_error_is_the_databases_own_code() -> None:
     with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.OperationalError) as caught:
         connection.execute("nonsense")
     assert state_of(OperationalError("", {}, caught.value)) == "SQLITE_ERROR"
-
-
-def test_a_caller_is_what_flask_login_asks_for(world: World) -> None:
-    caller = Caller(7, "ada", "admin")
-    assert (caller.get_id(), caller.is_admin, caller.is_active, caller.is_anonymous) == ("7", True, True, False)
-    assert caller.is_authenticated
 
 
 def test_parallel_workers_are_off_again_after_a_failure(context: None) -> None:

@@ -39,8 +39,7 @@ class Caller:
     `by_passkey` says whether a passkey opened the session, or the one in which the token was made. `needs_passkey` is
     true for an administrator who has to sign in by one (REQUIRE_PASSKEY), and is a member until then.
 
-    It has the attributes that Flask-Login asks of a user, and is a value rather than a row: nothing of it is
-    loaded again when the transaction that authenticated it ends.
+    It is a value rather than a row: nothing of it is loaded again when the transaction that authenticated it ends.
     """
 
     id: int
@@ -51,18 +50,10 @@ class Caller:
     by_passkey: bool = False
     needs_passkey: bool = False
 
-    is_authenticated = True
-    is_active = True
-    is_anonymous = False
-
     @property
     def is_admin(self) -> bool:
         """True exactly when the role is admin."""
         return self.role == Role.ADMIN
-
-    def get_id(self) -> str:
-        """The user's id as text, as Flask-Login wants it."""
-        return str(self.id)
 
 
 def require_active(by: Caller) -> None:
@@ -71,8 +62,13 @@ def require_active(by: Caller) -> None:
     A request is authenticated before its transaction begins, and a suspension in between wins. A takedown locks the
     account before its projects; so this lock comes before all others of a transaction.
     """
-    if db.session.scalar(_ACTIVE, {"id": by.id}) is None:
+    if not hold_active(by.id):
         raise Unauthenticated
+
+
+def hold_active(user_id: int) -> bool:
+    """Hold an account active until the transaction ends. Returns whether it is."""
+    return db.session.scalar(_ACTIVE, {"id": user_id}) is not None
 
 
 def is_administrator(by: Caller) -> bool:

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, delete, insert, literal, select
+from sqlalchemy import ColumnElement, delete, insert, literal, select
 
 from directory.errors import Invalid
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, User, now
 from directory.services import base64url
+from directory.services.accounts.identity import hold_active
 from directory.services.accounts.sessions import digest
 from directory.services.deleting import delete_some
 from directory.services.delivery.channels import MailServer
@@ -39,8 +40,6 @@ EVENTS = {
     LinkPurpose.PASSKEY_ADDED: "account.passkey_added",
     LinkPurpose.PASSKEY_REMOVED: "account.passkey_removed",
 }
-_ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
-_ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 REFUSAL = "This link has been used, or it has expired. Ask for another one."
 
 
@@ -65,7 +64,7 @@ def send(purpose: LinkPurpose, user: User | None, email: str, server: MailServer
     Without a user the same statements run, and nothing is mailed. The account is held active until the transaction
     ends: if it was suspended or deleted since it was read, nothing is mailed either, and no address is stored.
     """
-    if db.session.scalar(_ACTIVE, {"id": user.id if user else 0}) is None:
+    if not hold_active(user.id if user else 0):
         user = None
     nonce = secrets.token_hex(32)
     link = MailLink(

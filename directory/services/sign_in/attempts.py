@@ -4,7 +4,6 @@ The state goes to the provider and back; the database holds its hash. A cookie h
 """
 
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import delete
@@ -16,14 +15,6 @@ from directory.services.deleting import delete_some
 from directory.services.sign_in.refusals import SignInExpired
 
 LIFETIME = timedelta(minutes=10)
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A sign-in that came back. `user_id` is of the account that asked to be joined, None for a sign-in."""
-
-    next_path: str
-    user_id: int | None
 
 
 def begin(provider: str, browser: str, next_path: str, user_id: int | None, *, mark: str) -> str:
@@ -41,8 +32,11 @@ def begin(provider: str, browser: str, next_path: str, user_id: int | None, *, m
     return state
 
 
-def take(state: str, provider: str, browser: str) -> Attempt:
-    """Use a sign-in up, for one caller alone. Raises SignInExpired for all others, and for another browser."""
+def take(state: str, provider: str, browser: str) -> tuple[str, int | None]:
+    """Use a sign-in up, and return the path to go on to, and the account that asked to be joined; None for a sign-in.
+
+    Raises SignInExpired for all but the first, and for another browser.
+    """
     begun = delete(SignInAttempt).where(
         SignInAttempt.state_hash == digest(state),
         SignInAttempt.browser_hash == digest(browser),
@@ -53,7 +47,7 @@ def take(state: str, provider: str, browser: str) -> Attempt:
     found = db.session.execute(used, execution_options=UNSYNCHRONISED).one_or_none()
     if found is None:
         raise SignInExpired
-    return Attempt(found.next_path, found.user_id)
+    return found.next_path, found.user_id
 
 
 def purge(most: int) -> int:
