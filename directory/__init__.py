@@ -31,7 +31,7 @@ from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
 from directory.services.delivery.channels import Webhook, mail_server, stable_name
-from directory.services.sign_in import configured
+from directory.services.sign_in import provider
 from directory.services.site import Site
 
 
@@ -62,7 +62,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         )
         for e in config["WEBHOOK_ENDPOINTS"]
     ] + ([mail] if mail else [])
-    app.extensions["providers"] = configured.providers(config["PROVIDERS"], config["THREADS"])
+    app.extensions["providers"] = provider.configured(config["PROVIDERS"], config["THREADS"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)

@@ -32,7 +32,7 @@ from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.validation import Errors, JsonBody
-from directory.services.accounts import accounts, recovery, reserved, sessions
+from directory.services.accounts import accounts, recovery, sessions, usernames
 from directory.services.accounts.identity import Caller
 from directory.services.sign_in.refusals import SignInAgain
 
@@ -46,7 +46,7 @@ def _weak_password(body: dict[str, Any]) -> Errors:
 
 def _refused_registration(body: dict[str, Any]) -> Errors:
     """The rules that a registration breaks, as far as its fields are valid."""
-    return [*reserved.refusals(body.get("username")), *_weak_password(body)]
+    return [*usernames.refusals(body.get("username")), *_weak_password(body)]
 
 
 def _bad_changes(body: dict[str, Any]) -> Errors:

@@ -7,7 +7,7 @@ from flask import Blueprint
 from directory.api.schemas.site import ProfileOutput
 from directory.http.access import public
 from directory.http.endpoint import operation
-from directory.services.accounts import profiles
+from directory.services.accounts import users
 
 bp = Blueprint("users", __name__, url_prefix="/api/users")
 
@@ -20,4 +20,4 @@ def show(username: str) -> Any:
 
     A suspended member is 404.
     """
-    return profiles.public(username)
+    return users.public(username)

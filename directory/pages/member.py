@@ -11,7 +11,7 @@ from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation
 from directory.pages import head
 from directory.pages.layout import PAGE, address_with, bp, here, page_number, show
-from directory.services.accounts import profiles
+from directory.services.accounts import users
 from directory.services.catalog import catalog
 from directory.services.catalog.paging import Window
 from directory.services.text import USERNAME
@@ -29,7 +29,7 @@ def member(username: str, query: dict[str, str]) -> Any:
         raise NotFound
     if username != username.lower():
         raise RequestRedirect(path)
-    profile = profiles.public(username)
+    profile = users.public(username)
     page = page_number(query)
     pages = max(1, -(-profile["live_projects"] // SIZE))
     if page > pages:

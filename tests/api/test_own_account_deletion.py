@@ -12,7 +12,7 @@ from directory.api import account_deletion
 from directory.extensions import db
 from directory.models import Session, Token, User
 from directory.services import account_export
-from directory.services.accounts import reserved
+from directory.services.accounts import usernames
 from directory.services.accounts.identity import Caller
 from tests.conftest import Statements
 from tests.support.account_deletion import leave
@@ -179,7 +179,7 @@ NAMES = ["admin", "root", "support", "system", "moderator", "null", "deleted-1",
 def test_a_reserved_name_is_refused_with_all_else_that_is_wrong(app: Flask, api: Api, name: str) -> None:
     answer = api.post("/api/auth/register", {"username": name, "email": "x@example.org", "password": "short"})
     assert (answer.status_code, answer.json["code"]) == (422, "validation_failed")
-    assert {"pointer": "#/username", "detail": reserved.REFUSAL} in answer.json["errors"]
+    assert {"pointer": "#/username", "detail": usernames.REFUSAL} in answer.json["errors"]
     assert [error["pointer"] for error in answer.json["errors"]] == ["#/username", "#/password"]
     with app.app_context():
         assert db.session.scalar(select(User.id)) is None
@@ -187,7 +187,7 @@ def test_a_reserved_name_is_refused_with_all_else_that_is_wrong(app: Flask, api:
 
 @pytest.mark.parametrize("name", ["ADMIN", "Root", "Deleted-7", "deleted_7", "M-E", "me", "_me_"])
 def test_case_does_not_matter(name: str) -> None:
-    assert reserved.is_reserved(name)
+    assert usernames.is_reserved(name)
 
 
 @pytest.mark.parametrize("name", ["ada", "undeleted-1", "administer", "rooty", "systems"])

@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from directory.services.accounts import profiles
+from directory.services.accounts import users
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
@@ -53,5 +53,5 @@ def test_it_takes_one_statement(app: Flask, world: World, statements: Statements
     world.project(ada, votes=1)
     statements.clear()
     with app.app_context():  # not through the cache, which tries to make a member's answer itself once a second
-        assert profiles.public("ada")["upvotes_received"] == 1
+        assert users.public("ada")["upvotes_received"] == 1
     assert len(statements) == 1

@@ -394,7 +394,7 @@ def test_what_others_take_again_and_again_is_refused_in_the_end(
     app: Flask, browser: Browser, provider: LyingProvider, monkeypatch: pytest.MonkeyPatch, world: World
 ) -> None:
     world.user("taken")
-    monkeypatch.setattr("directory.services.sign_in.usernames.free", lambda _: "taken")
+    monkeypatch.setattr("directory.services.accounts.usernames.free", lambda _: "taken")
     assert reason(walk(browser, provider)) == "duplicate"
     assert len(rows(app, User)) == 1
 

@@ -28,7 +28,7 @@ from directory.http.fields import Line, Matching
 from directory.models import Token
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules
-from directory.services.accounts.reserved import is_reserved
+from directory.services.accounts.usernames import is_reserved
 from directory.services.text import LOCAL_PART_MAX
 from tests.support import effort
 from tests.support.factories import PASSWORD, World

@@ -21,7 +21,7 @@ from directory.errors import (
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Role, User
 from directory.services import audit, voting
-from directory.services.accounts import mail_links, reserved, sessions
+from directory.services.accounts import mail_links, sessions, usernames
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
 
@@ -191,7 +191,7 @@ def username_refusals(username: str | None, user: User) -> list[dict[str, str]]:
         return []
     if not user.may_rename:
         return [{"pointer": "#/username", "detail": CHOSEN}]
-    return reserved.refusals(username) if username != user.username else []
+    return usernames.refusals(username) if username != user.username else []
 
 
 def administer(

@@ -1,11 +1,12 @@
-"""Users with their statistics, for administrators."""
+"""Users with their statistics: for administrators, and as everybody sees one."""
 
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
+from sqlalchemy import ColumnElement, and_, bindparam, func, literal, or_, select, true
 
+from directory.db.statements import Prepared
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import NEVER, Project, Status, Upvote, User, UserCount, UserSubmissions
@@ -130,3 +131,22 @@ def _condition(filters: Filters) -> ColumnElement[bool]:
 def _kinds(filters: Filters, model: type[User | UserCount]) -> list[ColumnElement[bool]]:
     given = ((model.role, filters.role), (model.status, filters.status))
     return [column == value for column, value in given if value is not None]
+
+
+def public(username: str) -> dict[str, Any]:
+    """An active account with its live projects and their votes counted. Raises NotFound."""
+    row = _public().first({"username": username})
+    if row is None:
+        raise NotFound
+    name, created_at, projects, upvotes = row
+    return {"username": name, "created_at": created_at, "live_projects": projects, "upvotes_received": int(upvotes)}
+
+
+@cache
+def _public() -> Prepared:
+    user, project = User.__table__.c, Project.__table__.c
+    live = and_(project.owner_id == user.id, project.status == literal("live"))
+    query = select(user.username, user.created_at, func.count(project.id), func.coalesce(func.sum(project.upvotes), 0))
+    query = query.select_from(User.__table__.outerjoin(Project.__table__, live))
+    query = query.where(user.username == bindparam("username"), user.status == literal("active"))
+    return Prepared(query.group_by(user.id, user.username, user.created_at))

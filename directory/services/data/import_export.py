@@ -12,7 +12,7 @@ from directory.extensions import db
 from directory.models import AccountStatus, Category, Logo, Project, Role, Status, User, now
 from directory.services import categories, logos
 from directory.services.accounts.identity import Caller
-from directory.services.accounts.reserved import is_reserved
+from directory.services.accounts.usernames import is_reserved
 from directory.services.catalog.fields import FIELDS, OWNED, filled
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
