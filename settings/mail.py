@@ -6,12 +6,11 @@ from email.utils import parseaddr
 from typing import Any
 from urllib.parse import unquote
 
-from settings.values import web_address
+from settings.values import LONGEST_NAME, web_address
 
 NAME = "mail"  # of the mail server among the endpoints
 PORTS = {"smtp": 587, "smtps": 465}
 ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"]{1,64}@[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?", re.ASCII)
-LONGEST_NAME = 100
 
 
 def server(value: str) -> dict[str, Any] | None:

@@ -1,12 +1,11 @@
 """Providers by which one signs in. Each function raises ValueError; no reason repeats a secret."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from settings.mail import is_loopback
-from settings.values import LONGEST_NAME, web_address
+from settings.values import LONGEST_NAME, json_objects, web_address
 
 MEMBERS = {"name", "label", "issuer", "client_id", "client_secret"}
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,15}")
@@ -18,14 +17,7 @@ GITHUB_URL = "https://github.com"
 
 def openid(value: str) -> list[dict[str, str]]:
     """The providers of a JSON list; none where there is no such setting."""
-    if not value:
-        return []
-    try:
-        listed = json.loads(value)
-    except (ValueError, RecursionError):
-        raise ValueError("is not valid JSON") from None
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise ValueError("must be a JSON list of objects")
+    listed = json_objects(value) if value else []
     if len(listed) > MOST:
         raise ValueError(f"names more than {MOST} providers")
     found = [_provider(one) for one in listed]

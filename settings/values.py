@@ -1,5 +1,6 @@
 """Addresses, names and limits. Each function raises ValueError with the reason, which repeats no password."""
 
+import json
 import re
 from collections.abc import Collection, MutableMapping
 from typing import Any
@@ -78,6 +79,17 @@ def web_address(value: Any, schemes: Collection[str] = ("http", "https")) -> Spl
         return parts if parts.scheme in schemes and parts.hostname and parts.port != 0 else None
     except ValueError:
         return None
+
+
+def json_objects(value: str) -> list[dict[str, Any]]:
+    """The objects of a JSON list."""
+    try:
+        listed = json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError("is not valid JSON") from None
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise ValueError("must be a JSON list of objects")
+    return listed
 
 
 def ratelimit(value: str) -> str:

@@ -1,10 +1,9 @@
 """Receivers of webhooks. Each function raises ValueError; no reason repeats an address, for a chat's is a secret."""
 
-import json
 import re
 from typing import Any
 
-from settings.values import web_address
+from settings.values import json_objects, web_address
 
 FORMATS = {"standard", "discord", "slack"}
 EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted", "edited")}
@@ -14,13 +13,7 @@ NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
 
 def endpoints(value: str) -> list[dict[str, Any]]:
     """The endpoints of a JSON list, each with its defaults."""
-    try:
-        listed = json.loads(value)
-    except (ValueError, RecursionError):
-        raise ValueError("is not valid JSON") from None
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise ValueError("must be a JSON list of objects")
-    found = [_endpoint(one) for one in listed]
+    found = [_endpoint(one) for one in json_objects(value)]
     if len({one["url"] for one in found}) < len(found):
         raise ValueError("names one url twice")
     _require_different_names(found)

@@ -13,19 +13,20 @@ NEED_RESTART = {"HOST": "HOST", "PORT": "PORT", "SQLALCHEMY_DATABASE_URI": "DATA
 
 
 class Reload:
-    """The settings of a server from its start on, and the application for those that came by a reload.
+    """The settings of a server from its start on.
 
+    `application` is that of the last reload; None after one that was refused, and at the start.
     gunicorn reads its configuration file again in the same process, so the file keeps this object between its runs.
     """
 
     def __init__(self) -> None:
         self._running: Settings | None = None
         self.current: Settings = {}
-        self._application: Flask | None = None
+        self.application: Flask | None = None
 
     def begin(self, settings: Settings | None) -> None:
         """Note the settings that the server starts with; from now on `settings` reloads. None forgets them."""
-        self._running, self._application = settings, None
+        self._running, self.application = settings, None
 
     def settings(self, load: Callable[[], Settings], create_app: Callable[[Mapping[str, Any]], Flask]) -> Settings:
         """Return the settings to serve with: at the start those of `load`, later also those that ran before.
@@ -42,20 +43,15 @@ class Reload:
             application = create_app(given | kept)
         except (Exception, SystemExit) as error:
             log.error("the settings are not reloaded, and the running ones stay: %s", error)
-            self._application = None
+            self.application = None
             return self._running
         waiting = [name for key, name in NEED_RESTART.items() if given[key] != kept[key]]
         if waiting:
             log.warning("%s changed: restart the server to apply it", ", ".join(waiting))
-        self._running, self._application = given | kept, application
+        self._running, self.application = given | kept, application
         self.current = self._running
         log.info("settings reloaded")
         return self.current
-
-    @property
-    def application(self) -> Flask | None:
-        """The application for the settings of the last reload; None after one that was refused, and at the start."""
-        return self._application
 
 
 running = Reload()

@@ -117,27 +117,15 @@ def check_password_rules(password: str, *, username: str = "", email: str = "") 
         return f"Use at most {MAX_LENGTH} characters."
     if not _encodable(password):
         return "Use valid Unicode characters only."
-    if reason := _length_fault(unicodedata.normalize("NFC", password)):
-        return reason
-    return _guessable(_folded(password), username=_folded(username), email=_folded(email))
-
-
-def _length_fault(password: str) -> str | None:
-    if len(password) < MIN_LENGTH:
-        return f"Use at least {MIN_LENGTH} characters."
-    if len(password) > MAX_LENGTH:
-        return f"Use at most {MAX_LENGTH} characters."
-    return None
-
-
-def _guessable(folded: str, *, username: str, email: str) -> str | None:
-    if folded == username:
-        return "The password must not be the username."
-    if folded == email:
-        return "The password must not be the e-mail address."
-    if folded in _common():
-        return "This password is among the most common ones; choose another."
-    return None
+    length, folded = len(unicodedata.normalize("NFC", password)), _folded(password)
+    refusals = {
+        f"Use at least {MIN_LENGTH} characters.": length < MIN_LENGTH,
+        f"Use at most {MAX_LENGTH} characters.": length > MAX_LENGTH,
+        "The password must not be the username.": folded == _folded(username),
+        "The password must not be the e-mail address.": folded == _folded(email),
+        "This password is among the most common ones; choose another.": folded in _common(),
+    }
+    return next((refusal for refusal, applies in refusals.items() if applies), None)
 
 
 @cache

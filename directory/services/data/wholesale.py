@@ -4,7 +4,7 @@ For seeding, where what the rules stamp with the present time needs other times,
 for each row and rule takes ten times as long. No webhook is sent, and the fields are those that a schema has checked.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -22,36 +22,6 @@ from directory.services.data import bulk
 from directory.services.links import url_key
 from directory.services.text import slugify
 
-PROJECT = (
-    "owner_id",
-    "category_id",
-    *WRITTEN,
-    "logo",
-    "slug",
-    "url_key",
-    "status",
-    "rejection_reason",
-    "upvotes",
-    "hot",
-    "version",
-    "created_at",
-    "updated_at",
-    "submitted_at",
-    "published_at",
-    "id",
-)
-ENTRY = (
-    "action",
-    "at",
-    "actor_id",
-    "project_id",
-    "from_state",
-    "to_state",
-    "reason",
-    "url_key",
-    "waited_seconds",
-    "project_title",
-)
 VOTE = ("user_id", "project_id", "created_at")
 
 Row = tuple[Any, ...]
@@ -79,11 +49,6 @@ class Draft(NamedTuple):
     logged_at: datetime | None = None
     logo: dict[str, str] | None = None
 
-    @property
-    def title(self) -> str:
-        """The title."""
-        return str(self.fields["title"])
-
 
 def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> None:
     """Add the projects, their search entries and the log of their decisions; votes are another call.
@@ -93,20 +58,18 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
     """
     if not drafts:
         return
-    numbered = drafts[0].id is not None
     keys = [url_key(draft.fields["url"]) for draft in drafts]
-    names = PROJECT if numbered else PROJECT[:-1]
     with refusing(uq_projects_owner_id_url_key=Duplicate((), "A URL of these has been submitted already.")):
-        bulk.load(Project, names, (_columns(*pair)[: len(names)] for pair in zip(drafts, keys, strict=True)))
-    written = drafts if numbered else _numbered(drafts, keys)
+        bulk.load_dicts(Project, [_project(*pair) for pair in zip(drafts, keys, strict=True)])
+    written = drafts if drafts[0].id is not None else _numbered(drafts, keys)
     search_index.index(SimpleNamespace(id=draft.id, **draft.fields) for draft in written)
     pairs = zip(written, keys, strict=True)
     if imported:
         entries = [_import_entry(*pair) for pair in pairs]
     else:
         entries = [entry for pair in pairs for entry in _entries(*pair, decided_by)]
-    entries.sort(key=lambda entry: entry[1])  # the log is read by its ids: they follow time
-    bulk.load(AuditEntry, ENTRY, entries)
+    # The log is read by its ids: they follow time.
+    bulk.load_dicts(AuditEntry, sorted(entries, key=lambda entry: entry["at"]))
 
 
 def _numbered(drafts: Sequence[Draft], keys: list[str]) -> list[Draft]:
@@ -122,54 +85,51 @@ def write_votes(votes: Iterable[Row]) -> None:
     bulk.load(Upvote, VOTE, votes)
 
 
-def _columns(project: Draft, key: str) -> Row:
-    created = project.created_at or project.submitted_at
-    published = project.published_at or (project.decided_at if project.status is Status.LIVE else None)
-    return (
-        project.owner_id,
-        project.category_id,
-        *(project.fields[name] for name in WRITTEN),
-        project.logo,
-        slugify(project.title),
-        key,
-        project.status.value,
-        project.rejection_reason,
-        project.upvotes,
-        hot(project.upvotes, published or created),
-        2 if project.decided_at else 1,
-        created,
-        project.updated_at or project.decided_at or project.submitted_at,
-        project.submitted_at,
-        published,
-        project.id,
-    )
+def _project(draft: Draft, key: str) -> dict[str, Any]:
+    created = draft.created_at or draft.submitted_at
+    published = draft.published_at or (draft.decided_at if draft.status is Status.LIVE else None)
+    columns = {
+        "owner_id": draft.owner_id,
+        "category_id": draft.category_id,
+        **{name: draft.fields[name] for name in WRITTEN},
+        "logo": draft.logo,
+        "slug": slugify(draft.fields["title"]),
+        "url_key": key,
+        "status": draft.status.value,
+        "rejection_reason": draft.rejection_reason,
+        "upvotes": draft.upvotes,
+        "hot": hot(draft.upvotes, published or created),
+        "version": 2 if draft.decided_at else 1,
+        "created_at": created,
+        "updated_at": draft.updated_at or draft.decided_at or draft.submitted_at,
+        "submitted_at": draft.submitted_at,
+        "published_at": published,
+    }
+    return columns if draft.id is None else {"id": draft.id, **columns}
 
 
-def _import_entry(project: Draft, key: str) -> Row:
-    at, status, reason = project.logged_at or project.submitted_at, project.status.value, project.rejection_reason
-    return ("project.imported", at, project.owner_id, project.id, None, status, reason, key, None, project.title)
+def _entry(action: str, at: datetime, draft: Draft, key: str, **values: Any) -> dict[str, Any]:
+    others = {"actor_id": draft.owner_id, "from_state": None, "reason": None, "waited_seconds": None}
+    about = {"project_id": draft.id, "url_key": key, "project_title": draft.fields["title"]}
+    return {"action": action, "at": at, **about, **others, **values}
 
 
-def _entries(project: Draft, key: str, decided_by: int | None) -> list[Row]:
-    pending, status = Status.PENDING.value, project.status.value
-    submitted = (
-        "project.submitted",
-        project.submitted_at,
-        project.owner_id,
-        project.id,
-        None,
-        pending,
-        None,
-        key,
-        None,
-        project.title,
-    )
-    if project.decided_at is None:
-        return [submitted]
-    action = "project.approved" if project.status is Status.LIVE else "project.rejected"
-    waited = (project.decided_at - project.submitted_at).total_seconds()
-    reason = project.rejection_reason
-    return [
-        submitted,
-        (action, project.decided_at, decided_by, project.id, pending, status, reason, key, waited, project.title),
-    ]
+def _import_entry(draft: Draft, key: str) -> dict[str, Any]:
+    at = draft.logged_at or draft.submitted_at
+    state, reason = draft.status.value, draft.rejection_reason
+    return _entry("project.imported", at, draft, key, to_state=state, reason=reason)
+
+
+def _entries(draft: Draft, key: str, decided_by: int | None) -> Iterator[dict[str, Any]]:
+    pending = Status.PENDING.value
+    yield _entry("project.submitted", draft.submitted_at, draft, key, to_state=pending)
+    if draft.decided_at is not None:
+        decision = {
+            "actor_id": decided_by,
+            "from_state": pending,
+            "to_state": draft.status.value,
+            "reason": draft.rejection_reason,
+            "waited_seconds": (draft.decided_at - draft.submitted_at).total_seconds(),
+        }
+        action = "project.approved" if draft.status is Status.LIVE else "project.rejected"
+        yield _entry(action, draft.decided_at, draft, key, **decision)
