@@ -5,7 +5,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, Integer, String, TypeDecorator
+from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, Integer, String, TypeDecorator, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import mapped_column
 
@@ -116,6 +116,12 @@ def one_of(column: str, words: type[StrEnum]) -> CheckConstraint:
     """A check that `column` holds one of the enumeration's words."""
     listed = ", ".join(f"'{word.value}'" for word in words)
     return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+def only_where(condition: str) -> dict[str, Any]:
+    """The options of an index that holds only the rows that meet a condition."""
+    where = text(condition)
+    return {"postgresql_where": where, "sqlite_where": where}
 
 
 # SQLite gives an automatic id to INTEGER keys only; both databases hold 63 bits.

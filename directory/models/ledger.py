@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import BigId, DeliveryState, Id, Instant, JsonObject, now, one_of
+from directory.models.base import BigId, DeliveryState, Id, Instant, JsonObject, now, one_of, only_where
 
 
 class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
@@ -75,14 +75,8 @@ class Delivery(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "event", "id"),  # the list of an event
         Index(None, "project_id", "id"),  # the list of a project
         Index(None, "settled_at"),  # deliveries whose retention has ended
-        Index(  # what is due, endpoint by endpoint
-            "ix_deliveries_due",
-            "endpoint",
-            "next_attempt_at",
-            "id",
-            postgresql_where=text("state = 'pending'"),
-            sqlite_where=text("state = 'pending'"),
-        ),
+        # what is due, endpoint by endpoint
+        Index("ix_deliveries_due", "endpoint", "next_attempt_at", "id", **only_where("state = 'pending'")),
         {"sqlite_autoincrement": True},
     )
 

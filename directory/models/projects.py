@@ -1,7 +1,7 @@
 """The content of the directory: categories, projects, their tags and votes."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import (
     CheckConstraint,
@@ -13,7 +13,6 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
-    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -29,9 +28,14 @@ from directory.models.base import (
     UtcDateTime,
     now,
     one_of,
+    only_where,
 )
 
-WITH_LOGO = text("logo IS NOT NULL")
+WITH_LOGO = only_where("logo IS NOT NULL")
+# The key, or a part of it, of rows that go with their project.
+OfProject = Annotated[
+    int, mapped_column(BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False)
+]
 
 
 class Category(db.Model):  # type: ignore[name-defined,misc]
@@ -99,7 +103,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
-        Index(None, "logo", postgresql_where=WITH_LOGO, sqlite_where=WITH_LOGO),  # whether a logo is used
+        Index(None, "logo", **WITH_LOGO),  # whether a logo is used
         {"sqlite_autoincrement": True},
     )
 
@@ -143,20 +147,12 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     __table_args__ = (
         CheckConstraint("submitted_at IS NULL OR reason IS NULL", name="reason"),
         CheckConstraint("submitted_at IS NOT NULL OR category IS NULL", name="category"),
-        Index(  # the review queue
-            None,
-            "submitted_at",
-            "project_id",
-            postgresql_where=text("submitted_at IS NOT NULL"),
-            sqlite_where=text("submitted_at IS NOT NULL"),
-        ),
+        Index(None, "submitted_at", "project_id", **only_where("submitted_at IS NOT NULL")),  # the review queue
         Index(None, "category"),  # a category that is renamed or deleted
-        Index(None, "logo", postgresql_where=WITH_LOGO, sqlite_where=WITH_LOGO),  # whether a logo is used
+        Index(None, "logo", **WITH_LOGO),  # whether a logo is used
     )
 
-    project_id: Mapped[int] = mapped_column(
-        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    project_id: Mapped[OfProject]
     changes: Mapped[dict[str, Any]] = mapped_column(JsonObject)
     category: Mapped[str | None] = mapped_column(
         String(50), ForeignKey("categories.slug", onupdate="CASCADE", ondelete="RESTRICT")
@@ -182,9 +178,7 @@ class VoteRanking(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "status", "category_id", "hot", "project_id"),
     )
 
-    project_id: Mapped[int] = mapped_column(
-        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    project_id: Mapped[OfProject]
     status: Mapped[str] = mapped_column(String(16))
     category_id: Mapped[int] = mapped_column(BigId)
     upvotes: Mapped[int] = mapped_column(BigId)
@@ -198,9 +192,7 @@ class ProjectTag(db.Model):  # type: ignore[name-defined,misc]
     __table_args__ = (Index(None, "project_id"),)  # a project's tags, when they change or it goes
 
     tag: Mapped[str] = mapped_column(String(32), primary_key=True)
-    project_id: Mapped[int] = mapped_column(
-        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    project_id: Mapped[OfProject]
 
 
 class TagCount(db.Model):  # type: ignore[name-defined,misc]
@@ -234,9 +226,7 @@ class Upvote(db.Model):  # type: ignore[name-defined,misc]
     user_id: Mapped[int] = mapped_column(
         BigId, ForeignKey("users.id", ondelete="RESTRICT"), primary_key=True, autoincrement=False
     )
-    project_id: Mapped[int] = mapped_column(
-        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    project_id: Mapped[OfProject]
     created_at: Mapped[Instant] = mapped_column(default=now)
 
 
@@ -251,6 +241,4 @@ class VoteDiscount(db.Model):  # type: ignore[name-defined,misc]
     __table_args__ = (Index(None, "project_id"),)  # when the project goes
 
     user_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
-    project_id: Mapped[int] = mapped_column(
-        BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    project_id: Mapped[OfProject]

@@ -189,17 +189,10 @@ def _see(user_id: int) -> None:
 
 def listed(caller: Caller) -> list[dict[str, Any]]:
     """The caller's live sessions, newest first."""
-    query = select(Session).where(Session.user_id == caller.id, _alive(now())).order_by(Session.id.desc())
-    return [
-        {
-            "id": session.id,
-            "created_at": session.created_at,
-            "last_seen_at": session.last_seen_at,
-            "user_agent": session.user_agent,
-            "current": session.id == caller.session_id,
-        }
-        for session in db.session.scalars(query)
-    ]
+    columns = (Session.id, Session.created_at, Session.last_seen_at, Session.user_agent)
+    query = select(*columns, (Session.id == caller.session_id).label("current"))
+    query = query.where(Session.user_id == caller.id, _alive(now())).order_by(Session.id.desc())
+    return [row._asdict() for row in db.session.execute(query)]
 
 
 def end(session_id: int, *, by: Caller) -> None:

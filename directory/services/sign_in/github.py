@@ -43,10 +43,8 @@ class GitHub:
         number = user.get("id")
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise SignInRefused("no_subject")
-        primary = next((each for each in addresses if isinstance(each, dict) and each.get("primary") is True), _NONE)
+        mine = (each for each in addresses if isinstance(each, dict) and each.get("primary") is True)
+        primary: dict[str, Any] = next(mine, {})
         return claims_of(
             self, str(number), primary.get("email"), primary.get("verified"), (user.get("login"), user.get("name"))
         )
-
-
-_NONE: dict[str, Any] = {}
