@@ -13,23 +13,12 @@ from directory.models import AccountStatus, Role, User
 # The weakest lock, which a foreign key takes as well: only a suspension or a deletion of the account waits for it.
 _ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
 _ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
-
-
+_USER = User.__table__.c
 _VERIFIED = BatchedQuery(
-    {"id": BigInteger()},
-    lambda id: select(User.__table__.c.id).where(
-        User.__table__.c.id == id, User.__table__.c.email_verified_at.is_not(None)
-    ),
+    {"id": BigInteger()}, lambda id: select(_USER.id).where(_USER.id == id, _USER.email_verified_at.is_not(None))
 )
-
-
-_ADMINISTRATOR = Prepared(
-    select(User.__table__.c.id).where(
-        User.__table__.c.id == bindparam("id"),
-        User.__table__.c.role == Role.ADMIN.value,
-        User.__table__.c.status == AccountStatus.ACTIVE.value,
-    )
-)
+_IS_ADMINISTRATOR = (_USER.role == Role.ADMIN.value, _USER.status == AccountStatus.ACTIVE.value)
+_ADMINISTRATOR = Prepared(select(_USER.id).where(_USER.id == bindparam("id"), *_IS_ADMINISTRATOR))
 
 
 @dataclass(frozen=True, slots=True)

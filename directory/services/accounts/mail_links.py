@@ -23,15 +23,9 @@ from directory.services.delivery.channels import MailServer
 from directory.services.delivery.outbox import event_json, rows_of
 from directory.services.delivery.schedule import at_once
 
-NOTICES = (
-    LinkPurpose.EMAIL_CHANGED,
-    LinkPurpose.PASSWORD_CHANGED,
-    LinkPurpose.PASSKEY_ADDED,
-    LinkPurpose.PASSKEY_REMOVED,
-)
-# A notice lives longer than the ten tries to send it.
-LIFETIMES = {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
-LIFETIMES |= dict.fromkeys(NOTICES, timedelta(days=5))
+# All others are notices, which live longer than the ten tries to send them.
+LIFETIMES = dict.fromkeys(LinkPurpose, timedelta(days=5))
+LIFETIMES |= {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
 EVENTS = {
     LinkPurpose.RESET: "account.password_reset",
     LinkPurpose.VERIFY: "account.email_verification",
@@ -88,18 +82,9 @@ def send(purpose: LinkPurpose, user: User | None, email: str, server: MailServer
 
 def find(purpose: LinkPurpose, token: str) -> Any:
     """The id, user id and address of a link that works. Raises Invalid."""
-    columns = (MailLink.id, MailLink.user_id, MailLink.email)
-    query = (
-        select(*columns)
-        .join(User, User.id == MailLink.user_id)
-        .where(
-            MailLink.token_hash == digest(token),
-            MailLink.purpose == purpose,
-            MailLink.expires_at > now(),
-            User.status == AccountStatus.ACTIVE,
-        )
-    )
-    found = db.session.execute(query).one_or_none()
+    query = select(MailLink.id, MailLink.user_id, MailLink.email).join(User, User.id == MailLink.user_id)
+    works = (MailLink.token_hash == digest(token), MailLink.purpose == purpose, MailLink.expires_at > now())
+    found = db.session.execute(query.where(*works, User.status == AccountStatus.ACTIVE)).one_or_none()
     if found is None:
         raise Invalid.field("token", REFUSAL)
     return found

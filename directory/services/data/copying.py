@@ -127,16 +127,12 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
 
 def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
     """The content of both sides now, without the sessions. Rows that the source got since then are differences."""
-    tags = Content()
-    for row in _rows(source, _selected(ProjectTag.__table__)):
-        tags.add(row)
+    tags = _content(source, ProjectTag.__table__)
     source.rollback()  # from here on the counts are no longer those of the snapshot
     lift_time_limits(source)
     found = []
     for each in (*tables(), ProjectTag.__table__):
-        target = Content()
-        for row in _rows(db.session.connection(), _selected(each)):
-            target.add(row)
+        target = _content(db.session.connection(), each)
         same = target == copied.get(each.name, tags)
         number = size(source, each)
         found.append(Comparison(each.name, number, target.rows, same and number == target.rows))
@@ -190,8 +186,12 @@ def _read(connection: Connection, query: AnySelect) -> Iterator[Sequence[Row[Any
     return connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions()
 
 
-def _rows(connection: Connection, query: AnySelect) -> Iterator[Row[Any]]:
-    return (row for rows in _read(connection, query) for row in rows)
+def _content(connection: Connection, each: Table) -> Content:
+    content = Content()
+    for rows in _read(connection, _selected(each)):
+        for row in rows:
+            content.add(row)
+    return content
 
 
 def _last_number(source: Connection, each: Table) -> int:

@@ -148,18 +148,15 @@ class Access:
         self._check()
         if not self._places.acquire(blocking=False):
             raise ProviderUnavailable("busy")
+        failed = False
         try:
             with given_back():
                 yield Transport(self._name, time.monotonic() + deadline.remaining(SECONDS))
         except ProviderUnavailable:
-            self._note(failed=True)
+            failed = True
             raise
-        except Exception:
-            self._note(failed=False)
-            raise
-        else:
-            self._note(failed=False)
         finally:
+            self._note(failed=failed)
             self._places.release()
 
     def _check(self) -> None:
