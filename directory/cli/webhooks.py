@@ -21,7 +21,7 @@ from directory.models import DeliveryState, now
 from directory.models.base import HIGHEST_ID
 from directory.runtime import housekeeping
 from directory.services.catalog.paging import Window
-from directory.services.delivery import deliveries, endpoints
+from directory.services.delivery import deliveries, outbox
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.schedule import Policy
@@ -169,7 +169,7 @@ def _state(delivery: dict[str, Any], configured: bool) -> str:
 def _test_claim() -> Claim:
     """A test event to be sent at once, without a delivery in the outbox."""
     webhook_id = f"msg_test_{secrets.token_hex(8)}"
-    return Claim(0, webhook_id, endpoints.TEST, endpoints.payload_of_test(), 0, "", now())
+    return Claim(0, webhook_id, outbox.TEST, outbox.payload_of_test(), 0, "", now())
 
 
 def _first_line(text: str) -> str:

@@ -7,7 +7,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity
 from directory.services.catalog import fields
-from directory.services.delivery import endpoints
+from directory.services.delivery import outbox
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import Api
@@ -54,7 +54,7 @@ DELIVERY = {
     "payload",
 } | below("attempts[]", "at", "status", "error", "milliseconds", "response")  # fmt: skip
 TESTED = {member for member in DELIVERY - {"payload"} if "[]" not in member} | {"attempts"}
-TESTED |= below("payload", "type", "timestamp", *below("data.project", *endpoints.TEST_PROJECT))
+TESTED |= below("payload", "type", "timestamp", *below("data.project", *outbox.TEST_PROJECT))
 TESTED = TESTED - below("payload.data.project", "category", "owner") | below(
     "payload.data.project", "category.slug", "category.name", "owner.id", "owner.username"
 )

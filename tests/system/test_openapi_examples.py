@@ -13,7 +13,7 @@ from directory.api import openapi
 from directory.api.openapi.examples import Maker
 from directory.extensions import db
 from directory.models import Delivery
-from directory.services.delivery import endpoints
+from directory.services.delivery import outbox
 from directory.services.delivery.outbox import ACTORS
 from directory.services.delivery.webhooks.formats import NAMES
 from tests.conftest import build
@@ -119,7 +119,7 @@ def test_every_event_has_a_webhook_with_its_headers_and_a_true_example(document,
 
 def test_the_test_event_is_the_one_that_send_test_sends(document, closed):
     content = document["webhooks"]["webhook.test"]["post"]["requestBody"]["content"]["application/json"]
-    sent = json.loads(endpoints.payload_of_test())
+    sent = json.loads(outbox.payload_of_test())
     fits(content["schema"], sent, closed)
     assert sent["data"] == content["example"]["data"]
 

@@ -10,7 +10,6 @@ from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.services.delivery import deliveries as outbox
-from directory.services.delivery import endpoints as receivers
 
 
 @bp.get("/webhooks/endpoints")
@@ -18,7 +17,7 @@ from directory.services.delivery import endpoints as receivers
 @operation(answer=EndpointList(), tier="read")
 def endpoints() -> Any:
     """List the configured webhook endpoints, each with its number of deliveries by state."""
-    return {"items": receivers.listed(subscribers())}
+    return {"items": outbox.by_endpoint(subscribers())}
 
 
 @bp.post("/webhooks/endpoints/<endpoint>/test")
@@ -30,7 +29,7 @@ def test_endpoint(endpoint: str) -> Any:
     The event is `webhook.test`, about a project that does not exist; the mail server sends it to the caller's address.
     It is delivered as all events are. The answer is its delivery.
     """
-    return receivers.send_test(endpoint, subscribers(), by=caller())
+    return outbox.send_test(endpoint, subscribers(), by=caller())
 
 
 @bp.get("/webhooks/deliveries")

@@ -4,8 +4,7 @@ from typing import Any
 
 from directory.api.openapi.examples import Maker
 from directory.services.catalog.fields import IN_WEBHOOKS
-from directory.services.delivery.endpoints import TEST, TEST_PROJECT
-from directory.services.delivery.outbox import ACTORS
+from directory.services.delivery.outbox import ACTORS, TEST, TEST_PROJECT
 from directory.services.delivery.webhooks.formats import NAMES
 
 STATUS_AFTER = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}

@@ -1,4 +1,4 @@
-"""The outbox as operators see it: its deliveries with their attempts, and sending one again."""
+"""The outbox as operators see it: its deliveries by endpoint and with their attempts, sending one again, and tests."""
 
 from datetime import datetime
 from typing import Any
@@ -9,8 +9,11 @@ from sqlalchemy import func, select, update
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
+from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
+from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import free
+from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
 from directory.services.delivery.schedule import Policy, at_once, database_clock
 
 NEWEST = Sort("newest", (Delivery.id,), descending=True)
@@ -87,6 +90,40 @@ def counts() -> dict[str, int]:
     """How many deliveries are in each state."""
     found = db.session.execute(select(Delivery.state, func.count()).group_by(Delivery.state))
     return dict.fromkeys(map(str, DeliveryState), 0) | dict(found.all())
+
+
+def by_endpoint(endpoints: list[Endpoint]) -> list[dict[str, Any]]:
+    """The endpoints, each with its number of deliveries by state: one statement for all of them."""
+    numbers = {endpoint.name: dict.fromkeys(map(str, DeliveryState), 0) for endpoint in endpoints}
+    by_state = select(Delivery.endpoint, Delivery.state, func.count()).where(Delivery.endpoint.in_(numbers))
+    for name, state, number in db.session.execute(by_state.group_by(Delivery.endpoint, Delivery.state)):
+        numbers[name][state] = number
+    return [
+        {
+            "name": endpoint.name,
+            "host": endpoint.host,
+            "format": endpoint.format,
+            "events": sorted(endpoint.events),
+            "deliveries": numbers[endpoint.name],
+        }
+        for endpoint in endpoints
+    ]
+
+
+def send_test(name: str, endpoints: list[Endpoint], *, by: Caller) -> dict[str, Any]:
+    """Queue a test event for the endpoint of that name, and return the delivery. Raises NotFound.
+
+    The mail server sends it to the caller.
+    """
+    named = [endpoint for endpoint in endpoints if endpoint.name == name]
+    if not named:
+        raise NotFound
+    payload = payload_of_test(by if named[0].format == MAIL else None)
+    [row] = rows_of(TEST, None, payload, named, due=at_once())
+    delivery = Delivery(**row)
+    db.session.add(delivery)
+    db.session.flush()  # for its id
+    return one(delivery.id)
 
 
 def _with_attempts(deliveries: list[dict[str, Any]]) -> list[dict[str, Any]]:

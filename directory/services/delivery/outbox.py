@@ -39,6 +39,17 @@ ACTORS = {
 }
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
+TEST = "webhook.test"
+# No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
+TEST_PROJECT = {
+    "id": None,
+    "slug": "a-test",
+    "title": "A test",
+    "tagline": "If you can read this, the webhook works.",
+    "url": "https://example.org/",
+    "category": {"slug": "test", "name": "Test"},
+    "owner": {"id": None, "username": "nobody"},
+}
 
 
 def enqueue(
@@ -175,6 +186,13 @@ def _payload(
     if reason is not None:
         data["reason"] = reason
     return event_json(event, data)
+
+
+def payload_of_test(recipient: Caller | None = None) -> str:
+    """The test event of this instant, as JSON; with a recipient it is one for the mail server."""
+    if recipient is None:
+        return event_json(TEST, {"project": TEST_PROJECT})
+    return event_json(TEST, {"user": {"id": recipient.id, "username": recipient.username}})
 
 
 def event_json(event: str, data: dict[str, Any]) -> str:

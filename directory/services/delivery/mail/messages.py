@@ -20,9 +20,9 @@ from directory.models import AccountStatus, MailLink, User, now
 from directory.services.accounts import mail_links, subscriptions
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
-from directory.services.delivery.endpoints import TEST
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
+from directory.services.delivery.outbox import TEST
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 
