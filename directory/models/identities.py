@@ -1,4 +1,4 @@
-"""By which providers and passkeys accounts are signed in to, and what of this is under way."""
+"""Identities at providers, passkeys, and sign-ins under way."""
 
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column

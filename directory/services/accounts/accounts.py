@@ -233,7 +233,7 @@ def administer(
 
 
 def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
-    """Give an account its new role and status, and have its votes count or not; how many do from now on or no longer.
+    """Give an account its new role and status. Returns how many votes begin to count, or no longer do.
 
     The projects are locked once no request of the user is under way, and before any counter.
     """

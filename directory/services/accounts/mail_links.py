@@ -117,5 +117,5 @@ def end_for_new_password(user: User) -> None:
 
 
 def purge(most: int) -> int:
-    """Delete links that have expired, `most` at a time; how many."""
+    """Delete at most `most` links that have expired, and return how many."""
     return delete_some(MailLink, MailLink.expires_at < now(), most)

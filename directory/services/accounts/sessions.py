@@ -288,12 +288,12 @@ def _alive(at: datetime) -> Any:
 
 
 def purge(most: int) -> int:
-    """Delete sessions that have ended by time, at most so many, and return how many."""
+    """Delete at most `most` sessions that have ended by time, and return how many."""
     return delete_some(Session, ~_alive(now()), most)
 
 
 def purge_tokens(most: int) -> int:
-    """Delete API tokens that have expired, at most so many, and return how many."""
+    """Delete at most `most` API tokens that have expired, and return how many."""
     return delete_some(Token, Token.expires_at <= now(), most)
 
 

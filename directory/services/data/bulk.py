@@ -1,6 +1,6 @@
 """Loading very many rows: COPY on PostgreSQL, executemany on SQLite, in the current transaction.
 
-Neither sends notifications nor checks anything but what the database checks; for what the service made up itself.
+It sends no notifications, and checks nothing but what the database checks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

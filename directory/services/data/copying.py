@@ -1,8 +1,7 @@
 """Everything of one database into another, of the same kind or not: the rule of `flask copy`.
 
-A table goes over row by row, ids and all, but for what the target makes of the rows by itself: tags, standings and
-counters by its triggers, and the search index, which is another on each database. Sessions and what belongs to them
-stay behind.
+Tables are copied row by row, with their ids. The target itself makes the tags, standings and counters of the rows, by
+its triggers, and its search index. Sessions and what belongs to them stay behind.
 The source is read in one snapshot; no other session may write to the target until the transaction ends.
 """
 

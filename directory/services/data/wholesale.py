@@ -1,7 +1,7 @@
-"""Projects written many at once, with all that the rules would have left beside each: rank, search entry, log.
+"""Writes many projects at once, each with its rank, its search entry and its log, as the rules would.
 
-For seeding, where what the rules stamp with the present time needs other times, and for imports, where a statement
-for each row and rule takes ten times as long. No webhook is sent, and the fields are those that a schema has checked.
+Seeding needs times in the past, where the rules take the present. Imports need few statements: with one for each row
+and rule they take ten times as long. No webhook is sent, and the fields are those that a schema has checked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ Row = tuple[Any, ...]
 
 
 class Draft(NamedTuple):
-    """One project to be, as it is to stand; `decided_at` is None while it is pending, `id` unless it is reserved.
+    """A project to write. `decided_at` is None while it is pending, `id` unless it is reserved.
 
-    `fields` are those that its owner writes, as `fields.filled` returns them, the category apart.
+    `fields` are those that its owner writes, as `fields.filled` returns them, without the category.
     The other times are derived where they are None. `logged_at` is when the log says that it was imported.
     """
 

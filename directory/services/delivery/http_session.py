@@ -9,7 +9,7 @@ from requests.adapters import HTTPAdapter
 
 from directory.services.delivery.wire import Wire
 
-# It logs addresses whole, at every level: a chat's secret would come into our log by a receiver's broken header.
+# urllib3 logs whole addresses, at every level: a receiver's broken header would bring a chat's secret into our log.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL + 1)
 
 

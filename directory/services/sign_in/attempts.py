@@ -51,5 +51,5 @@ def take(state: str, provider: str, browser: str) -> tuple[str, int | None]:
 
 
 def purge(most: int) -> int:
-    """Delete sign-ins that have expired, `most` at a time; how many."""
+    """Delete at most `most` sign-ins that have expired, and return how many."""
     return delete_some(SignInAttempt, SignInAttempt.expires_at < now(), most)

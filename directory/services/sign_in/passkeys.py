@@ -295,7 +295,7 @@ def end_all(user_id: int) -> int:
 
 
 def purge(most: int) -> int:
-    """Delete challenges that have expired, `most` at a time; how many."""
+    """Delete at most `most` challenges that have expired, and return how many."""
     return delete_some(PasskeyChallenge, PasskeyChallenge.expires_at < now(), most)
 
 

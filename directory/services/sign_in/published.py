@@ -68,7 +68,7 @@ class Published:
 
 
 def _key(given: Any) -> Any:
-    """A public key for signatures; None for anything else: one key that is not understood spoils not the others."""
+    """A public key for signatures; None for anything else: a key that is not understood does not spoil the others."""
     if not isinstance(given, dict) or given.get("kty") not in {"RSA", "EC"} or given.get("use", "sig") != "sig":
         return None
     try:

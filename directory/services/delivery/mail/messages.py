@@ -66,7 +66,7 @@ class Message:
 def of_claim(claim: Claim, server: MailServer) -> Message:
     """The message for a claimed delivery; one statement. Raises NotToBeSent.
 
-    That also where it cannot be written: a delivery that no try can end would hold up all behind it.
+    A message that cannot be written raises it too: a delivery that no try can end would hold up all behind it.
     """
     try:
         return _written(claim, server)
