@@ -19,15 +19,14 @@ from directory.services.catalog.search_language import TIERS, Tier
 
 S = VoteRanking.__table__.c
 
-# Projects with the most votes, or after a cursor's position: so many are looked at, and more where those do not decide.
+# The numbers of projects with the most votes, or after a cursor's position, that are read until these decide.
 LOOKED_AT = (64, 500, 2_500)
 BETTER = 64  # better matches than those, for each step of the rank
 # If fewer than RARE of the SAMPLE most voted projects match, a scan for `search.MOST` matches reads more than 200,000
 # projects. If more match, collecting them costs more.
 SAMPLE, RARE = 500, 25
 
-# The tiers that find all matches of a better rank, by rank: a title that equals the whole query may have none of its
-# words.
+# The tiers that find all matches of a better rank, by rank. A title that equals the whole query may lack its words.
 _WHOLE, _TITLE, _BRIEF, *_BEGINNINGS, _ = TIERS
 _BETTER: tuple[tuple[Tier, ...], ...] = (
     (_WHOLE, _BEGINNINGS[1]),
@@ -165,8 +164,9 @@ def _most_voted(filters: tuple[str, ...], looked_at: int, after: bool, dialect: 
 
 @lru_cache
 def _leading(filters: tuple[str, ...], tiers: tuple[Tier, ...], most: int, dialect: str) -> Prepared:
-    """The ids of projects that have the words where one of `tiers` says, `most` of each; votes and rank of those
-    that match and are live in a list that is narrowed by the filters, nulls for others.
+    """The ids of projects that match by one of `tiers`, `most` of each, with their votes and rank.
+
+    These are null unless the project matches the whole query and is live in the list narrowed by the filters.
     """
     some = union(*(select(search.leading(tier, dialect, most).subquery()) for tier in tiers)).subquery("some")
     # Subqueries for one value, as in `search.found`: as tables all vote rankings might be read for these few.

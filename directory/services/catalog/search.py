@@ -31,7 +31,7 @@ from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import SUBSTRINGS, TIERS, WORDS, Tier, name
 
-# More matches than these are not counted, and best match looks at as many: those with the most votes.
+# The total of a search counts no more matches, and best match ranks no more: those with the most votes.
 MOST = 10_000
 
 _PARTS = {"title": ("title",), "brief": ("title", "brief"), "anywhere": ("title", "brief", "description")}
@@ -53,7 +53,7 @@ def matching(dialect: str, tier: Tier = TIERS[-1]) -> Select[tuple[int]]:
 
 
 def number(dialect: str, most: ColumnElement[int], *, live: bool) -> Select[int]:
-    """How many projects match, or how many live ones, but no more than `most`; its values are `expressions`."""
+    """The number of projects that match, or of live ones, but no more than `most`; its values are `expressions`."""
     if dialect == "postgresql":
         asked = cast(bindparam(name(TIERS[-1]), type_=String), TSQUERY)
         return select(func.search_matches(asked, literal_column("true" if live else "false"), most, type_=BigInteger))
@@ -67,14 +67,14 @@ def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: boo
     match = matches.subquery("match")
     query: AnySelect = select(match.c.id)
     if live:  # as a join it might begin with the live projects, and search for each
-        stands = VoteRanking.__table__.c
-        status = select(stands.status).where(stands.project_id == match.c.id).scalar_subquery()
+        ranking = VoteRanking.__table__.c
+        status = select(ranking.status).where(ranking.project_id == match.c.id).scalar_subquery()
         query = query.where(status == literal_column(f"'{Status.LIVE}'"))
     return select(func.count().label("number")).select_from(query.limit(most).subquery("counted"))
 
 
 def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
-    """The condition that a project matches, looked at by itself: for words that many have. Values: `expressions`.
+    """The condition that a project matches, tested for each project: for words that many have. Values: `expressions`.
 
     Neither planner turns a subquery for one value into a join, or into a list of all matches.
     """
@@ -83,7 +83,7 @@ def found(project_id: ColumnElement[int], dialect: str) -> ColumnElement[bool]:
 
 
 def leading(tier: Tier, dialect: str, most: int) -> Select[tuple[int]]:
-    """The ids of the projects that have the words where `tier` says, `most` of them if there are more.
+    """The ids of the projects that have the words in the parts of `tier`, at most `most`.
 
     The tier must not search descriptions: its matches are found by an index without them.
     """
@@ -97,18 +97,18 @@ def leading(tier: Tier, dialect: str, most: int) -> Select[tuple[int]]:
 
 
 def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]:
-    """Of candidates (`id`, `upvotes`) that all match also the `rank`, higher for better."""
+    """Candidates (`id`, `upvotes`), which all match, with their `rank`, higher for better."""
     query: Any = select(candidates.c.id, candidates.c.upvotes)
     if dialect == "postgresql":
         entries = query.join(_index, _index.c.project_id == candidates.c.id)
         return entries.add_columns(_rank({tier: _reaches(tier, dialect) for tier in TIERS}))  # type: ignore[no-any-return]
-    # Five searches, each for all candidates: for few of them that is less than a look at each text.
+    # Five searches, each for all candidates: for few candidates that costs less than reading each text.
     searches = {tier: select(_index.c.rowid).where(_holds(tier, dialect)).correlate(None) for tier in TIERS}
     return query.add_columns(_rank({tier: candidates.c.id.in_(found) for tier, found in searches.items()}))  # type: ignore[no-any-return]
 
 
 def with_rank(projects: AnySelect, project_id: ColumnElement[int], dialect: str) -> AnySelect:
-    """Of a query for projects those that match, with their `rank`; each is looked at by itself, as by `found`."""
+    """The projects of a query that match, with their `rank`; each is tested by itself, as by `found`."""
     if dialect == "sqlite":
         rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
         one = unindexed(project_id, dialect)  # so that SQLite does not begin with the entries
@@ -119,7 +119,7 @@ def with_rank(projects: AnySelect, project_id: ColumnElement[int], dialect: str)
 
 
 def rank_of(project_id: ColumnElement[int], dialect: str) -> ColumnElement[int]:
-    """The rank of one project, null where it does not match."""
+    """The rank of one project, null if it does not match."""
     return _ranked_entry(project_id, dialect).scalar_subquery()
 
 

@@ -1,6 +1,6 @@
 """Which searches have more than `search.MOST` matches, without counting those again that were counted before.
 
-Counting takes most of the time of a search for a common word, and a hundred times as long where its list is narrowed.
+Counting takes most of the time of a search for a common word, and a hundred times as long if filters narrow the list.
 So a count that exceeds the maximum is stored in the process, with the number of removals that the database had counted
 by then. A removal is a live project that is deleted, leaves the live ones, or changes in something that searches and
 filters look at: it takes one match at most from any search. New projects and votes take none. So a search has at least
@@ -38,7 +38,7 @@ _lock = Lock()
 
 
 class Matches:
-    """How many projects match a search at least; `number` is counted, or None where an earlier count is enough."""
+    """The matches of a search: `number` is counted, or None if an earlier count shows more than `search.MOST`."""
 
     def __init__(self, names: tuple[str, ...], status: str | None, given: dict[str, Any], dialect: str) -> None:
         matching = given[search_language.name(search_language.TIERS[-1])]

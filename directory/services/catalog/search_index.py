@@ -1,8 +1,8 @@
 """The search index: the texts of a project that are indexed, by FTS5 on SQLite and tsvector with GIN on PostgreSQL.
 
-Both hold the words of `search_words` in three parts: the title (with one word more, for the title as a whole), tagline
-and tags, and the description. Title and tagline also have what finds two or three words that a query spells as one, and
-the domains of the URL are beside the tags.
+It holds the words of `search_words` in three parts: the title (with one word more, for the title as a whole), tagline
+and tags, and the description. For title and tagline it also holds the words by which a query finds two or three words
+that it spells as one. The domains of the URL are beside the tags.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _REPLACE_BRIEF = "INSERT OR REPLACE INTO project_search_brief (rowid, title, bri
 
 
 def index(projects: Iterable[Any]) -> None:
-    """Make projects (anything with their text fields) findable by their present text, in this transaction."""
+    """Index the present text of projects (any objects with their text fields), in this transaction."""
     postgresql = on_postgresql()
     rows = [{"id": p.id, **(vector(p) if postgresql else columns(p))} for p in projects]
     for statement in ((_UPSERT,) if postgresql else (_REPLACE, _REPLACE_BRIEF)) if rows else ():
@@ -37,9 +37,9 @@ def index(projects: Iterable[Any]) -> None:
 
 
 def forget(*project_ids: int) -> None:
-    """Take projects, at least one, out of the index. On PostgreSQL the row goes with the project's.
+    """Remove projects, at least one, from the index. On PostgreSQL the row is deleted with the project's.
 
-    A trigger could do it on SQLite, but only where the schema is trusted to run virtual tables, which we do not.
+    On SQLite a trigger could do it only if the schema were trusted, because it would use virtual tables.
     """
     if not on_postgresql():
         rows = [{"id": project_id} for project_id in project_ids]

@@ -27,14 +27,14 @@ TIERS = (
 )
 Tier = tuple[str, str]
 MOST_SPLIT = 6  # words of a query that may each be a part of one: of more the expression would be long
-WORDS: Tier = ("anywhere", "words")  # no step of the rank: what surely matches, without the words that begin alike
+WORDS: Tier = ("anywhere", "words")  # not a step of the rank: matches by whole words alone
 _WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
 _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
-QUERY, SUBSTRINGS = "q", "s"  # what the names of the values begin with
+QUERY, SUBSTRINGS = "q", "s"  # prefixes of the names of the values
 
 
 def expressions(query: str, dialect: str) -> dict[str, str] | None:
-    """The query in the engine's own language, once for each tier; None where it has no word."""
+    """The query in the engine's own language, once for each tier; None if it has no word."""
     asked = list(dict.fromkeys(query_units(query)))
     sizes = accumulate(len(unit.asked) for unit in asked)
     asked = [unit for unit, size in zip(asked, sizes, strict=True) if size <= MAX_WORDS] or asked[:1]
@@ -63,7 +63,7 @@ class _Language:
         )
 
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
-        """One word, already in ASCII, whole or as a beginning, where the tier looks for it."""
+        """One word, already in ASCII, whole or as a beginning, in the parts of the tier."""
         weights = ("*" if as_beginning else "") + _WEIGHTS[tier[0]]
         return f"'{word}'" + (f":{weights}" if weights else "")
 
@@ -95,7 +95,7 @@ class _Language:
         return joined
 
     def _forms(self, word: str, tier: Tier) -> str:
-        """A word, or as a whole word what it is the plural of."""
+        """A word, or one of its singulars as a whole word."""
         starts = tier[1] == "beginnings" and is_beginning(word)
         written = [self.word(ascii_form(word), tier, as_beginning=starts)]
         written += [self.word(singular, tier, as_beginning=False) for singular in singulars(word)]

@@ -2,9 +2,8 @@
 
 A word is folded (`characters.fold`) and written in ASCII, so that both databases compare it alike. Hyphens, dots and
 apostrophes join words: `e-mail` is indexed as `e`, `mail` and `email`, so that it is found by each of its spellings.
-Where words are written without spaces, each sequence of one, two and three characters is a word: what is found has the
-characters of the query as neighbours. A change of the indexed texts needs a migration that indexes all projects again,
-as 0024 does.
+In scripts without spaces each sequence of one, two and three characters is a word, so the characters of a query are
+found as neighbours. A change of the indexed texts needs a migration that indexes all projects again, as 0024 does.
 """
 
 import re
@@ -72,7 +71,7 @@ class Unit(NamedTuple):
 
     @property
     def joined(self) -> str:
-        """The words without what joins them."""
+        """The words without the characters that join them."""
         return self.parts[0] if len(self.parts) == 1 else "".join(self.parts)[:MAX_WORD_LENGTH]
 
     @property
@@ -133,7 +132,7 @@ def query_units(query: str) -> list[Unit]:
 
 
 def words(text: str) -> list[str]:
-    """The words to index for a text: the parts of each unit and, where there are several, the joined word."""
+    """The words to index for a text: the parts of each unit and, if there are several, the joined word."""
     return [ascii_form(word) for unit in units(text) for word in unit.indexed]
 
 
@@ -177,10 +176,9 @@ def _domain_word(labels: Sequence[str]) -> str:
 
 
 def whole(text: str) -> str | None:
-    """A word that equals that of another text exactly where both have the same words; None for a text without any.
+    """A word that two texts share exactly if both have the same words; None for a text without any.
 
-    Emoji count only where there is nothing else. It is a digest since a title may be longer than a word may be on
-    PostgreSQL.
+    Emoji count only if there is nothing else. It is a digest, because a title can be longer than PostgreSQL's words.
     """
     found = units(text)
     found = [unit for unit in found if not unit.is_symbol] or found
