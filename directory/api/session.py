@@ -27,7 +27,7 @@ def show() -> Any:
     """
     user, site, config = viewer(), current_app.extensions["site"], current_app.config
     state = {
-        "user": None if user is None else accounts.get(user.id),
+        "user": None if user is None else accounts.shown(user.id),
         "site": {"name": site.name, "url": site.url or None},
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],

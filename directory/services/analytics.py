@@ -1,6 +1,10 @@
-"""The dashboard's figures: events from the log, current totals from the counters."""
+"""The dashboard's figures: events from the log, current totals from the counters.
+
+Large statements are built once, which takes longer than to run them.
+"""
 
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -15,7 +19,6 @@ from sqlalchemy import (
     cast,
     column,
     func,
-    literal,
     select,
 )
 
@@ -48,6 +51,7 @@ LOGGED = {
 APPROVALS = ("project.approved", "project.edit_approved")
 REJECTIONS = ("project.rejected", "project.edit_rejected")
 DECISIONS = (*APPROVALS, *REJECTIONS)
+SINCE: ColumnElement[datetime] = bindparam("since", type_=UtcDateTime())
 
 
 def dashboard(days: int) -> dict[str, Any]:
@@ -93,18 +97,7 @@ def _totals() -> dict[str, Any]:
 
 def _review(since: datetime) -> dict[str, Any]:
     """The review of submissions and of changes of live projects, which wait in one queue."""
-    is_pending, is_changed = Project.status == Status.PENDING, Revision.submitted_at.is_not(None)
-    queries: tuple[AnySelect, ...] = (
-        select(func.count()).where(is_pending),
-        select(func.count()).where(is_changed),
-        select(func.min(Project.submitted_at)).where(is_pending),
-        select(func.min(Revision.submitted_at)).where(is_changed),
-        *(
-            select(func.count()).where(AuditEntry.action.in_(each), AuditEntry.at >= since)
-            for each in (APPROVALS, DECISIONS)
-        ),
-    )
-    row = db.session.execute(select(*(query.scalar_subquery() for query in queries))).one()
+    row = db.session.execute(_review_query(), {"since": since}).one()
     pending, changed, oldest, oldest_change, approvals, decisions = row
     return {
         "queue_length": pending + changed,
@@ -114,24 +107,51 @@ def _review(since: datetime) -> dict[str, Any]:
     }
 
 
+@cache
+def _review_query() -> AnySelect:
+    is_pending, is_changed = Project.status == Status.PENDING, Revision.submitted_at.is_not(None)
+    queries: tuple[AnySelect, ...] = (
+        select(func.count()).where(is_pending),
+        select(func.count()).where(is_changed),
+        select(func.min(Project.submitted_at)).where(is_pending),
+        select(func.min(Revision.submitted_at)).where(is_changed),
+        *(
+            select(func.count()).where(AuditEntry.action.in_(each), AuditEntry.at >= SINCE)
+            for each in (APPROVALS, DECISIONS)
+        ),
+    )
+    return select(*(query.scalar_subquery() for query in queries))
+
+
 def _median_wait(since: datetime) -> float | None:
     """The median time from submission to decision since then, in seconds; None without a decision."""
+    seconds: float | None = db.session.scalar(_median_query(), {"since": since})
+    return seconds
+
+
+@cache
+def _median_query() -> AnySelect:
     waits = (
         select(
             AuditEntry.waited_seconds.label("seconds"),
             func.row_number().over(order_by=AuditEntry.waited_seconds).label("place"),
             func.count().over().label("size"),
         )
-        .where(AuditEntry.action.in_(DECISIONS), AuditEntry.at >= since, AuditEntry.waited_seconds.is_not(None))
+        .where(AuditEntry.action.in_(DECISIONS), AuditEntry.at >= SINCE, AuditEntry.waited_seconds.is_not(None))
         .subquery()
     )
     # The middle row of an odd number, the mean of the middle two of an even number: floor division on both databases.
     middle = waits.c.place.in_([(waits.c.size + 1) // 2, (waits.c.size + 2) // 2])
-    return db.session.scalar(select(cast(func.avg(waits.c.seconds), Float)).where(middle))
+    return select(cast(func.avg(waits.c.seconds), Float)).where(middle)
 
 
 def _reviewers(since: datetime) -> list[dict[str, Any]]:
     """The reviewers since then, each with the numbers of decisions and the median wait in seconds; busiest first."""
+    return [dict(row._mapping) for row in db.session.execute(_reviewers_query(), {"since": since})]
+
+
+@cache
+def _reviewers_query() -> AnySelect:
     waited = AuditEntry.waited_seconds
     actor = AuditEntry.actor_id
     decided = (
@@ -143,12 +163,12 @@ def _reviewers(since: datetime) -> list[dict[str, Any]]:
             func.row_number().over(partition_by=actor, order_by=(waited.is_(None), waited)).label("place"),
             func.count(waited).over(partition_by=actor).label("size"),
         )
-        .where(AuditEntry.action.in_(DECISIONS), AuditEntry.at >= since, actor.is_not(None))
+        .where(AuditEntry.action.in_(DECISIONS), AuditEntry.at >= SINCE, actor.is_not(None))
         .subquery()
     )
     d = decided.c
     middle = d.place.in_([(d.size + 1) // 2, (d.size + 2) // 2]) & (d.place <= d.size)
-    query = (
+    return (
         select(
             User.id,
             User.username,
@@ -160,16 +180,20 @@ def _reviewers(since: datetime) -> list[dict[str, Any]]:
         .group_by(User.id, User.username)
         .order_by(func.count().desc(), User.id)
     )
-    return [dict(row._mapping) for row in db.session.execute(query)]
 
 
 def _happened(since: datetime, until: datetime, uncounted: dict[date, int]) -> dict[str, int]:
     """The numbers of events from the beginning of one day to that of another."""
-    start, end = literal(since, UtcDateTime()), literal(until, UtcDateTime())
-    row = db.session.execute(select(*(count.label(name) for name, count in _counts(start, end).items()))).one()
+    row = db.session.execute(_events_query(), {"since": since, "until": until}).one()
     happened = dict(row._mapping)
     happened["upvotes"] -= sum(n for day, n in uncounted.items() if since.date() <= day < until.date())
     return happened
+
+
+@cache
+def _events_query() -> AnySelect:
+    counts = _counts(SINCE, bindparam("until", type_=UtcDateTime()))
+    return select(*(count.label(name) for name, count in counts.items()))
 
 
 def _uncounted(since: datetime) -> dict[date, int]:
@@ -177,15 +201,20 @@ def _uncounted(since: datetime) -> dict[date, int]:
 
     They are few, and found through their voters and discounts. The other figures count all votes of a day in an index.
     """
+    return {_date(each): n for each, n in db.session.execute(_uncounted_query(), {"since": since})}
+
+
+@cache
+def _uncounted_query() -> AnySelect:
     at = Upvote.created_at
     suspended = select(at).join_from(User, Upvote, Upvote.user_id == User.id)
-    suspended = suspended.where(User.status == AccountStatus.SUSPENDED, at >= since)
+    suspended = suspended.where(User.status == AccountStatus.SUSPENDED, at >= SINCE)
     is_discounted = and_(VoteDiscount.user_id == Upvote.user_id, VoteDiscount.project_id == Upvote.project_id)
     discounted = select(at).join_from(VoteDiscount, Upvote, is_discounted).join(User, User.id == Upvote.user_id)
-    discounted = discounted.where(User.status == AccountStatus.ACTIVE, at >= since)
+    discounted = discounted.where(User.status == AccountStatus.ACTIVE, at >= SINCE)
     votes = suspended.union_all(discounted).subquery()
     day = func.date(votes.c.created_at)
-    return {_date(each): n for each, n in db.session.execute(select(day, func.count()).group_by(day))}
+    return select(day, func.count()).group_by(day)
 
 
 def _counts(start: Any, end: Any) -> dict[str, ColumnElement[int]]:
@@ -200,23 +229,29 @@ def _counts(start: Any, end: Any) -> dict[str, ColumnElement[int]]:
 
 def _series(since: datetime, days: int, uncounted: dict[date, int]) -> list[dict[str, Any]]:
     """One object for each day, oldest first; all zeros for a day without events."""
-    day, following = _days()
-    counts = _counts(day, following)
+    names, query = _series_query(postgresql=on_postgresql())
     dates = [(since + timedelta(days=n)).date() for n in range(days)]
-    rows = db.session.execute(select(func.date(day), *counts.values()), {"days": [each.isoformat() for each in dates]})
-    found = {_date(each): dict(zip(counts, counted, strict=True)) for each, *counted in rows}
+    rows = db.session.execute(query, {"days": [each.isoformat() for each in dates]})
+    found = {_date(each): dict(zip(names, counted, strict=True)) for each, *counted in rows}
     for each in dates:
         found[each]["upvotes"] -= uncounted.get(each, 0)
     return [{"date": each, **found[each]} for each in dates]
 
 
-def _days() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+@cache
+def _series_query(*, postgresql: bool) -> tuple[list[str], AnySelect]:
+    day, following = _days(postgresql=postgresql)
+    counts = _counts(day, following)
+    return [*counts], select(func.date(day), *counts.values())
+
+
+def _days(*, postgresql: bool) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """The UTC days of the statement's parameter, and the ones that follow them.
 
     Counting the rows of each day in an index is three times as fast as grouping all rows by day. In PostgreSQL a day
     begins in the session's time zone, which `directory.db` sets to UTC.
     """
-    if on_postgresql():
+    if postgresql:
         dates = func.unnest(cast(bindparam("days", type_=ARRAY(String)), ARRAY(Date)))
         day = dates.table_valued(column("day", Date), name="days").render_derived().c.day
         return day, day + 1

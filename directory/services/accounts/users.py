@@ -10,6 +10,7 @@ from directory.db.statements import Prepared
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import NEVER, Project, Status, Upvote, User, UserCount, UserSubmissions
+from directory.services.catalog.columns import among
 from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch
 
 SORTS = {
@@ -31,6 +32,7 @@ COLUMNS = (
     User.notify,
     User.may_rename,
 )
+NAMES = [column.name for column in COLUMNS]  # to ask a column for its name takes 20 µs
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,12 @@ def one(user_id: int) -> dict[str, Any]:
 
 def statistics(user_ids: list[int]) -> dict[int, dict[str, Any]]:
     """The numbers of projects and votes of each user, also of users without any."""
-    return {row.id: _figures(row) for row in db.session.execute(_statistics(), {"user_ids": user_ids})}
+    rows = _statistics(db.engine.dialect.name).all({"ids": user_ids})
+    return {user_id: _figures(*figures) for user_id, *figures in rows}
 
 
 @cache
-def _statistics() -> AnySelect:
-    """Built once: that takes longer than to run it for a page."""
-    user_ids: Any = bindparam("user_ids", expanding=True)
+def _statistics(dialect: str) -> Prepared:
     own = (
         select(
             Project.owner_id,
@@ -85,35 +86,38 @@ def _statistics() -> AnySelect:
             func.sum(Project.upvotes).label("received"),
             func.max(Project.created_at).label("last_submission_at"),
         )
-        .where(Project.owner_id.in_(user_ids))
+        .where(among(Project.owner_id, dialect))
         .group_by(Project.owner_id)
         .subquery()
     )
     given = (
         select(Upvote.user_id, func.count().label("given"))
-        .where(Upvote.user_id.in_(user_ids))
+        .where(among(Upvote.user_id, dialect))
         .group_by(Upvote.user_id)
         .subquery()
     )
-    return (
-        select(User.id, own, given.c.given)
-        .outerjoin(own, own.c.owner_id == User.id)
+    o = own.c
+    query = (
+        select(User.id, *(o[name] for name in (*Status, "total", "received", "last_submission_at")), given.c.given)
+        .outerjoin(own, o.owner_id == User.id)
         .outerjoin(given, given.c.user_id == User.id)
-        .where(User.id.in_(user_ids))
+        .where(among(User.id, dialect))
     )
+    return Prepared(query)
 
 
-def _figures(row: Any) -> dict[str, Any]:
+def _figures(*figures: Any) -> dict[str, Any]:
+    *projects, received, last_submission_at, given = figures
     return {
-        "projects": {name: getattr(row, name) or 0 for name in (*Status, "total")},
-        "upvotes_given": row.given or 0,
-        "upvotes_received": int(row.received or 0),
-        "last_submission_at": row.last_submission_at,
+        "projects": {name: n or 0 for name, n in zip((*Status, "total"), projects, strict=True)},
+        "upvotes_given": given or 0,
+        "upvotes_received": int(received or 0),
+        "last_submission_at": last_submission_at,
     }
 
 
 def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    user = {column.name: getattr(row, column.name) for column in COLUMNS}
+    user = {name: getattr(row, name) for name in NAMES}
     user["email_verified"] = user.pop("email_verified_at") is not None
     if user["last_seen_at"] == NEVER:
         user["last_seen_at"] = None
