@@ -220,7 +220,7 @@ def end_session(session_id: int) -> Any:
 @operation(status=204)
 def end_other_sessions() -> Any:
     """Sign all other browsers out."""
-    sessions.end_others(caller().id, keep=caller().session_id)
+    sessions.end_all(caller().id, keep=caller().session_id)
 
 
 @bp.get("/tokens")

@@ -34,7 +34,7 @@ def reset(app: Flask, password: str) -> int:
     with app.app_context():
         [server] = app.extensions["webhooks"]
         user = db.session.scalars(select(User)).one()
-        transaction(lambda: mail_links.send(LinkPurpose.RESET, user, user.email, server))
+        transaction(lambda: mail_links.queue(LinkPurpose.RESET, user, user.email, server))
         nonce = db.session.scalars(select(MailLink.nonce).where(MailLink.purpose == LinkPurpose.RESET)).one()
         token = mail_links.token_of(nonce, server.key)
     return int(Api(app).post("/api/auth/password/reset", {"token": token, "password": password}).status_code)

@@ -410,7 +410,7 @@ def test_callers_and_projects_are_looked_up_by_their_keys_indexes_alone_and_toge
         hashes = [f"{n:064}" for n in (7, 8, 9)]
         noted = Plans()
         event.listen(db.engine, "before_cursor_execute", noted.note)
-        for credentials in (sessions._TOKENS, sessions._COOKIES):
+        for credentials in (sessions._FIND_BY_TOKEN, sessions._FIND_BY_COOKIE):
             alone = [credentials.one(each) for each in hashes]
             assert None not in alone
             assert credentials.all([(each,) for each in hashes]) == alone

@@ -51,7 +51,7 @@ def test_a_link_opens_no_account_that_was_suspended_just_before(
 ) -> None:
     with app.app_context():
         user = db.session.get(User, ada.id)
-        transaction(lambda: mail_links.send(LinkPurpose.VERIFY, user, "ada@example.org", SERVER))
+        transaction(lambda: mail_links.queue(LinkPurpose.VERIFY, user, "ada@example.org", SERVER))
         nonce = db.session.scalar(db.select(MailLink.nonce))
     find = mail_links.find
 

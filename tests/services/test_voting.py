@@ -314,10 +314,10 @@ def test_callers_are_told_apart_when_they_are_looked_up_together(app: Flask, wor
     users = [world.user() for _ in range(5)]
     with app.app_context():
         if kind == "token":
-            credentials, model, over = sessions._TOKENS, Token, {"expires_at": now() - timedelta(seconds=1)}
+            credentials, model, over = sessions._FIND_BY_TOKEN, Token, {"expires_at": now() - timedelta(seconds=1)}
             secrets = [transaction(lambda by=user: sessions.issue_token("x", None, by=by))["token"] for user in users]
         else:
-            credentials, model, over = sessions._COOKIES, Session, {"last_seen_at": now() - sessions.IDLE}
+            credentials, model, over = sessions._FIND_BY_COOKIE, Session, {"last_seen_at": now() - sessions.IDLE}
             secrets = [transaction(lambda of=user: sessions.begin(of.id, user_agent="x")) for user in users]
         hashes = [sessions.digest(each) for each in secrets]
         ended = update(model).where(model.token_hash == hashes[1]).values(over)

@@ -82,7 +82,7 @@ class Accounts:
         with self._app.app_context():
             mailed = db.session.get(User, user.id)
             assert mailed
-            transaction(lambda: mail_links.send(purpose, mailed, mailed.email, self._server))
+            transaction(lambda: mail_links.queue(purpose, mailed, mailed.email, self._server))
             nonce = db.session.scalars(select(MailLink.nonce).where(MailLink.user_id == user.id)).one()
         return mail_links.token_of(nonce, self._server.key)
 

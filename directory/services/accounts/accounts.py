@@ -97,11 +97,12 @@ def shown(user_id: int) -> User:
 
 
 def authenticate(user: User | None, password: str) -> User:
-    """The user, if the password is theirs: checked outside any transaction, and as long for an unknown user.
+    """Return the user if the password is correct. The calling function must have no open transaction (`release`).
 
-    Raises InvalidCredentials, and AccountSuspended only after the right password.
+    An unknown user takes as long as a wrong password. Raises InvalidCredentials; AccountSuspended only if the password
+    is correct.
     """
-    # A deleted account has an empty hash, and takes as long as one that is unknown.
+    # A deleted account has an empty hash, and is checked like an unknown user.
     matches = verify_password((user.password_hash or None) if user else None, password)
     if user is None or not matches:
         raise InvalidCredentials
@@ -174,14 +175,14 @@ def change(
         db.session.flush()  # before any other statement, which would flush it unguarded
     if new_hash is not None:
         mail_links.end_for_new_password(user)
-        sessions.end_others(caller.id, keep=caller.session_id)
+        sessions.end_all(caller.id, keep=caller.session_id)
         if revoke_tokens:
             sessions.revoke_tokens(caller.id)
     return user
 
 
 def choose_username(username: str, *, by: Caller) -> None:
-    """Rename the caller, once, whose username was made from a provider's data. Raises Invalid, Duplicate."""
+    """Rename a caller whose username was made from a provider's data; this works once. Raises Invalid, Duplicate."""
     user = locked(by.id)
     if refusals := username_refusals(username, user):
         raise Invalid(refusals)
@@ -216,8 +217,9 @@ def administer(
 
     It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
     among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
-    `by` is None on the operator's command line. The reason of a new status goes into the log. With `lock_owned` the
-    user's own projects are locked together with those that the user has voted for, to be changed afterwards.
+    `by` is None on the operator's command line. The reason of a new status goes into the log. A new status also locks
+    the projects that the user has voted for and, with `lock_owned`, the user's own, so that the calling function can
+    change them.
 
     With a new status all votes of the user that are not discounted begin to count, or no longer do; it returns how
     many. Raises NotFound, AdminRequired, AccountDeleted, LastAdmin.
@@ -244,7 +246,7 @@ def administer(
 def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
     """Give an account its new role and status. Returns how many votes begin to count, or no longer do.
 
-    The projects are locked once no request of the user is under way, and before any counter.
+    The projects are locked before any counter and, for a suspension, after the user's current requests have ended.
     """
     user_id, status, votes = target.id, values["status"], 0
     if status == AccountStatus.SUSPENDED:
@@ -274,7 +276,7 @@ def sign_out(user_id: int, *, by: Caller) -> None:
     """End all sessions of a user; API tokens stay. It is logged where there were any. Raises NotFound."""
     if db.session.scalar(select(User.id).where(User.id == user_id)) is None:
         raise NotFound
-    if sessions.end_others(user_id, keep=None):
+    if sessions.end_all(user_id):
         audit.record("user.signed_out", by=by, user_id=user_id)
 
 

@@ -1,4 +1,4 @@
-"""The caller: the value that every rule takes as `by` or `viewer`."""
+"""The caller: the user who makes a request, which services take as `by` or `viewer`."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,8 @@ from directory.errors import EmailNotVerified, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Role, User
 
-# The weakest lock, which a foreign key takes as well: only a suspension or a deletion of the account waits for it.
+# The weakest lock, which a foreign key takes as well. Only a suspension or deletion of the account, and a change of its
+# username or e-mail address, wait for it.
 _ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
 _ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 _USER = User.__table__.c
@@ -23,10 +24,10 @@ _ADMINISTRATOR = Prepared(select(_USER.id).where(_USER.id == bindparam("id"), *_
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An active user as of this request, and the session or token that proves it.
+    """A user who acts: in a request an active one, with the session or token that identifies the user.
 
-    `by_passkey` says whether a passkey opened the session, or the one in which the token was made. `needs_passkey` is
-    true for an administrator who has to sign in by one (REQUIRE_PASSKEY), and is a member until then.
+    `by_passkey`: a passkey opened the session, or the token was made in such a session or by such a token.
+    `needs_passkey`: an administrator has signed in without a passkey, and so has the role of members (REQUIRE_PASSKEY).
 
     It is a value rather than a row: nothing of it is loaded again when the transaction that authenticated it ends.
     """
@@ -72,5 +73,5 @@ def require_verified(by: Caller) -> None:
 
 
 def verified(user_ids: list[int]) -> set[int]:
-    """Those of the users that have confirmed the addresses of their accounts, by one statement."""
+    """Those of the users that have confirmed their e-mail addresses. On PostgreSQL it takes one statement."""
     return {row[0] for row in _VERIFIED.all([(each,) for each in user_ids]) if row is not None}

@@ -1,5 +1,7 @@
 """Links that are mailed: each works once, until it expires, and proves that its holder reads the mail of an address.
 
+A notice is stored as a link whose token nobody gets, and so is a request about an unknown account.
+
 A token is made of a random nonce by the service's key. The database holds the nonce and the token's hash, so neither it
 nor the outbox is enough to make a link.
 """
@@ -52,8 +54,8 @@ def token_of_link(link: Any, keys: Iterable[bytes]) -> str:
     return found
 
 
-def send(purpose: LinkPurpose, user: User | None, email: str, server: MailServer) -> None:
-    """Mail a link, or a notice, to an address of a user.
+def queue(purpose: LinkPurpose, user: User | None, email: str, server: MailServer) -> None:
+    """Store a link or a notice to an address of a user, and queue its mail in the outbox.
 
     Without a user the same statements run, and nothing is mailed. The account is held active until the transaction
     ends: if it was suspended or deleted since it was read, nothing is mailed either, and no address is stored.
@@ -91,7 +93,7 @@ def find(purpose: LinkPurpose, token: str) -> Any:
 
 
 def use_up(link_id: int) -> None:
-    """Take a link away, which works for one caller only. Raises Invalid for all others."""
+    """Delete a link, so that it works once. Raises Invalid if it has expired or another request has used it."""
     if not modify(delete(MailLink).where(MailLink.id == link_id, MailLink.expires_at > now())):
         raise Invalid.field("token", REFUSAL)
 

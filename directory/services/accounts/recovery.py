@@ -13,9 +13,9 @@ from directory.services.sign_in import identities, passkeys
 
 
 def forgot(user: User | None, server: MailServer) -> None:
-    """Mail a link for a new password to an active account. For another one the same statements run."""
+    """Mail a link for a new password to an active account. Otherwise the same statements run, and nothing is mailed."""
     known = user if user is not None and user.status == AccountStatus.ACTIVE else None
-    mail_links.send(LinkPurpose.RESET, known, known.email if known else "", server)
+    mail_links.queue(LinkPurpose.RESET, known, known.email if known else "", server)
 
 
 def owner_of(token: str) -> User:
@@ -40,7 +40,7 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
     user.email_verified_at = user.email_verified_at or now()
     db.session.flush()
     mail_links.end_for_new_password(user)
-    sessions.end_others(user.id, keep=None)
+    sessions.end_all(user.id)
     if revoke_tokens:
         sessions.revoke_tokens(user.id)
     tell_of_password(user, server)
@@ -55,16 +55,16 @@ def _remove_ways_in(user_id: int) -> None:
 
 def tell_of_password(user: User, server: MailServer) -> None:
     """Mail a notice of a new password to the account."""
-    mail_links.send(LinkPurpose.PASSWORD_CHANGED, user, user.email, server)
+    mail_links.queue(LinkPurpose.PASSWORD_CHANGED, user, user.email, server)
 
 
 def ask_to_verify(user: User, server: MailServer) -> None:
     """Mail a link that verifies the address of an account."""
-    mail_links.send(LinkPurpose.VERIFY, user, user.email, server)
+    mail_links.queue(LinkPurpose.VERIFY, user, user.email, server)
 
 
 def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer) -> User:
-    """Mail a link to a new address, which holds once the link comes back.
+    """Mail a link to a new address. It becomes the address of the account when the link is used.
 
     Raises Duplicate, WrongPassword, AccountDeleted.
     """
@@ -75,7 +75,7 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
         raise WrongPassword
     if db.session.scalar(select(User.id).where(User.email == email, User.id != by.id)) is not None:
         raise Duplicate(["email"], accounts.TAKEN)
-    mail_links.send(LinkPurpose.VERIFY, user, email, server)
+    mail_links.queue(LinkPurpose.VERIFY, user, email, server)
     return user
 
 
@@ -92,7 +92,7 @@ def verify(token: str, server: MailServer) -> None:
         db.session.flush()
     mail_links.end_all(user.id, *((LinkPurpose.VERIFY, LinkPurpose.RESET) if is_new else (LinkPurpose.VERIFY,)))
     if is_new:
-        mail_links.send(LinkPurpose.EMAIL_CHANGED, user, before, server)
+        mail_links.queue(LinkPurpose.EMAIL_CHANGED, user, before, server)
 
 
 def _opened(purpose: LinkPurpose, token: str) -> tuple[User, str]:

@@ -32,9 +32,9 @@ from directory.services.deleting import delete_some
 
 IDLE = timedelta(days=14)
 LIFETIME = timedelta(days=30)
-TOUCH_EVERY = timedelta(minutes=5)  # last_seen_at and last_used_at are right to this much, for few writes
+TOUCH_EVERY = timedelta(minutes=5)  # last_seen_at and last_used_at are written only if they are older than this
 MAX_TOKENS = 100  # of a user
-TOKEN_PREFIX = "pds_"  # noqa: S105 (lets secret scanners know one)
+TOKEN_PREFIX = "pds_"  # noqa: S105 (not a secret: by this prefix secret scanners recognise a token)
 
 
 def digest(secret: str) -> str:
@@ -48,12 +48,11 @@ def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
     secret = secrets.token_urlsafe(32)
     row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300], by_passkey=by_passkey)
     db.session.add(row)
-    db.session.flush()  # lets the caller's own list show it
     _see(user_id)
     return secret
 
 
-# Built once, because every request of a signed-in caller runs one of them.
+# The parts of the queries that find a caller by a credential.
 _WHO = (User.__table__.c.id, User.__table__.c.username, User.__table__.c.role)
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
@@ -75,12 +74,12 @@ _needing: WeakSet[Engine] = WeakSet()
 
 
 def need_passkeys(engine: Engine) -> None:
-    """Have administrators need a passkey in the queries of an application's engine (REQUIRE_PASSKEY)."""
+    """Make `names_user` false for administrators without a passkey, in queries over this engine (REQUIRE_PASSKEY)."""
     _needing.add(engine)
 
 
-def instants() -> dict[str, Any]:
-    """The parameters of the queries of sessions and tokens, as of now."""
+def reader_parameters() -> dict[str, Any]:
+    """The parameters of the condition `names_user`: limits of time, as of now, and whether passkeys are needed."""
     at = now()
     return {
         "idle_since": at - IDLE,
@@ -91,12 +90,12 @@ def instants() -> dict[str, Any]:
     }
 
 
-_COOKIES = BatchedQuery(
+_FIND_BY_COOKIE = BatchedQuery(
     {"digest": String()},
     lambda digest: _OF_COOKIES.where(_SESSION.token_hash == digest),
     lambda: {"idle_since": now() - IDLE, "oldest": now() - LIFETIME},
 )
-_TOKENS = BatchedQuery(
+_FIND_BY_TOKEN = BatchedQuery(
     {"digest": String()}, lambda digest: _OF_TOKENS.where(_TOKEN.token_hash == digest), lambda: {"now": now()}
 )
 
@@ -104,25 +103,25 @@ _TOKENS = BatchedQuery(
 class Credential(NamedTuple):
     """The digest of the secret that identifies a caller, and the query that finds its session or token."""
 
-    kind: BatchedQuery
+    query: BatchedQuery
     key: str
 
     @property
     def digests(self) -> tuple[str, str]:
-        """The digest as that of a session and as that of a token; one of the two is empty."""
-        return (self.key, "") if self.kind is _COOKIES else ("", self.key)
+        """The digests of a session and of a token: this credential has one of them, and the other is empty."""
+        return (self.key, "") if self.query is _FIND_BY_COOKIE else ("", self.key)
 
 
 def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether `reader`, an alias of the users, is the active user of a session or a token, given by its digest.
 
     It is false for a session or token whose last use is to be recorded, and for an administrator who needs a
-    passkey. The condition has the parameters of `instants`.
+    passkey. The condition has the `reader_parameters`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
     by_token = _TOKEN.token_hash == token, _LIVE_TOKEN, _TOKEN.last_used_at >= bindparam("touched")
 
-    def held(column: str) -> ColumnElement[Any]:
+    def of_credential(column: str) -> ColumnElement[Any]:
         values = (
             select(table.c[column]).where(*conditions).correlate_except(table).scalar_subquery()
             for table, conditions in ((Session.__table__, by_session), (Token.__table__, by_token))
@@ -130,8 +129,8 @@ def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnEle
         return func.coalesce(*values)
 
     any_way = ~bindparam("passkeys_needed", type_=Boolean())
-    is_known = and_(reader.c.id == held("user_id"), reader.c.status == AccountStatus.ACTIVE.value)
-    return and_(is_known, or_(any_way, reader.c.role != Role.ADMIN.value, held("by_passkey")))
+    is_known = and_(reader.c.id == of_credential("user_id"), reader.c.status == AccountStatus.ACTIVE.value)
+    return and_(is_known, or_(any_way, reader.c.role != Role.ADMIN.value, of_credential("by_passkey")))
 
 
 Prefetched = Mapping[Credential, Row | None]  # the rows of credentials that were queried ahead; None: not found
@@ -140,32 +139,32 @@ NONE_PREFETCHED: Prefetched = {}
 
 def of_cookie(secret: str) -> Credential:
     """The credential of a session's cookie."""
-    return Credential(_COOKIES, digest(secret))
+    return Credential(_FIND_BY_COOKIE, digest(secret))
 
 
 def of_token(secret: str) -> Credential:
     """The credential of an API token."""
-    return Credential(_TOKENS, digest(secret))
+    return Credential(_FIND_BY_TOKEN, digest(secret))
 
 
 def prefetch(credentials: list[Credential]) -> Prefetched:
-    """Query the rows of several credentials, by one statement for each kind."""
+    """Query the rows of several credentials: on PostgreSQL by one statement for sessions and one for tokens."""
     found: dict[Credential, Row | None] = {}
-    for kind in {credential.kind for credential in credentials}:
-        of_kind = [credential for credential in credentials if credential.kind is kind]
-        found |= zip(of_kind, kind.all([(credential.key,) for credential in of_kind]), strict=True)
+    for query in {credential.query for credential in credentials}:
+        alike = [credential for credential in credentials if credential.query is query]
+        found |= zip(alike, query.all([(credential.key,) for credential in alike]), strict=True)
     return found
 
 
 def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, bool] | None:
     """The caller whom a live session or token names, and whether its last use needs writing; None if there is none."""
-    row = prefetched[credential] if credential in prefetched else credential.kind.one(credential.key)
+    row = prefetched[credential] if credential in prefetched else credential.query.one(credential.key)
     if row is None:
         return None
     user_id, username, role, by_passkey, row_id, used_at = row
     stale = used_at is None or used_at < now() - TOUCH_EVERY
-    kind = "session_id" if credential.kind is _COOKIES else "token_id"
-    return Caller(user_id, username, role, **{kind: row_id}, by_passkey=bool(by_passkey)), stale
+    id_field = "session_id" if credential.query is _FIND_BY_COOKIE else "token_id"
+    return Caller(user_id, username, role, **{id_field: row_id}, by_passkey=bool(by_passkey)), stale
 
 
 def touch(caller: Caller) -> None:
@@ -183,7 +182,7 @@ def touch(caller: Caller) -> None:
 
 
 def _see(user_id: int) -> None:
-    """Record that a user is seen now. It outlives the session; it is written only where a session or token is."""
+    """Record in the user's row that the user is seen now: the row outlives the session or token."""
     modify(update(User).where(User.id == user_id).values(last_seen_at=now()))
 
 
@@ -200,8 +199,8 @@ def end(session_id: int, *, by: Caller) -> None:
     _remove_one(Session, session_id, by)
 
 
-def end_others(user_id: int, *, keep: int | None) -> int:
-    """End all sessions of a user but `keep`, and return how many there were."""
+def end_all(user_id: int, *, keep: int | None = None) -> int:
+    """End all sessions of a user, except the session `keep`, and return how many ended."""
     ended = delete(Session).where(Session.user_id == user_id)
     if keep is not None:
         ended = ended.where(Session.id != keep)
@@ -210,7 +209,7 @@ def end_others(user_id: int, *, keep: int | None) -> int:
 
 def end_everything(user_id: int) -> None:
     """End all sessions of a user and all tokens."""
-    end_others(user_id, keep=None)
+    end_all(user_id)
     revoke_tokens(user_id)
 
 
@@ -219,14 +218,14 @@ def revoke_tokens(user_id: int) -> None:
     modify(delete(Token).where(Token.user_id == user_id))
 
 
-def end_passkeys(user_id: int) -> None:
-    """End all sessions of a user whose passkeys are removed, and the tokens that are as good as a passkey."""
-    end_others(user_id, keep=None)
+def end_for_removed_passkeys(user_id: int) -> None:
+    """End all sessions of a user whose passkeys are removed, and the tokens made in a session by passkey."""
+    end_all(user_id)
     modify(delete(Token).where(Token.user_id == user_id, Token.by_passkey))
 
 
 def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
-    """The rules that the valid fields of a new token break, as the errors of an answer."""
+    """The errors of an answer for a new token whose expiry is in the past; `fields` are validated otherwise."""
     expires_at = fields.get("expires_at")
     if expires_at is None or expires_at > now():
         return []
@@ -234,9 +233,9 @@ def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[str, Any]:
-    """Make an API token; the answer holds its text, this once. Made by a token, it expires no later, and ends with it.
+    """Make an API token. Its text is in the answer, and nowhere else.
 
-    Raises Invalid, Unauthenticated.
+    A token that is made by another expires no later, and is deleted with it. Raises Invalid, Unauthenticated.
 
     The account is looked at under its lock: a token made while it is being suspended would outlive the suspension.
     """
@@ -259,7 +258,10 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
 
 
 def _expiry_within(parent_id: int, expires_at: datetime | None) -> datetime | None:
-    """The expiry of a token that another makes, which is held until the transaction ends. Raises Unauthenticated."""
+    """The expiry of a token that the token `parent_id` makes: not after its own. Raises Unauthenticated.
+
+    The parent is locked until the transaction ends, so that it cannot be deleted without the new token.
+    """
     query = select(Token).where(Token.id == parent_id).with_for_update(read=True, key_share=True)
     parent = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if parent is None:  # revoked since this request began

@@ -29,13 +29,16 @@ FALLBACK = "member"
 
 
 def is_reserved(username: str) -> bool:
-    """Whether this name is refused, whatever its case: it reads as nothing, a reserved one or an administrator's."""
+    """Whether a username is refused, whatever its case.
+
+    It is refused if it has no letter, begins with `deleted-`, or reads like a reserved name or an administrator's.
+    """
     name, reading = username.lower(), _reading(username)
     return not reading or reading in NAMES or name.replace("_", "-").startswith(PREFIX) or _reads_as_administrator(name)
 
 
 def _reads_as_administrator(name: str) -> bool:
-    """Whether the name reads as an administrator's other name. The same name is taken, which is another refusal."""
+    """Whether the name reads like an administrator's, but is not the same: the same name is refused as taken."""
     names = set(db.session.scalars(select(User.username).where(User.role == Role.ADMIN)))
     return name not in names and _reading(name) in map(_reading, names)
 

@@ -59,7 +59,7 @@ def total(filters: Filters) -> int:
     """How many users match: a sum of stored counters, or a count if there is `q`."""
     if filters.q is not None:
         return db.session.scalar(select(func.count()).select_from(User).where(_condition(filters))) or 0
-    return int(db.session.scalar(select(func.sum(UserCount.users)).where(*_kinds(filters, UserCount))) or 0)
+    return int(db.session.scalar(select(func.sum(UserCount.users)).where(*_role_and_status(filters, UserCount))) or 0)
 
 
 def one(user_id: int) -> dict[str, Any]:
@@ -125,20 +125,20 @@ def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _condition(filters: Filters) -> ColumnElement[bool]:
-    terms = _kinds(filters, User)
+    terms = _role_and_status(filters, User)
     if filters.q is not None:
         columns = (User.username, User.email)  # both stored in lower case
         terms.append(or_(*(column.contains(filters.q.lower(), autoescape=True) for column in columns)))
     return and_(true(), *terms)
 
 
-def _kinds(filters: Filters, model: type[User | UserCount]) -> list[ColumnElement[bool]]:
+def _role_and_status(filters: Filters, model: type[User | UserCount]) -> list[ColumnElement[bool]]:
     given = ((model.role, filters.role), (model.status, filters.status))
     return [column == value for column, value in given if value is not None]
 
 
 def public(username: str) -> dict[str, Any]:
-    """An active account with its live projects and their votes counted. Raises NotFound."""
+    """An active account, with the numbers of its live projects and of the votes for these. Raises NotFound."""
     row = _public().first({"username": username})
     if row is None:
         raise NotFound

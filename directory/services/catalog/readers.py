@@ -72,7 +72,7 @@ def votes(dialect: str) -> BatchedQuery:
         return select(reader.c.id, *named).where(sessions.names_user(reader, session, token))
 
     values = {**CREDENTIALS, "projects": String(), "owners": String()}
-    return BatchedQuery(values, query, sessions.instants)
+    return BatchedQuery(values, query, sessions.reader_parameters)
 
 
 def _rest(dialect: str) -> AnySelect:
@@ -125,4 +125,4 @@ def projects() -> BatchedQuery:
         columns = select(*who, *with_revision(reader.c.id).selected_columns, position)
         return columns.select_from(found).where(sessions.names_user(reader, session, token))
 
-    return BatchedQuery({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.instants)
+    return BatchedQuery({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.reader_parameters)

@@ -153,7 +153,7 @@ def add(
         db.session.flush()
     audit.record("user.passkey_added", by=by, user_id=by.id)
     if server is not None:
-        mail_links.send(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
+        mail_links.queue(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
     return _view(passkey)
 
 
@@ -271,7 +271,7 @@ def remove(passkey_id: int, *, by: Caller, server: MailServer | None) -> None:
     db.session.delete(passkey)
     audit.record("user.passkey_removed", by=by, user_id=by.id)
     if server is not None:
-        mail_links.send(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
+        mail_links.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
 
 
 def reset(user_id: int, *, server: MailServer | None) -> int:
@@ -282,10 +282,10 @@ def reset(user_id: int, *, server: MailServer | None) -> int:
     user = accounts.locked(user_id)
     removed = end_all(user_id)
     if removed:
-        sessions.end_passkeys(user_id)
+        sessions.end_for_removed_passkeys(user_id)
         audit.record("user.passkeys_reset", by=None, user_id=user_id)
         if server is not None:
-            mail_links.send(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
+            mail_links.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
     return removed
 
 
