@@ -13,21 +13,17 @@ NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
 
 def endpoints(value: str) -> list[dict[str, Any]]:
     """The endpoints of a JSON list, each with its defaults."""
+    from directory.services.delivery.channels import stable_name
+
     found = [_endpoint(one) for one in json_objects(value)]
     if len({one["url"] for one in found}) < len(found):
         raise ValueError("names one url twice")
-    _require_different_names(found)
-    return found
-
-
-def _require_different_names(found: list[dict[str, Any]]) -> None:
-    """A configured name must differ from the others, and from those that the service makes of addresses."""
-    from directory.services.delivery.channels import stable_name
-
+    # A configured name must also differ from those that the service makes of addresses.
     names = [one["name"] or stable_name(one["url"]) for one in found]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two endpoints have the name {name}")
+    return found
 
 
 def _endpoint(given: dict[str, Any]) -> dict[str, Any]:

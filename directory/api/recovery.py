@@ -14,7 +14,7 @@ from directory.http.access import login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.validation import UNREAD, JsonBody
-from directory.services.accounts import accounts, recovery, subscriptions
+from directory.services.accounts import accounts, mail_links, recovery
 
 bp = Blueprint("recovery", __name__, url_prefix="/api/auth")
 
@@ -92,4 +92,4 @@ def switch_off(token: str) -> Any:
 
     Mail programs call it with one click (RFC 8058), with a body of their own.
     """
-    subscriptions.switch_off(token, mail_server().keys)
+    mail_links.unsubscribe(token, mail_server().keys)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import LinkPurpose, User
-from directory.services.accounts import mail_links, subscriptions
+from directory.services.accounts import mail_links
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
 from tests.support.lying_provider import LyingProvider, back
@@ -51,7 +51,7 @@ def test_the_link_that_switches_mail_off(
     app: Flask, rotated: Any, world: World, keys: dict[str, str], status: int
 ) -> None:
     [server] = app.extensions["webhooks"]
-    token = subscriptions.token_of(world.user().id, server.key)
+    token = mail_links.unsubscribe_token(world.user().id, server.key)
     assert Api(rotated(keys)).post(f"/api/auth/notifications/{token}").status_code == status
 
 

@@ -16,7 +16,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.logs import JsonFormatter
 from directory.models import Delivery, Identity, MailLink, Passkey, Session, Token, User, now
-from directory.services.accounts import mail_links, sessions, subscriptions
+from directory.services.accounts import mail_links, sessions
 from directory.services.site import Site
 from tests.conftest import Statements
 from tests.support.factories import PASSWORD, Api, World
@@ -623,7 +623,7 @@ def test_no_log_line_holds_the_token_that_switches_mail_off(
 ) -> None:
     with app.app_context():
         [server] = app.extensions["webhooks"]
-    token = subscriptions.token_of(world.user("ada").id, server.key)
+    token = mail_links.unsubscribe_token(world.user("ada").id, server.key)
     with caplog.at_level("INFO", "directory.access"):
         api.call(method, f"/api/auth/notifications/{token}")
     [line] = [record.__dict__ for record in caplog.records if record.name == "directory.access"]
@@ -648,7 +648,7 @@ def test_mail_that_is_switched_off_meanwhile_is_not_sent(app: Flask, world: Worl
     world.caller(world.admin()).put(f"/api/admin/projects/{project}/approve")
     [server] = app.extensions["webhooks"]
     with app.app_context():
-        transaction(lambda: subscriptions.switch_off(subscriptions.token_of(owner.id, server.key), server.keys))
+        transaction(lambda: mail_links.unsubscribe(mail_links.unsubscribe_token(owner.id, server.key), server.keys))
     assert post() == []
 
 

@@ -187,12 +187,12 @@ MAIL = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "directory@example.net", 
 
 
 def test_mail_is_switched_off_by_a_button_and_not_by_opening_the_link(make_app, world):
-    from directory.services.accounts import subscriptions
+    from directory.services.accounts import mail_links
 
     app = make_app(**MAIL)
     ada, api = world.user("ada"), Api(app)
     with app.app_context():
-        token = subscriptions.token_of(
+        token = mail_links.unsubscribe_token(
             ada.id, next(one.key for one in app.extensions["webhooks"] if hasattr(one, "key"))
         )
     answer = api.get(f"/api/auth/notifications/{token}")

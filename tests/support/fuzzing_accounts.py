@@ -13,7 +13,7 @@ from sqlalchemy import select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Identity, LinkPurpose, MailLink, Passkey, User
-from directory.services.accounts import mail_links, sessions, subscriptions
+from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.identity import Caller
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, World
@@ -68,7 +68,7 @@ class Accounts:
 
     def _mend_path(self, case: Any, operation: str) -> None:
         if operation == "recoverySwitchOff":
-            case.path_parameters["token"] = subscriptions.token_of(self._reader.id, self._server.key)
+            case.path_parameters["token"] = mail_links.unsubscribe_token(self._reader.id, self._server.key)
         elif operation == "providersRemoveIdentity" and self._caller:
             case.path_parameters["identity_id"] = self._identity(self._caller.id)
         elif operation in BROWSERS:

@@ -4,6 +4,8 @@ A notice is stored as a link whose token nobody gets, and so is a request about 
 
 A token is made of a random nonce by the service's key. The database holds the nonce and the token's hash, so neither it
 nor the outbox is enough to make a link.
+
+A mail about a decision has another link, which works for ever and switches such mail off without a sign-in (RFC 8058).
 """
 
 import hmac
@@ -12,9 +14,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, literal, select
+from sqlalchemy import ColumnElement, delete, insert, literal, select, update
 
-from directory.errors import Invalid
+from directory.errors import Invalid, NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, User, now
 from directory.services import base64url
@@ -112,12 +114,26 @@ def end_for_new_password(user: User) -> None:
     Somebody who knew the old password may have requested the latter, and could take over the account with one.
     """
     end_all(user.id, LinkPurpose.RESET)
-    proposals = delete(MailLink).where(
-        MailLink.user_id == user.id, MailLink.purpose == LinkPurpose.VERIFY, MailLink.email != user.email
-    )
-    modify(proposals)
+    to_others = (MailLink.user_id == user.id, MailLink.purpose == LinkPurpose.VERIFY, MailLink.email != user.email)
+    modify(delete(MailLink).where(*to_others))
 
 
 def purge(most: int) -> int:
     """Delete at most `most` links that have expired, and return how many."""
     return delete_some(MailLink, MailLink.expires_at < now(), most)
+
+
+def unsubscribe_token(user_id: int, key: bytes) -> str:
+    """The token that switches off mail about decisions for a user. It is the same each time, and does nothing else."""
+    made = hmac.digest(key, f"mail off {user_id}".encode(), "sha256")
+    return f"{user_id}-{base64url.encode(made)}"
+
+
+def unsubscribe(token: str, keys: Iterable[bytes]) -> None:
+    """Mail no more decisions to the user of a token that one of the keys made. Raises NotFound."""
+    number = token.partition("-")[0]
+    user_id = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
+    given = token.encode("utf-8", "replace")
+    if not any(hmac.compare_digest(unsubscribe_token(user_id, key).encode(), given) for key in keys):
+        raise NotFound
+    modify(update(User).where(User.id == user_id).values(notify=False))

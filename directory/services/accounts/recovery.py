@@ -36,7 +36,9 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
         raise Invalid.field("token", mail_links.REFUSAL)
     user.password_hash = new_hash
     if not user.email_verified:
-        _remove_ways_in(user.id)
+        identities.end_all(user.id)
+        passkeys.end_all(user.id)
+        sessions.revoke_tokens(user.id)
     user.email_verified_at = user.email_verified_at or now()
     db.session.flush()
     mail_links.end_for_new_password(user)
@@ -44,13 +46,6 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
     if revoke_tokens:
         sessions.revoke_tokens(user.id)
     tell_of_password(user, server)
-
-
-def _remove_ways_in(user_id: int) -> None:
-    """Remove all ways to sign in but the password; sessions end with any new password."""
-    identities.end_all(user_id)
-    passkeys.end_all(user_id)
-    sessions.revoke_tokens(user_id)
 
 
 def tell_of_password(user: User, server: MailServer) -> None:

@@ -255,7 +255,8 @@ def _retag(fault: Fault) -> None:
 
 def _rekey(fault: Fault) -> None:
     """Give a project the key of its address, or a key apart where its owner has another project with that address."""
-    project = db.session.execute(_ADDRESSES.where(Project.id == fault.project_id)).one()
+    columns = select(Project.id, Project.owner_id, Project.url)
+    project = db.session.execute(columns.where(Project.id == fault.project_id)).one()
     same = (Project.owner_id == project.owner_id, Project.url_key == fault.right, Project.id != project.id)
     is_taken = db.session.scalar(select(Project.id).where(*same)) is not None
     key = key_apart(project.url, project.id) if is_taken else fault.right
@@ -270,7 +271,6 @@ def _reindex(fault: Fault) -> None:
         search_index.forget(fault.project_id)
 
 
-_ADDRESSES = select(Project.id, Project.owner_id, Project.url)
 _REPAIRS = {
     "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
 }  # fmt: skip

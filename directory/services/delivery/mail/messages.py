@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from directory.extensions import db
 from directory.models import AccountStatus, MailLink, User, now
-from directory.services.accounts import mail_links, subscriptions
+from directory.services.accounts import mail_links
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.mail import templates
@@ -110,7 +110,7 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
     owner = _active(event["project"]["owner"]["id"])
     if not owner.notify:
         raise NotToBeSent("the owner has switched mail about decisions off")
-    address = server.site.address(f"/api/auth/notifications/{subscriptions.token_of(owner.id, server.key)}")
+    address = server.site.address(f"/api/auth/notifications/{mail_links.unsubscribe_token(owner.id, server.key)}")
     facts = (owner.username, event["project"], event.get("reason"))
     mail = templates.decision(server.site, claim.event, *facts, address)
     made = message(mail, to=owner.email, server=server, message_id=claim.webhook_id)
