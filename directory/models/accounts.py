@@ -10,10 +10,10 @@ from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, Link
 class User(db.Model):  # type: ignore[name-defined,misc]
     """An account. Its row is never deleted, because live projects and the audit log refer to it.
 
-    A deleted account has `deleted_at` and is suspended. Its `username` and `email` are both `deleted-[id]`, which is no
-    address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. `notify` says whether
-    decisions about the user's projects are mailed. `may_rename` is true until the user of
-    an account that a provider opened has chosen the username. Triggers maintain `user_counts` and `user_submissions`.
+    A deleted account has `deleted_at` and is suspended. Its `username` and `email` are both `deleted-[id]`, which is
+    not an address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. `notify` says
+    whether decisions about the user's projects are mailed. `may_rename` is true until the user of an account that a
+    provider opened has chosen the username. Triggers maintain `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"

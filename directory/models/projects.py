@@ -139,8 +139,8 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
 
     `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
     it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, and
-    the `reason` of the refusal, if one was given. `logo` is the one in the changes,
-    so that it is kept. A trigger deletes the revision of a project that is no longer live.
+    the `reason` of the refusal, if one was given. `logo` is the one in the changes, so that it is kept. A trigger
+    deletes the revision of a project that is no longer live.
     """
 
     __tablename__ = "revisions"

@@ -37,9 +37,9 @@ _ACCOUNT = Prepared(select(*U).where(U.id == bindparam("id")))
 
 def password_refusals(password: str | None, *, username: str | None, email: str | None) -> list[dict[str, str]]:
     """The rules that a new password breaks, as the errors of an answer; empty without a new password."""
-    refusal = None
-    if password is not None:
-        refusal = check_password_rules(password, username=username or "", email=email or "")
+    if password is None:
+        return []
+    refusal = check_password_rules(password, username=username or "", email=email or "")
     return [{"pointer": "#/password", "detail": refusal}] if refusal else []
 
 
