@@ -50,9 +50,9 @@ ACTIONS = (
     "user.passkey_removed",
     "user.passkeys_reset",
 )
-NEWEST = Sort("newest", (AuditEntry.id,), descending=True)
-OLDEST = Sort("oldest", (AuditEntry.id,), descending=False)
-BY_TIME = Sort("newest", (AuditEntry.at, AuditEntry.id), descending=True)
+NEWEST = Sort((AuditEntry.id,), descending=True)
+OLDEST = Sort((AuditEntry.id,), descending=False)
+BY_TIME = Sort((AuditEntry.at, AuditEntry.id), descending=True)
 # The most entries that a page reads to find matches, because no index contains the texts of the log.
 READ_AT_ONCE = 20_000
 # The filters with an index (value, id), the most selective first.
@@ -287,7 +287,7 @@ def _by(name: str, value: Any, sort: Sort) -> Scan:
     log by its primary key for the value, and read all of it if the matching entries are old.
     """
     column = getattr(AuditEntry, name)
-    return Scan(Sort(sort.name, (column, *sort.keys), sort.descending), column >= value, column <= value, value)
+    return Scan(Sort((column, *sort.keys), sort.descending), column >= value, column <= value, value)
 
 
 def _event(row: Any) -> dict[str, Any]:

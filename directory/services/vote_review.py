@@ -23,7 +23,7 @@ from directory.services.counted_votes import COUNTS, DISCOUNTED
 
 ACTIONS = {"discount": "project.votes_discounted", "count": "project.votes_counted"}
 RULES = ("new_accounts", "unverified", "single_owner")
-NEWEST = Sort("newest", (Upvote.created_at, Upvote.user_id), descending=True)
+NEWEST = Sort((Upvote.created_at, Upvote.user_id), descending=True)
 
 _Other, _Liked = aliased(Upvote), aliased(Project)
 

@@ -14,10 +14,10 @@ from directory.services.catalog.columns import among
 from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch
 
 SORTS = {
-    "newest": Sort("newest", (User.created_at, User.id), descending=True),
-    "username": Sort("username", (User.username,), descending=False),
-    "submissions": Sort("submissions", (UserSubmissions.submissions, UserSubmissions.user_id), descending=True),
-    "last_seen": Sort("last_seen", (User.last_seen_at, User.id), descending=True),
+    "newest": Sort((User.created_at, User.id), descending=True),
+    "username": Sort((User.username,), descending=False),
+    "submissions": Sort((UserSubmissions.submissions, UserSubmissions.user_id), descending=True),
+    "last_seen": Sort((User.last_seen_at, User.id), descending=True),
 }
 COLUMNS = (
     User.id,

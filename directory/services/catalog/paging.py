@@ -23,9 +23,8 @@ NEAR = 500  # a page by number that skips at most so many rows is near the top
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """An order: its public name, its keys (the last one unique), and their direction."""
+    """An order: its keys (the last one unique), and their direction."""
 
-    name: str
     keys: tuple[Any, ...]
     descending: bool
 

@@ -35,16 +35,16 @@ tags, vote_rankings, upvotes = ProjectTag.__table__, VoteRanking.__table__, Upvo
 P, S, R = projects.c, vote_rankings.c, Revision.__table__.c
 
 SORTS = {
-    "newest": Sort("newest", (P.listed_at, P.id), descending=True),
-    "upvotes": Sort("upvotes", (P.upvotes, P.id), descending=True),
-    "popular": Sort("popular", (P.hot, P.id), descending=True),
-    "oldest": Sort("oldest", (P.submitted_at, P.id), descending=False),
+    "newest": Sort((P.listed_at, P.id), descending=True),
+    "upvotes": Sort((P.upvotes, P.id), descending=True),
+    "popular": Sort((P.hot, P.id), descending=True),
+    "oldest": Sort((P.submitted_at, P.id), descending=False),
 }
-BEST = Sort("best", (column("rank", Integer), P.upvotes, P.id), descending=True)  # of the rows of search.ranked
+BEST = Sort((column("rank", Integer), P.upvotes, P.id), descending=True)  # of the rows of search.ranked
 # The orders by votes for projects of one state, by the table that has indexes for them.
 STANDINGS = {
-    "upvotes": Sort("upvotes", (S.upvotes, S.project_id), descending=True),
-    "popular": Sort("popular", (S.hot, S.project_id), descending=True),
+    "upvotes": Sort((S.upvotes, S.project_id), descending=True),
+    "popular": Sort((S.hot, S.project_id), descending=True),
 }
 CAP: Any = bindparam("cap", type_=BigInteger)  # the most matches of a query that are counted
 # Matches of a query: FEW and COLLECTED ones are found by the search index, MANY and CAPPED ones by a scan of the list;
@@ -211,7 +211,7 @@ def _first(listed: CTE) -> FromClause:
 
 def _order_of(sort: Sort, listed: FromClause) -> Sort:
     """The order by the columns of the same names in a table."""
-    return Sort(sort.name, tuple(listed.c[key.name] for key in sort.keys), sort.descending)
+    return Sort(tuple(listed.c[key.name] for key in sort.keys), sort.descending)
 
 
 def _total(shape: ListShape) -> ColumnElement[Any]:

@@ -16,7 +16,7 @@ from directory.services.delivery.claims import free
 from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
 from directory.services.delivery.schedule import Policy, at_once, database_clock
 
-NEWEST = Sort("newest", (Delivery.id,), descending=True)
+NEWEST = Sort((Delivery.id,), descending=True)
 COLUMNS = (
     Delivery.id,
     Delivery.webhook_id,
