@@ -1,8 +1,4 @@
-"""Engines for SQLite and PostgreSQL: their options, pragmas, settings, and the check of a pooled connection.
-
-For PostgreSQL it deletes PGTZ and PGDATESTYLE from the process's environment, because libpq would override our settings
-with them.
-"""
+"""Engines for SQLite and PostgreSQL: their options, pragmas, settings, and the check of a pooled connection."""
 
 import os
 import select
@@ -20,7 +16,7 @@ from directory.db import deadline_connection, pooler
 # The busy timeout and the deadline are below the 5 s within which we promise a response.
 SQLITE_BUSY_MILLISECONDS = 4_500
 BUSY_TIMEOUT = "busy_timeout"  # execution option: milliseconds for which a writer waits for the write lock
-OVERRIDING = ("PGTZ", "PGDATESTYLE")  # environment variables that would override the settings
+OVERRIDING = ("PGTZ", "PGDATESTYLE")  # environment variables by which libpq would override our settings
 
 
 def engine_options(url: str, *, threads: int) -> dict[str, Any]:
