@@ -24,12 +24,11 @@ from directory.pages import (
     shells,
     short,
     signing_in,
-    votes,
 )
 
 PICTURES = {"SITE_LOGO": "logo", "SITE_IMAGE": "image"}
 
-__all__ = ["errors", "init_app", "member", "project", "reading", "shells", "signing_in", "votes"]
+__all__ = ["errors", "init_app", "member", "project", "reading", "shells", "signing_in"]
 
 
 def init_app(app: Flask) -> None:

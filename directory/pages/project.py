@@ -1,18 +1,22 @@
-"""The page of a project."""
+"""The page of a project, and the forms of its buttons.
+
+With JavaScript the buttons of votes send them to the API.
+"""
 
 from typing import Any
 
+from flask import request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
-from directory.http.access import owner_required, public
+from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation
-from directory.http.fields import Strict, Whole
+from directory.http.fields import Strict, Whole, Word
 from directory.pages import head
 from directory.pages.forms import Form, same_as, see_other, shows
-from directory.pages.layout import PAGE, Answer, bp, here, show
+from directory.pages.layout import PAGE, Answer, bp, here, own_path, show
 from directory.pages.signing_in import refused
 from directory.services import audit, submissions
 from directory.services.catalog import catalog
@@ -121,3 +125,31 @@ def withdraw(project_id: int, query: dict[str, str], body: dict[str, Any]) -> An
     shown = Versions({body["version"]}, set()) if "version" in body else None
     submissions.withdraw(project_id, by=caller(), versions=shown)
     return see_other(f"/p/{project_id}")
+
+
+class VoteForm(Strict):
+    """The action on the caller's vote."""
+
+    vote = Word(("cast", "withdraw"), required=True)
+
+
+def refused_vote(form: Form, project_id: int) -> Answer:
+    """The form that signs in, for who is not signed in; for others why the vote was refused."""
+    back = _back(request.args.to_dict(), project_id)
+    return refused(form, back, back, "Sign in to vote.")
+
+
+@bp.post("/votes/<id:project_id>")
+@shows(refused_vote)
+@login_required
+@same_as(projects.cast_vote, VoteForm())
+def vote(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Vote for a project, or withdraw the vote, and go back to the page where the button was."""
+    chosen: Any = projects.cast_vote if body["vote"] == "cast" else projects.withdraw_vote
+    chosen.view(project_id=project_id)
+    return see_other(_back(query, project_id))
+
+
+def _back(query: dict[str, str], project_id: int) -> str:
+    """The page with the button, scrolled to the project."""
+    return f"{own_path(query.get('next')).partition('#')[0]}#p-{project_id}"
