@@ -13,7 +13,7 @@ from directory.errors import NotFound
 from directory.http.endpoint import tag
 from directory.http.files import FOREVER
 
-OWN = Path(__file__).resolve().parent.parent / "assets"
+_OWN = Path(__file__).resolve().parent.parent / "assets"
 SWAGGER = {
     "swagger-ui.css": "text/css",
     "swagger-ui-bundle.js": "text/javascript",
@@ -34,7 +34,7 @@ def asset(version: str, name: str) -> Response:
     """A file of the pages; its address changes with its content, so clients may cache it for ever. Raises NotFound."""
     if name not in ASSETS or version != current_version():
         raise NotFound
-    return Response(_content(name), mimetype=ASSETS[name], headers={"Cache-Control": FOREVER})
+    return Response(content(name), mimetype=ASSETS[name], headers={"Cache-Control": FOREVER})
 
 
 def page(template: str, policy: str, **facts: object) -> Response:
@@ -48,14 +48,14 @@ def page(template: str, policy: str, **facts: object) -> Response:
 
 def _file(name: str) -> Path:
     if name not in SWAGGER:
-        return OWN / name
+        return _OWN / name
     import flask_swagger_ui
 
     return Path(flask_swagger_ui.__file__).parent / "dist" / name
 
 
 @cache
-def _content(name: str) -> bytes:
+def content(name: str) -> bytes:
     """A file's bytes, held once: an answer that a slow client does not take refers to them."""
     return _file(name).read_bytes()
 

@@ -15,10 +15,10 @@ from directory.api import mail_server
 from directory.api.schemas.providers import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed
-from directory.http import account_limits, rate_limits
+from directory.http import account_limits, problem_details, rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import browser_secret, caller, give_browser_secret, give_cookie, viewer
-from directory.http.client_address import user_agent
+from directory.http.client_address import prefers_json, user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.secret_keys import secret_keys
 from directory.http.validation import JsonBody
@@ -79,9 +79,9 @@ def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
         except NotFound:
             raise
         except Exception as error:
-            if not (current_app.config["WEB_ENABLED"] and current_app.extensions["providers"]) or _prefers_json():
+            if not (current_app.config["WEB_ENABLED"] and current_app.extensions["providers"]) or prefers_json():
                 raise
-            problem = current_app.make_response(current_app.handle_user_exception(error))
+            problem = problem_details.of_view(error)
             query = urlencode({"sign-in": "failed", "reason": problem.get_json(force=True)["code"]})
             return _to(f"{SIGN_IN}?{query}")
 
@@ -90,10 +90,6 @@ def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
 
 def _to(location: str) -> Response:
     return Response(status=302, headers={"Location": location})
-
-
-def _prefers_json() -> bool:
-    return request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json"
 
 
 def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str, str]:
@@ -168,14 +164,10 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
 
 def _signed_in(claims: Claims) -> str:
     """The secret of a new session of the identity's account."""
-    facts: dict[str, Any] = {
-        "user_agent": user_agent(),
-        "registration_open": current_app.config["REGISTRATION_OPEN"],
-    }
-    server = mail_server.configured()
+    server, is_open = mail_server.configured(), current_app.config["REGISTRATION_OPEN"]
 
     def work() -> tuple[int, str]:
-        user, secret, is_new = identities.sign_in(claims, **facts)
+        user, secret, is_new = identities.sign_in(claims, user_agent=user_agent(), registration_open=is_open)
         if is_new and not user.email_verified and server and account_limits.may_mail(user.email, user.id):
             recovery.ask_to_verify(user, server)
         return user.id, secret

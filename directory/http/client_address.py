@@ -1,4 +1,4 @@
-"""The address of the caller, used to count and log anonymous requests."""
+"""The client of a request: its address, by which anonymous requests are counted and logged, and what it is."""
 
 import re
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -26,3 +26,8 @@ def client_address() -> str:
 def user_agent() -> str:
     """The printable characters of the browser's User-Agent."""
     return "".join(c for c in request.user_agent.string if c.isprintable())
+
+
+def prefers_json() -> bool:
+    """Whether the client is a program that asks for JSON and not for a page."""
+    return request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json"

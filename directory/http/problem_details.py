@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, make_response, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
@@ -62,6 +62,11 @@ def answer(error: DirectoryError) -> Response:
     if wait is not None:
         response.headers["Retry-After"] = str(wait)
     return response
+
+
+def of_view(error: Exception) -> Response:
+    """The response to an error of a view, with its status, headers and line in the log."""
+    return make_response(current_app.handle_user_exception(error))
 
 
 def _body(code: str, status: int, detail: str, identity: str | None) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """Routes for crawlers and programs, beside the pages: robots.txt, the sitemap, the icon, and links as JSON."""
 
-from functools import cache
 from html import escape
 
-from flask import Blueprint, Response, current_app, has_request_context, jsonify, request
+from flask import Blueprint, Response, current_app, has_request_context, jsonify
 
 from directory.api import docs, feed
 from directory.errors import NotFound
 from directory.http.access import public
+from directory.http.client_address import prefers_json
 from directory.http.endpoint import operation, tag
 from directory.services import sitemap
 from directory.services.site import Site
@@ -22,16 +22,12 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemap
 
 def links_for_programs() -> Response | None:
     """The links that a client that prefers JSON gets at "/". None for all others, and outside a request."""
-    if not has_request_context() or not _prefers_json():
+    if not has_request_context() or not prefers_json():
         return None
     response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)
     response.vary.add("Accept")
     tag(response)
     return response
-
-
-def _prefers_json() -> bool:
-    return request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json"
 
 
 @bp.get("/robots.txt")
@@ -49,7 +45,7 @@ def robots() -> Response:
 @operation(tier="read", page=True)
 def favicon() -> Response:
     """Give the site's icon."""
-    return _tagged(_icon(), "image/svg+xml")
+    return _tagged(docs.content("favicon.svg"), "image/svg+xml")
 
 
 @bp.get(SITEMAP)
@@ -116,8 +112,3 @@ def _tagged(content: str | bytes, content_type: str) -> Response:
     response = Response(content, content_type=content_type)
     tag(response)
     return response
-
-
-@cache
-def _icon() -> bytes:
-    return (docs.OWN / "favicon.svg").read_bytes()

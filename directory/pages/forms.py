@@ -13,9 +13,10 @@ from flask import Response, g
 from marshmallow import Schema
 
 from directory.errors import DirectoryError
+from directory.http import problem_details
 from directory.http.endpoint import Operation, operation
 from directory.http.validation import FormBody
-from directory.pages.layout import PAGE, Answer, refusal, with_page
+from directory.pages.layout import PAGE, Answer, with_page
 
 SECRET = ("password", "token")
 BLANK = "Please fill this in."
@@ -56,7 +57,7 @@ def shows(form: Callable[..., Answer]) -> Callable[[View], View]:
             try:
                 return view(**path)
             except DirectoryError as error:
-                response = refusal(error)
+                response = problem_details.of_view(error)
                 shown = with_page(response, form(_refused(response.get_json(force=True)), **path))
                 shown.headers.update(NO_STORE)
                 return shown

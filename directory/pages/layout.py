@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request
+from flask import Blueprint, Flask, Response, current_app, render_template, request
 from markupsafe import Markup
 
 from directory.api import docs
@@ -97,11 +97,6 @@ def unbuilt() -> Answer:
     return Page(html.encode()), {"Content-Security-Policy": docs.POLICY}
 
 
-def refusal(error: Exception) -> Response:
-    """The problem that the API would answer to an error, with its status, headers and line in the log."""
-    return make_response(current_app.handle_user_exception(error))
-
-
 def with_page(response: Response, answer: Answer) -> Response:
     """A response with a page for its body; its status and its other headers stay."""
     page, headers = answer
@@ -170,8 +165,8 @@ def address_with(path: str, **parameters: object) -> str:
 def init_app(app: Flask) -> None:
     """Register the filters and functions of the templates."""
     app.jinja_env.filters |= {
-        "day": _day, "number": _number, "letters": _letters, "tint": _tint, "markdown": _markdown, "path": path_of,
-        "host": _host,
+        "day": _day, "number": "{:,}".format, "letters": _letters, "tint": _tint, "markdown": _markdown,
+        "path": path_of, "host": _host,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
@@ -179,10 +174,6 @@ def init_app(app: Flask) -> None:
 
 def _day(at: datetime) -> str:
     return f"{at:%b} {at.day}, {at.year}"
-
-
-def _number(value: int) -> str:
-    return f"{value:,}"
 
 
 def _letters(name: str) -> str:

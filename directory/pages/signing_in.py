@@ -29,18 +29,14 @@ FAILURES = {
 }
 
 
-def _next(query: dict[str, str]) -> str:
-    return own_path(query.get("next"))
-
-
-def _parameters() -> dict[str, str]:
-    """The parameters of the address that a refused form was sent to."""
-    return request.args.to_dict()
+def _next(query: dict[str, str] | None) -> str:
+    """The page to open afterwards. Without `query`, by the address that a refused form was sent to."""
+    return own_path((request.args if query is None else query).get("next"))
 
 
 def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> Answer:
     """The form that signs in."""
-    to = _next(_parameters() if query is None else query)
+    to = _next(query)
     facts = {
         "next": to, "reason": reason, "can_reset": mail_server.configured() is not None,
         "has_passkeys": passkeys.are_on(),
@@ -78,7 +74,7 @@ def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
 
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
     """The form that opens an account."""
-    to = _next(_parameters() if query is None else query)
+    to = _next(query)
     return show("sign_up.html", Head("Create an account", indexed=False), here=to, form=form, next=to)
 
 
