@@ -7,7 +7,7 @@ from flask import Blueprint
 from directory.api.auth import signed_out
 from directory.api.password_checks import confirm_password, missing_password
 from directory.api.projects import subscribers
-from directory.api.schemas.account_deletion import DeletionInput, Export
+from directory.api.schemas.accounts import DeletionInput, Export
 from directory.db.transactions import transaction
 from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
 from directory.http.access import login_required

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, current_app, g, request
 
 from directory.api import mail_server
-from directory.api.schemas.providers import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
+from directory.api.schemas.accounts import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed
 from directory.http import account_limits, problem_details, rate_limits

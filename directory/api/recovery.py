@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from directory.api.mail_server import mail_server
 from directory.api.password_checks import among_few
-from directory.api.schemas.recovery import ForgotInput, ResetInput, VerifyInput
+from directory.api.schemas.accounts import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, NotFound
 from directory.http import account_limits

@@ -6,8 +6,7 @@ import click
 from flask import Blueprint, Response, current_app
 
 from directory.api import docs, feed, openapi
-from directory.api.schemas.site import FeedQuery
-from directory.api.schemas.system import Health, Readiness
+from directory.api.schemas.site import FeedQuery, Health, Readiness
 from directory.errors import NotFound, Unavailable
 from directory.http import metrics, readiness
 from directory.http.access import public

@@ -8,8 +8,7 @@ from flask.cli import AppGroup
 
 from directory.api import mail_server
 from directory.api.projects import subscribers
-from directory.api.schemas.account_deletion import Export
-from directory.api.schemas.accounts import RegisterInput
+from directory.api.schemas.accounts import Export, RegisterInput
 from directory.api.schemas.review import ReasonInput
 from directory.cli.console import checked, count, refusals, table, writes
 from directory.cli.output import TO_FILE, opened

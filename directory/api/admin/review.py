@@ -7,10 +7,11 @@ from flask import Response
 from directory.api.admin import log_files
 from directory.api.admin.blueprint import bp
 from directory.api.projects import listing, order, subscribers
-from directory.api.schemas.admin import AuditFileQuery, AuditPage, AuditQuery
-from directory.api.schemas.categories import CategoryInput, CategoryOutput
-from directory.api.schemas.projects import ProjectDetail
+from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail
 from directory.api.schemas.review import (
+    AuditFileQuery,
+    AuditPage,
+    AuditQuery,
     DecisionList,
     DecisionsInput,
     HistoryQuery,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from directory.api.admin.blueprint import bp
-from directory.api.schemas.votes import VoteDecisionsInput, VotePage, VotesDecided, VotesQuery
+from directory.api.schemas.review import VoteDecisionsInput, VotePage, VotesDecided, VotesQuery
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller

@@ -1,12 +1,15 @@
-"""The schemas of accounts, sessions and tokens."""
+"""The schemas of accounts: sessions, tokens, ways to sign in, recovery, the export and the deletion."""
 
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
 
-from directory.api.schemas.projects import USERNAME
+from directory.api.schemas.passkeys import PasskeyOutput
+from directory.api.schemas.projects import USERNAME, ProjectOutput
+from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
+from directory.services.account_export import PROJECTS_MAX, VOTES_MAX
 from directory.services.text import EMAIL, EMAIL_MAX, LOCAL_PART_MAX
 
 
@@ -168,3 +171,156 @@ class TokenList(Strict):
     """One's tokens."""
 
     items = fields.List(fields.Nested(TokenOutput), required=True)
+
+
+class MailedToken(Matching):
+    """The token of a mailed link."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("[A-Za-z0-9_-]{20,100}", 100, says="This is not the token of a link.", **kwargs)
+
+
+class ForgotInput(Strict):
+    """Whose password is forgotten, by username or e-mail address."""
+
+    login = Line(1, 254, required=True)
+
+
+class ResetInput(Strict):
+    """A new password, by the token of a mailed link."""
+
+    token = MailedToken(required=True)
+    password = Secret(required=True, metadata={"minLength": 8, "maxLength": 128})
+    revoke_tokens = Flag(metadata={"description": "Whether to revoke all API tokens as well. Default false."})
+
+
+class VerifyInput(Strict):
+    """The token of a link that was mailed to the address."""
+
+    token = MailedToken(required=True)
+
+
+NEXT_MAX = 1000
+
+
+class Path(Checked):
+    """A path of this site, with its query: nothing by which a browser would go to another one."""
+
+    def __init__(self, **kwargs: object) -> None:
+        super().__init__(**kwargs)  # type: ignore[arg-type]
+        letters = r"A-Za-z0-9_.~!$&'()*+,;=:@?%-"
+        document(self, maxLength=NEXT_MAX, pattern=rf"^/([{letters}][{letters}/]*)?$")
+
+    def check(self, value: str) -> str:
+        """The path."""
+        # Browsers take \\ for /, and leave tabs and line breaks out, so that //host may hide in many texts.
+        fits = value.startswith("/") and not value.startswith("//") and len(value) <= NEXT_MAX
+        if not (fits and value.isascii() and value.isprintable() and not set(value) & set(' \\"<>#^`{|}[]')):
+            raise ValueError("Must be a path of this site, such as /p/1.")
+        return value
+
+
+class StartQuery(Strict):
+    """The page to open afterwards; without it, the first page."""
+
+    next = Path(load_default="/", metadata={"default": "/"})
+
+
+class CallbackQuery(Strict):
+    """The parameters with which the provider sends the browser back. Any others are ignored."""
+
+    class Meta:
+        unknown = "exclude"
+
+    state = fields.String()
+    code = fields.String()
+    iss = fields.String()
+    error = fields.String()
+
+
+class JoinInput(Strict):
+    """The provider that the caller wants to add."""
+
+    provider = Matching("[a-z0-9][a-z0-9-]{0,15}", 16, says="This is not the name of a provider.", required=True)
+
+
+class JoinOutput(Strict):
+    """The address at which the browser signs in at the provider. It then returns to the page of the account."""
+
+    location = fields.String(required=True, metadata={"format": "uri"})
+
+
+class IdentityOutput(Strict):
+    """An account at a provider that the caller can sign in with.
+
+    `provider` is null, and `label` the issuer's address, where the provider is not configured any more. `email` is the
+    address that the provider returned last.
+    """
+
+    id = fields.Integer(required=True)
+    provider = fields.String(required=True, allow_none=True)
+    label = fields.String(required=True)
+    email = fields.String(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    last_used_at = Timestamp(required=True)
+
+
+class IdentityList(Strict):
+    """The caller's sign-in methods other than a password."""
+
+    has_password = fields.Boolean(required=True)
+    items = fields.List(fields.Nested(IdentityOutput), required=True)
+
+
+COMPLETE = (
+    f"False where there are more than {PROJECTS_MAX:,} projects or {VOTES_MAX:,} votes: then the newest projects and "
+    "the votes for the newest projects are here. `GET /api/projects` with `owner=me` or `upvoted=me` lists all."
+)
+
+
+class DeletionInput(Strict):
+    """The caller's password, once more. An account that has none leaves it out."""
+
+    current_password = Secret()
+
+
+class ExportedProject(ProjectOutput):
+    """A project of the caller, with its timeline."""
+
+    history = fields.List(fields.Nested(TimelineEvent), required=True)
+
+
+class ExportedVote(Strict):
+    """A vote of the caller. `title` is null if the project is not live and belongs to another member."""
+
+    project_id = fields.Integer(required=True)
+    title = fields.String(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    counted = fields.Boolean(
+        required=True, metadata={"description": "Whether it counts: an administrator may have discounted it."}
+    )
+
+
+class ExportedIdentity(Strict):
+    """An account at a provider that the caller can sign in with; `subject` is the provider's id for it."""
+
+    id = fields.Integer(required=True)
+    issuer = fields.String(required=True)
+    subject = fields.String(required=True)
+    email = fields.String(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    last_used_at = Timestamp(required=True)
+
+
+class Export(Strict):
+    """All of the caller's data in the service, except secrets and their hashes."""
+
+    exported_at = Timestamp(required=True)
+    complete = fields.Boolean(required=True, metadata={"description": COMPLETE})
+    account = fields.Nested(UserOutput, required=True)
+    projects = fields.List(fields.Nested(ExportedProject), required=True)
+    votes = fields.List(fields.Nested(ExportedVote), required=True)
+    sessions = fields.List(fields.Nested(SessionOutput), required=True)
+    tokens = fields.List(fields.Nested(TokenOutput), required=True)
+    identities = fields.List(fields.Nested(ExportedIdentity), required=True)
+    passkeys = fields.List(fields.Nested(PasskeyOutput), required=True)

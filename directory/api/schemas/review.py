@@ -1,17 +1,20 @@
-"""The review: the queue, decisions, and what has happened to a project."""
+"""The review: the queue, decisions, what has happened to a project, the audit log, and the votes for a project."""
 
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates, validates_schema
 from marshmallow.validate import Range
 
-from directory.api.schemas.paging import CursorPagination, CursorQuery, PageQuery, Pagination
-from directory.api.schemas.projects import SEARCH, STATUSES, Owner, ProjectDetail, ProjectOutput
-from directory.http.fields import Few, Prose, Search, Slug, Strict, Timestamp, Whole, Word
+from directory.api.schemas.paging import Cursor, CursorPagination, CursorQuery, PageQuery, Pagination
+from directory.api.schemas.projects import SEARCH, STATUSES, USERNAME, Owner, ProjectDetail, ProjectOutput, UserRef
+from directory.http.fields import DayOrTime, Few, Matching, Prose, Search, Slug, Strict, Timestamp, Whole, Word
+from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
-from directory.services.audit import EVENTS
+from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import WARNINGS
 from directory.services.text import CATEGORY_SLUG_MAX
+from directory.services.vote_review import ACTIONS as DECISIONS
+from directory.services.vote_review import RULES
 
 
 class QueueQuery(PageQuery):
@@ -159,3 +162,194 @@ class TimelinePage(Strict):
 
     items = fields.List(fields.Nested(TimelineEvent), required=True)
     pagination = fields.Nested(CursorPagination, required=True)
+
+
+class ProjectRef(Strict):
+    """A project by id, and its title as it was then; null in entries from before titles were recorded."""
+
+    id = fields.Integer(required=True)
+    title = fields.String(required=True, allow_none=True)
+
+
+# The values of a project's writable fields: texts, null, the list of tags, and the addresses of a logo by size.
+TEXTS = {
+    "type": ["string", "array", "object", "null"], "items": {"type": "string"},
+    "additionalProperties": {"type": "string"},
+}  # fmt: skip
+
+
+class Change(Strict):
+    """The whole value of a field before an edit and after it; a category is its slug."""
+
+    from_ = fields.Raw(required=True, data_key="from", attribute="from", metadata=TEXTS)
+    to = fields.Raw(required=True, metadata=TEXTS)
+
+
+class JudgedVotes(Strict):
+    """The votes that a decision discounted or counted again."""
+
+    number = fields.Integer(required=True)
+    user_ids = fields.List(fields.Integer(), required=True)
+
+
+class AuditOutput(Strict):
+    """One change.
+
+    `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one.
+    """
+
+    id = fields.Integer(required=True)
+    action = Word(ACTIONS, required=True)
+    at = Timestamp(required=True)
+    actor = fields.Nested(UserRef, required=True, allow_none=True)
+    project_id = fields.Integer(required=True, allow_none=True)
+    user_id = fields.Integer(required=True, allow_none=True)
+    from_ = fields.String(required=True, allow_none=True, data_key="from", attribute="from_state")
+    to = fields.String(required=True, allow_none=True, attribute="to_state")
+    reason = fields.String(required=True, allow_none=True)
+    project = fields.Nested(ProjectRef, required=True, allow_none=True)
+    user = fields.Nested(
+        UserRef, required=True, allow_none=True, metadata={"description": "With the name that they have now."}
+    )
+    changes = fields.Dict(
+        keys=fields.String(),
+        values=fields.Nested(Change),
+        required=True,
+        allow_none=True,
+        metadata={"description": "The fields that an edit changed, or that wait for review; otherwise null."},
+    )
+    votes = fields.Nested(
+        JudgedVotes,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The number and the voters of the votes that a decision changed; otherwise null."},
+    )
+
+
+class Username(Matching):
+    """A username of a filter."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(USERNAME, 32, says="This is not a username.", fold=True, trim=True, **kwargs)
+
+
+class AuditFilters(Strict):
+    """The filters of the audit log."""
+
+    action = Word(ACTIONS)
+    project_id = Whole(1, HIGHEST_ID)
+    user_id = Whole(1, HIGHEST_ID, metadata={"description": "The id of the user that the entry is about."})
+    actor_id = Whole(1, HIGHEST_ID, metadata={"description": "The id of the user who acted."})
+    user = Username(metadata={"description": "The username of the user that the entry is about."})
+    actor = Username(metadata={"description": "The username of the user who acted."})
+    q = Search(
+        200, metadata={"description": "A part of the project's title, of the reason, or of one of the two usernames."}
+    )
+    since = DayOrTime(metadata={"description": "From this time on, or from the beginning of this day in UTC."})
+    until = DayOrTime(end=True, metadata={"description": "Before this time, or to the end of this day in UTC."})
+
+
+class AuditQuery(CursorQuery, AuditFilters):
+    """A page of the audit log."""
+
+
+class AuditFileQuery(AuditFilters):
+    """A part of the audit log as a file."""
+
+    cursor = Cursor()
+
+
+class AuditPage(Strict):
+    """Audit entries, newest first.
+
+    A page with several filters, or with `q`, may have fewer items than its limit, or none, although the log goes on:
+    follow `next_cursor` until it is null.
+    """
+
+    items = fields.List(fields.Nested(AuditOutput), required=True)
+    pagination = fields.Nested(CursorPagination, required=True)
+
+
+USERS_MAX = 1_000
+
+
+class VotesQuery(CursorQuery):
+    """Which votes for a project."""
+
+    counted = Word(("true", "false"), metadata={"description": "Only votes that count, or only the others."})
+
+
+class Voter(Strict):
+    """The voter."""
+
+    id = fields.Integer(required=True)
+    username = fields.String(required=True)
+    status = Word(tuple(AccountStatus), required=True)
+    created_at = Timestamp(required=True)
+    email_verified = fields.Boolean(required=True)
+
+
+class ReceivedVote(Strict):
+    """A vote for the project."""
+
+    user = fields.Nested(Voter, required=True)
+    at = Timestamp(required=True)
+    counted = fields.Boolean(
+        required=True, metadata={"description": "Whether it counts: the voter is active, and it is not discounted."}
+    )
+    votes = fields.Integer(required=True, metadata={"description": "How many votes the user has cast in all."})
+    for_owner = fields.Integer(
+        required=True, metadata={"description": "How many of them are for projects of this project's owner."}
+    )
+
+
+def _number(description: str) -> fields.Integer:
+    return fields.Integer(required=True, metadata={"minimum": 0, "description": description})
+
+
+class VoteSummary(Strict):
+    """How many votes for the project there are. The first three make up all of them; the others overlap."""
+
+    counted = _number("That count.")
+    discounted = _number("That are discounted, of suspended users too.")
+    suspended = _number("Votes of suspended users that are not discounted.")
+    new_accounts = _number("Cast when the voter's account was younger than 24 hours.")
+    unverified = _number("Of users without a verified e-mail address.")
+    single_owner = _number("Of users who have cast two votes or more, all of them for projects of this owner.")
+
+
+class VotePage(Strict):
+    """Votes for a project, newest first, and a summary of all of them."""
+
+    items = fields.List(fields.Nested(ReceivedVote), required=True)
+    pagination = fields.Nested(CursorPagination, required=True)
+    summary = fields.Nested(VoteSummary, required=True)
+
+
+class VoteDecisionsInput(Strict):
+    """Which votes for a project no longer count, or count again: those of `user_ids`, or those that `match` a rule."""
+
+    rules: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["user_ids"]}, {"required": ["match"]}]}
+
+    decision = Word(tuple(DECISIONS), required=True)
+    user_ids = Few(
+        Number(validate=Range(1, HIGHEST_ID, error="An id is a positive whole number.")), 1, USERS_MAX, of="user id"
+    )
+    match = Few(
+        Word(RULES), 1, len(RULES), of="rule", metadata={"description": "Votes to which any of the rules applies."}
+    )
+    reason = Prose(0, 1000, allow_none=True, metadata={"description": "For the audit log."})
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def _one_way(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
+        if ("user_ids" in given) == ("match" in given):
+            raise ValidationError("Give either user_ids or match.", "user_ids")
+
+
+class VotesDecided(Strict):
+    """The result of a decision about votes."""
+
+    changed = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "How many votes were discounted, or discounts lifted."}
+    )
+    upvotes = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many votes count now."})

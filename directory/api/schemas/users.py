@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.accounts import UserOutput
-from directory.api.schemas.admin import AuditOutput
 from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.paging import PageQuery, Pagination
+from directory.api.schemas.review import AuditOutput
 from directory.http.fields import Flag, Prose, Search, Strict, Timestamp, Word
 from directory.models import AccountStatus, Role
 from directory.services.accounts.users import SORTS
