@@ -1,5 +1,6 @@
 """The export of the caller's data, and the deletion of the caller's account."""
 
+from functools import partial
 from typing import Any
 
 from flask import Blueprint
@@ -13,16 +14,12 @@ from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooMan
 from directory.http.access import login_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
-from directory.http.validation import Errors, JsonBody
+from directory.http.validation import JsonBody
 from directory.services import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
-
-
-def _refused(body: dict[str, Any]) -> Errors:
-    """The errors of a deletion: the account's password is missing."""
-    return missing_password(body, "Missing data for required field.")
+BODY = JsonBody(DeletionInput(), check=partial(missing_password, detail="Missing data for required field."))
 
 
 @bp.delete("")
@@ -30,7 +27,7 @@ def _refused(body: dict[str, Any]) -> Errors:
 @documented(
     optional_headers=("Set-Cookie",), raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain, PasskeyRequired),
 )  # fmt: skip
-@operation(body=JsonBody(DeletionInput(), check=_refused), status=204, transactional=False)
+@operation(body=BODY, status=204, transactional=False)
 def delete(body: dict[str, Any]) -> Any:
     """Delete the caller's account.
 

@@ -39,14 +39,11 @@ from directory.services.sign_in.refusals import SignInAgain
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 
 
-def _weak_password(body: dict[str, Any]) -> Errors:
-    """The rules that the new password breaks, as far as the username and address beside it are valid."""
-    return accounts.password_refusals(body.get("password"), username=body.get("username"), email=body.get("email"))
-
-
 def _refused_registration(body: dict[str, Any]) -> Errors:
     """The rules that a registration breaks, as far as its fields are valid."""
-    return [*usernames.refusals(body.get("username")), *_weak_password(body)]
+    username, email = body.get("username"), body.get("email")
+    weak = accounts.password_refusals(body.get("password"), username=username, email=email)
+    return [*usernames.refusals(username), *weak]
 
 
 def _bad_changes(body: dict[str, Any]) -> Errors:

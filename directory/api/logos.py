@@ -3,18 +3,19 @@
 import re
 from typing import Any
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response
 
 from directory.api.projects import bp as projects
-from directory.api.projects import subscribers
+from directory.api.projects import edit
 from directory.api.schemas.projects import ProjectDetail
 from directory.db.transactions import transaction
 from directory.errors import NotFound, NotOwner, PreconditionFailed
 from directory.http.access import owner_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
+from directory.http.files import FOREVER
 from directory.http.validation import Upload
-from directory.services import logos, pictures, submissions
+from directory.services import logos, pictures
 from directory.services.catalog import catalog
 
 bp = Blueprint("images", __name__, url_prefix="/images")
@@ -37,7 +38,7 @@ def upload_logo(project_id: int, content: bytes) -> Any:
     """
     made = pictures.as_logo(content)  # before the transaction: it takes a while
     versions = versions_allowed()
-    transaction(lambda: _change(project_id, made, versions))
+    transaction(lambda: edit(project_id, {"logo": logos.store(made)}, versions))
     return catalog.one(project_id, viewer=caller())
 
 
@@ -47,18 +48,7 @@ def upload_logo(project_id: int, content: bytes) -> Any:
 @operation(status=204)
 def remove_logo(project_id: int) -> None:
     """Remove the logo of a project; of a live one after review, as its other changes."""
-    _change(project_id, None, versions_allowed())
-
-
-def _change(project_id: int, made: tuple[bytes, bytes] | None, versions: Any) -> None:
-    submissions.edit(
-        project_id,
-        {"logo": None if made is None else logos.store(made)},
-        by=caller(),
-        review_on_edit=current_app.config["REVIEW_ON_EDIT"],
-        notify=subscribers(),
-        versions=versions,
-    )
+    edit(project_id, {"logo": None}, versions_allowed())
 
 
 @bp.get("/<name>.webp")
@@ -69,6 +59,6 @@ def picture(name: str) -> Response:
     if not DIGEST.fullmatch(name):
         raise NotFound
     response = Response(logos.picture(name), content_type="image/webp")
-    response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    response.headers["Cache-Control"] = FOREVER
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response

@@ -1,5 +1,6 @@
 """The project routes."""
 
+from collections.abc import Container
 from typing import Any
 
 from flask import Blueprint, current_app
@@ -162,15 +163,14 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
     The operator can also require a review of all fields, or of none. An administrator's edit applies at once and never
     changes the state. An edit without changes is not logged.
     """
-    submissions.edit(
-        project_id,
-        body,
-        by=caller(),
-        review_on_edit=current_app.config["REVIEW_ON_EDIT"],
-        notify=subscribers(),
-        versions=versions_allowed(),
-    )
+    edit(project_id, body, versions_allowed())
     return catalog.one(project_id, viewer=caller())
+
+
+def edit(project_id: int, changes: dict[str, Any], versions: Container[int] | None) -> None:
+    """Edit a project in the name of the caller, if it has one of the versions."""
+    review = current_app.config["REVIEW_ON_EDIT"]
+    submissions.edit(project_id, changes, by=caller(), review_on_edit=review, notify=subscribers(), versions=versions)
 
 
 @bp.delete("/<id:project_id>/revision")

@@ -70,7 +70,8 @@ class Operation:
             if tier is not None:
                 viewer()  # Cache-Control depends on the caller, even if the body does not
             with rate_limits.counted(tier):
-                taken = {**path, **_input(self, reads=reads)}
+                taken = {**path, **_query(self, request.path, request.query_string)}
+                taken |= {} if reads else self.body.arguments()
             if reads or not self.transactional:
                 return respond(view(**taken), self)
             return transaction(lambda: respond(view(**taken), self))
@@ -104,13 +105,8 @@ class Documentation:
 documented = Documentation  # as a decorator
 
 
-def _input(spec: Operation, *, reads: bool) -> dict[str, Any]:
-    """The checked query and body, by the names of the view's arguments."""
-    query = _query(spec, request.path, request.query_string)
-    return query if reads else query | spec.body.arguments()
-
-
 def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
+    """The checked query, as the view's argument."""
     if not spec.page:
         return checked_query(spec.query, path, query_string)
     return page_query(query_string) if spec.parameters else {}

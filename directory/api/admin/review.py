@@ -1,4 +1,4 @@
-"""The administrators' routes for the review: the queue, decisions, the log, and the categories."""
+"""The administrators' routes for the review: the queue, decisions, the log, the categories, and the votes."""
 
 from typing import Any
 
@@ -18,6 +18,10 @@ from directory.api.schemas.review import (
     QueuePage,
     QueueQuery,
     ReasonInput,
+    VoteDecisionsInput,
+    VotePage,
+    VotesDecided,
+    VotesQuery,
 )
 from directory.errors import CategoryInUse, Duplicate, InvalidTransition, PreconditionFailed
 from directory.http import pagination
@@ -27,7 +31,7 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
 from directory.http.validation import JsonBody
 from directory.models import now
-from directory.services import audit, categories, moderation
+from directory.services import audit, categories, moderation, vote_review
 from directory.services.catalog import additions, catalog
 
 DECISIONS = DecisionsInput()
@@ -198,3 +202,27 @@ def change_category(slug: str, body: dict[str, Any]) -> Any:
 def remove_category(slug: str) -> Any:
     """Delete a category that no project uses."""
     categories.remove(slug)
+
+
+@bp.get("/projects/<id:project_id>/votes")
+@admin_required
+@operation(query=VotesQuery(), answer=VotePage(), tier="read")
+def votes(project_id: int, query: dict[str, Any]) -> Any:
+    """List the votes for a project, newest first, with signs of doubtful votes."""
+    window = pagination.window(query)
+    counted = {"true": True, "false": False}.get(query.get("counted", ""))
+    found = vote_review.page(project_id, window, counted=counted)
+    return {**pagination.by_cursor(found, window), "summary": vote_review.summary(project_id)}
+
+
+@bp.post("/projects/<id:project_id>/votes/decisions")
+@admin_required
+@operation(body=JsonBody(VoteDecisionsInput()), answer=VotesDecided())
+def decide_votes(project_id: int, body: dict[str, Any]) -> Any:
+    """Discount votes for a project, or count them again.
+
+    Users without a vote are skipped, and a decision that was made before changes nothing, so a retry is harmless. A
+    voter who withdraws a discounted vote and votes again stays discounted for this project until `count`. The votes
+    stay: voters still see them in `has_upvoted`.
+    """
+    return vote_review.decide(project_id, by=caller(), **body)
