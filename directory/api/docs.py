@@ -14,11 +14,7 @@ from directory.http.endpoint import tag
 from directory.http.files import FOREVER
 
 _OWN = Path(__file__).resolve().parent.parent / "assets"
-SWAGGER = {
-    "swagger-ui.css": "text/css",
-    "swagger-ui-bundle.js": "text/javascript",
-    "favicon-32x32.png": "image/png",
-}
+SWAGGER = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript", "favicon-32x32.png": "image/png"}
 ASSETS = {**SWAGGER, "docs.js": "text/javascript", "pages.css": "text/css"}
 MEDIA_TYPES = tuple(dict.fromkeys(ASSETS.values()))
 

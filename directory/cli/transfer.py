@@ -58,9 +58,7 @@ class Tally:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
 @click.option("--owner", metavar="U", help="The user that owns them.  [default: the oldest active administrator]")
 @click.option(
-    "--status",
-    type=click.Choice(["pending", "live"]),
-    help="For all rows.  [default: each row's own, else pending]",
+    "--status", type=click.Choice(["pending", "live"]), help="For all rows.  [default: each row's own, else pending]"
 )
 @click.option("--keep-dates", is_flag=True, help="Take created_at, published_at and the other dates of each row.")
 @click.option(

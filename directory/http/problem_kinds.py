@@ -72,9 +72,7 @@ KINDS = {
         "have passed, the answer was used before, or the sign-in began in another browser. Start the sign-in again.",
     ),
     "sign_in_refused": Kind(
-        403,
-        "Sign-in refused",
-        "The provider's answer does not prove who signs in; reason says why.",
+        403, "Sign-in refused", "The provider's answer does not prove who signs in; reason says why."
     ),
     "sign_in_again": Kind(
         403,

@@ -6,18 +6,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.paging import PageQuery, Pagination
-from directory.http.fields import (
-    Few,
-    Line,
-    Link,
-    Matching,
-    Prose,
-    Search,
-    Slug,
-    Strict,
-    Timestamp,
-    Word,
-)
+from directory.http.fields import Few, Line, Link, Matching, Prose, Search, Slug, Strict, Timestamp, Word
 from directory.models import Status
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.catalog.search import MOST
