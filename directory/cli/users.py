@@ -180,15 +180,15 @@ def administer(username: str, attribute: str, value: str, state: str) -> None:
     if getattr(user, attribute) == value:
         click.echo(f"{user.username} is {state} already.")
         return
-    changes = {"role": None, "status": None, attribute: value}
-    votes = transaction(lambda: _administer(user.id, **changes))
+    changes: dict[str, Any] = {"role": None, "status": None, attribute: value}
+
+    def work() -> int:
+        lift_time_limits()  # a user may have very many votes
+        return accounts.administer(user.id, by=None, **changes)
+
+    votes = transaction(work)
     counted = "no longer count" if value == AccountStatus.SUSPENDED else "count again"
     click.echo(f"{user.username} is {state} now." + (f" {count(votes, 'vote')} {counted}." if votes else ""))
-
-
-def _administer(user_id: int, *, role: str | None, status: str | None) -> int:
-    lift_time_limits()  # a user may have very many votes
-    return accounts.administer(user_id, by=None, role=role, status=status)
 
 
 def named(login: str) -> User:

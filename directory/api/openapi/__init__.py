@@ -11,7 +11,7 @@ from marshmallow import Schema, fields
 from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.examples import Maker
 from directory.api.openapi.operations import Route, routes
-from directory.api.openapi.schemas import Plugin
+from directory.api.openapi.schemas import Plugin, name_of
 from directory.http.problem_details import MEDIA_TYPE
 from directory.services.build import VERSION
 
@@ -33,12 +33,12 @@ def printed(app: Flask) -> str:
 def document(app: Flask) -> dict[str, Any]:
     """The document of an application's routes."""
     found = routes(app)
-    taken = {schema for route in found for schema in _with_nested(route.operation.body.schema)}
+    plugin = Plugin(schema_name_resolver=name_of)
     spec = APISpec(
         title="Project Directory API",
         version=VERSION,
         openapi_version="3.1.0",
-        plugins=[Plugin(taken=taken)],
+        plugins=[plugin],
         info={
             "description": prose.INTRODUCTION,
             "contact": {"name": "The operator of this directory"},
@@ -47,6 +47,8 @@ def document(app: Flask) -> dict[str, Any]:
         servers=[{"url": "/", "description": "This service."}],
         tags=[{"name": name, "description": text} for name, text in prose.TAGS.items()],
     )
+    taken = {schema for route in found for schema in _with_nested(route.operation.body.schema)}
+    plugin.converter.taken = taken  # type: ignore[union-attr]
     _shared(spec)
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})

@@ -131,16 +131,13 @@ def successes(route: "Route") -> dict[str, Any]:
     headers |= {name: {**HEADERS[name], "required": False} for name in documented.optional_headers}
     answer = {"description": described or f"{route.summary}.", "headers": headers}
     if operation.answer or operation.status not in {202, 204, 302}:
-        schema: Any = operation.answer or {"type": "object" if _json(documented.media_types) else "string"}
+        kind = "object" if "application/json" in documented.media_types else "string"
+        schema: Any = operation.answer or {"type": kind}
         answer["content"] = {media_type: {"schema": schema} for media_type in documented.media_types}
     found = {str(operation.status): answer}
     if operation.etag and route.method == "get":
         found["304"] = {"description": "Unchanged since the ETag given.", "headers": {name: name for name in names}}
     return found
-
-
-def _json(media_types: tuple[str, ...]) -> bool:
-    return media_types == ("application/json",)
 
 
 def by_status(codes: set[str]) -> dict[int, list[str]]:

@@ -1,6 +1,7 @@
 """Marshmallow's schemas as JSON Schema: their names, and the properties that apispec leaves out."""
 
 import inspect
+from collections.abc import Collection
 from typing import Any
 
 from apispec.ext.marshmallow import MarshmallowPlugin
@@ -11,7 +12,7 @@ from directory.api.openapi import prose
 from directory.http.fields import Strict
 
 
-def name(schema: Any) -> str:
+def name_of(schema: Any) -> str:
     """The name of a schema in the document: Project for ProjectOutput, ProjectChanges for a partial ProjectInput."""
     own = (schema if isinstance(schema, type) else type(schema)).__name__
     if getattr(schema, "partial", None):
@@ -20,9 +21,9 @@ def name(schema: Any) -> str:
 
 
 class Converter(OpenAPIConverter):
-    """apispec's converter, with the docstrings, and with answers left open."""
+    """apispec's converter, with the docstrings, and with answers left open; `taken` are the schemas of bodies."""
 
-    taken: frozenset[type[Schema]] = frozenset()
+    taken: Collection[type[Schema]] = ()
 
     def schema2jsonschema(self, schema: Strict) -> dict[str, Any]:
         """A schema as JSON Schema. Only bodies are closed: an answer may gain members without a new prefix."""
@@ -43,15 +44,6 @@ def _add_examples(members: dict[str, Any]) -> None:
 
 
 class Plugin(MarshmallowPlugin):
-    """apispec's plugin with our converter; `taken` are the schemas of bodies."""
+    """apispec's plugin with our converter."""
 
     Converter = Converter
-
-    def __init__(self, taken: set[type[Schema]]) -> None:
-        super().__init__(schema_name_resolver=name)
-        self._taken = frozenset(taken)
-
-    def init_spec(self, spec: Any) -> None:
-        """Make the converter."""
-        super().init_spec(spec)
-        self.converter.taken = self._taken  # type: ignore[union-attr]

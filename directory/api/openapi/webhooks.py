@@ -43,11 +43,10 @@ def add(document: dict[str, Any], maker: Maker) -> None:
 
 
 def _operation(event: str, maker: Maker) -> dict[str, Any]:
-    first, *rest = event.replace("_", ".").split(".")
     schema = _schema(event)
     content = {"schema": schema, "example": _example(schema, event, maker)}
     return {
-        "operationId": "on" + "".join(word.title() for word in (first, *rest)),
+        "operationId": "on" + "".join(word.title() for word in event.replace("_", ".").split(".")),
         "tags": ["webhooks"],
         "summary": NAMES[event],
         "description": f"The service sends `{event}` to each endpoint that asks for it, in the format `standard`."
