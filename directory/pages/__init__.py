@@ -17,7 +17,6 @@ from directory.pages import (
     errors,
     layout,
     mailed_links,
-    member,
     own,
     project,
     reading,
@@ -28,7 +27,7 @@ from directory.pages import (
 
 PICTURES = {"SITE_LOGO": "logo", "SITE_IMAGE": "image"}
 
-__all__ = ["errors", "init_app", "member", "project", "reading", "shells", "signing_in"]
+__all__ = ["errors", "init_app", "project", "reading", "shells", "signing_in"]
 
 
 def init_app(app: Flask) -> None:

@@ -1,4 +1,4 @@
-"""The lists of projects: all of them, of a category, of a tag, and what a search finds."""
+"""The lists of projects: all of them, of a category, of a tag, of a member, and what a search finds."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,15 +14,17 @@ from directory.errors import Invalid, NotFound
 from directory.http import problem_details
 from directory.http.access import public
 from directory.http.authentication import viewer
+from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation
 from directory.http.pagination import DEPTH
 from directory.pages import head
 from directory.pages.crawlers import links_for_programs
 from directory.pages.layout import PAGE, Answer, address_with, bp, here, page_number, show, with_page
 from directory.services import categories
+from directory.services.accounts import users
 from directory.services.catalog import catalog, suggestions, tags
 from directory.services.catalog.paging import Slice, Window
-from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX
+from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
 
 SIZE = 20
 SORTS = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}
@@ -62,6 +64,11 @@ class Wanted:
         if given["page"] == 1:
             given["page"] = None
         return address_with(self.path, **given)
+
+    def neighbours(self, pages: int) -> dict[str, Any]:
+        """The addresses of the pages before and after this one, of so many."""
+        previous = self.address(page=self.page - 1) if self.page > 1 else ""
+        return {"previous": previous, "next": self.address(page=self.page + 1) if self.page < pages else ""}
 
     def leaving(self, name: str) -> str:
         """The address of the wider list that is not narrowed by `name`: "q", "category" or "tag"."""
@@ -124,6 +131,37 @@ def tag_page(tag: str, query: dict[str, str]) -> Any:
     if slug := query.get("category"):
         raise _moved("/categories", slug, CATEGORY_SLUG_MAX, {**query, "tag": tag}, "category")
     return _list(Wanted(path, tag=tag), query)
+
+
+@bp.get("/users/<username>")
+@public
+@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+def member(username: str, query: dict[str, str]) -> Any:
+    """Show a member with their live projects. A suspended one is 404."""
+    path = f"/users/{username.lower()}"
+    if not USERNAME.fullmatch(username.lower()):
+        raise NotFound
+    if username != username.lower():
+        raise RequestRedirect(path)
+    profile, wanted = users.public(username), Wanted(path, page=page_number(query))
+    pages = max(1, -(-profile["live_projects"] // SIZE))
+    if wanted.page > pages:
+        raise NotFound
+    filters = catalog.Filters(status="live", owner=username)
+    items = catalog.page(filters, "upvotes", Window(SIZE, page=wanted.page), viewer=viewer()).items
+    about = head.Head(
+        f"{username} · Page {wanted.page}" if wanted.page > 1 else username,
+        f"Projects that {username} submitted.",
+        wanted.address(),
+        **wanted.neighbours(pages),
+        data=[head.item_list(items, here(), (wanted.page - 1) * SIZE + 1)],
+    )
+    # The sum of votes is that of all projects, also of those on other pages.
+    shown = CacheTags(tuple(each["id"] for each in items)) if pages == 1 else None
+    return show(
+        "member.html", about, tags=shown, member=profile, projects=items, page=wanted.page, pages=pages,
+        is_deleted="deleted" in query,
+    )  # fmt: skip
 
 
 def _fits(slug: str, longest: int) -> bool:
@@ -203,8 +241,7 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
         (chosen.description if chosen else "") or (f"{subject}: {head.DESCRIPTION}" if subject else ""),
         wanted.address(),
         indexed=not wanted.q,
-        previous=wanted.address(page=page - 1) if page > 1 else "",
-        next=wanted.address(page=page + 1) if page < pages else "",
+        **wanted.neighbours(pages),
         feeds=feeds,
         data=[*data, head.breadcrumbs(here(), (subject, wanted.path))] if subject else data,
     )
