@@ -21,7 +21,7 @@ from directory.http import rate_limits
 from directory.http.authentication import viewer
 from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
 from directory.http.serialization import compiled
-from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, page_query
+from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, read_loosely
 from directory.services.accounts.sessions import Credential
 from directory.services.voting import Vote
 
@@ -109,7 +109,7 @@ def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
     """The checked query, as the view's argument."""
     if not spec.page:
         return checked_query(spec.query, path, query_string)
-    return page_query(query_string) if spec.parameters else {}
+    return {"query": read_loosely(query_string)} if spec.parameters else {}
 
 
 def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Rendered":

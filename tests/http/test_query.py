@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from directory.errors import Invalid
-from directory.http.query import PARAMETERS_MAX, read_query
+from directory.http.validation import PARAMETERS_MAX, read_query
 
 
 def query(raw: bytes) -> dict[str, str]:
