@@ -39,6 +39,8 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     """The application for checked settings, as `config.load` makes them. Opens no connection."""
     app = converters.Synchronous(__name__, static_folder=None)
     app.config.from_mapping(config)
+    # The first signs; what any of them has signed is accepted.
+    app.config["SECRET_KEYS"] = keys = (config["SECRET_KEY"], *config["SECRET_KEY_FALLBACKS"])
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine.engine_options(
         config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]
     )
@@ -53,9 +55,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         config["SITE_NAME"], config["SITE_URL"], config["SITE_TAGLINE"], config["SITE_LINKS"],
         *(pages.picture_path(config, name) for name in ("SITE_LOGO", "SITE_IMAGE")),
     )  # fmt: skip
-    app.extensions["mail_server"] = mail = mail_server(
-        config["MAIL"], site.name, (config["SECRET_KEY"], *config["SECRET_KEY_FALLBACKS"])
-    )
+    app.extensions["mail_server"] = mail = mail_server(config["MAIL"], site.name, keys)
     app.extensions["webhooks"] = [
         Webhook(
             e["name"] or stable_name(e["url"]), e["url"], e["format"], frozenset(e["events"]), site, tuple(e["secrets"])

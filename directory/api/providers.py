@@ -20,7 +20,6 @@ from directory.http.access import login_required, public
 from directory.http.authentication import browser_secret, caller, give_browser_secret, give_cookie, viewer
 from directory.http.client_address import prefers_json, user_agent
 from directory.http.endpoint import documented, operation, respond
-from directory.http.secret_keys import secret_keys
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts, recovery
 from directory.services.sign_in import attempts, identities
@@ -94,13 +93,11 @@ def _to(location: str) -> Response:
 
 def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str, str]:
     """The address at the provider, and the browser's secret."""
-    browser = browser_secret()
+    browser, keys = browser_secret(), current_app.config["SECRET_KEYS"]
     accounts.release()
-    state = transaction(
-        lambda: attempts.begin(provider.name, browser, next_path, user_id, mark=mark_of(secret_keys()[0]))
-    )
+    state = transaction(lambda: attempts.begin(provider.name, browser, next_path, user_id, mark=mark_of(keys[0])))
     accounts.release()  # no connection is held while the provider is asked
-    secrets = secrets_of(state, secret_keys())
+    secrets = secrets_of(state, keys)
     return provider.authorization_url(secrets, _redirect_uri(provider)), browser
 
 
@@ -152,7 +149,7 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     if user_id is not None and (by is None or by.id != user_id):
         raise SignInExpired
     accounts.release()  # no connection is held while the provider is asked
-    secrets = secrets_of(state, secret_keys())
+    secrets = secrets_of(state, current_app.config["SECRET_KEYS"])
     claims = chosen.identify(query, secrets, _redirect_uri(chosen))
     response = _to(next_path)
     if by is not None and user_id is not None:

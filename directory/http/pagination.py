@@ -8,10 +8,9 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import g
+from flask import current_app, g
 
 from directory.errors import Invalid
-from directory.http.secret_keys import secret_keys
 from directory.services import base64url
 from directory.services.catalog.paging import Position, Slice, Window
 
@@ -100,7 +99,7 @@ def _encode(position: Position | None) -> str | None:
     keys = [key.isoformat() if isinstance(key, datetime) else key for key in position.keys]
     types = "".join("t" if isinstance(key, datetime) else "v" for key in position.keys)
     payload = json.dumps([int(position.forward), types, keys], separators=(",", ":")).encode()
-    return base64url.encode(_signature(payload, secret_keys()[0]) + payload)
+    return base64url.encode(_signature(payload, current_app.config["SECRET_KEYS"][0]) + payload)
 
 
 def _decode(cursor: str) -> Position:
@@ -110,7 +109,8 @@ def _decode(cursor: str) -> Position:
     if base64url.encode(data) != cursor:
         data = b""
     signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
-    if not payload or not any(hmac.compare_digest(signature, _signature(payload, key)) for key in secret_keys()):
+    known = (_signature(payload, key) for key in current_app.config["SECRET_KEYS"])
+    if not payload or not any(hmac.compare_digest(signature, each) for each in known):
         raise Invalid.parameter("cursor", "This cursor belongs to another list, or to other filters or another sort.")
     forward, types, keys = json.loads(payload)
     values = (datetime.fromisoformat(k) if t == "t" else k for t, k in zip(types, keys, strict=True))
