@@ -60,8 +60,9 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     return refused
 
 
-def _signed_in(user: Any, secret: str, status: int) -> Response:
-    response = respond(user, register.operation if status == 201 else login.operation)  # type: ignore[attr-defined]
+def signed_in(view: Any, user: Any, secret: str) -> Response:
+    """The answer of a view to a user who has signed in, with the session's cookie."""
+    response = respond(user, view.operation)
     give_cookie(response, secret)
     return response
 
@@ -94,7 +95,7 @@ def register(body: dict[str, Any]) -> Any:
 
     made = transaction(work)
     account_limits.give_back()
-    return _signed_in(*made, 201)
+    return signed_in(register, *made)
 
 
 @bp.post("/login")
@@ -118,7 +119,7 @@ def login(body: dict[str, Any]) -> Any:
             secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=user_agent())
             return accounts.get(user.id), secret
 
-        return _signed_in(*transaction(work), 200)
+        return signed_in(login, *transaction(work))
 
 
 @bp.post("/logout")

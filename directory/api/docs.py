@@ -10,7 +10,7 @@ from pathlib import Path
 from flask import Response, render_template
 
 from directory.errors import NotFound
-from directory.http.endpoint import tag
+from directory.http.endpoint import HTML, tag
 from directory.http.files import FOREVER
 
 _OWN = Path(__file__).resolve().parent.parent / "assets"
@@ -36,7 +36,7 @@ def asset(version: str, name: str) -> Response:
 def page(template: str, policy: str, **facts: object) -> Response:
     """A page of a template, under a policy that names all that it may load."""
     text = render_template(template, assets=assets(), **facts)
-    response = Response(text, content_type="text/html; charset=utf-8")
+    response = Response(text, content_type=HTML)
     response.headers["Content-Security-Policy"] = policy
     tag(response)
     return response

@@ -5,6 +5,7 @@ from typing import Any
 from flask import Blueprint, current_app, g, request
 
 from directory.api import mail_server
+from directory.api.auth import signed_in
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.passkeys import (
     CreationOptions,
@@ -19,9 +20,9 @@ from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, InvalidCredentials, NotFound, PasskeyRequired
 from directory.http import rate_limits
 from directory.http.access import login_required, public
-from directory.http.authentication import caller, give_cookie
+from directory.http.authentication import caller
 from directory.http.client_address import user_agent
-from directory.http.endpoint import documented, operation, respond
+from directory.http.endpoint import documented, operation
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
 from directory.services.sign_in import passkeys
@@ -142,7 +143,4 @@ def login(body: dict[str, Any]) -> Any:
         g.account_id = user.id
         return accounts.get(user.id), secret
 
-    user, secret = transaction(work)
-    response = respond(user, login.operation)  # type: ignore[attr-defined]
-    give_cookie(response, secret)
-    return response
+    return signed_in(login, *transaction(work))

@@ -14,6 +14,7 @@ from directory.errors import NotFound
 from directory.http import problem_details
 from directory.http.authentication import known, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
+from directory.http.endpoint import HTML
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, path_of, source_of
 from directory.services import build as own_build
@@ -32,7 +33,6 @@ PLAIN = frozenset({"forgot.html", "mail_off.html", "problem_page.html", "reset.h
 PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
 log = logging.getLogger(__name__)
 
-HTML = "text/html; charset=utf-8"
 TINTS = 10
 PAGE_NUMBER = re.compile("[1-9][0-9]{0,8}")
 Answer = tuple["Page", dict[str, str]]
@@ -60,12 +60,9 @@ def here() -> Site:
 
 def shell(entry: str, head: Head) -> Answer:
     """A page that JavaScript fills: the same for everybody."""
-    return _rendered("shell.html", head, None, entry=entry, here="", is_shell=True, version=_version())
-
-
-def _version() -> str:
     build = own_build.described()
-    return f"Version {build['version']} ({build['commit']})" if build["commit"] else f"Version {build['version']}"
+    version = f"Version {build['version']}" + (f" ({build['commit']})" if build["commit"] else "")
+    return _rendered("shell.html", head, None, entry=entry, here="", is_shell=True, version=version)
 
 
 def _rendered(

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app
 from jinja2 import ChoiceLoader, FunctionLoader, PrefixLoader, TemplateError, TemplateNotFound, meta, nodes
@@ -77,16 +77,15 @@ def read(folder: str, caching: str) -> OwnSite:
         if path.suffix != ".html":
             raise SiteError(path, "a template is a file *.html")
         templates[path.relative_to(root / TEMPLATES).as_posix()] = (_text(path), str(path))
-    files = {path.relative_to(root / STATIC).as_posix(): _stored(path, caching) for path in _files(root, STATIC)}
+    files = {}
+    for path in _files(root, STATIC):
+        stored = StoredFile(media_type(path.name), _bytes(path, LARGEST_FILE), caching=caching)
+        files[path.relative_to(root / STATIC).as_posix()] = stored
     if sum(len(file.content) for file in files.values()) > LARGEST_FOLDER:
         raise SiteError(
             root / STATIC, f"its files are larger than {LARGEST_FOLDER // 2**20} MiB, and memory holds them"
         )
     return OwnSite(tuple(pages), templates, files)
-
-
-def _stored(path: Path, caching: str) -> StoredFile:
-    return StoredFile(media_type(path.name), _bytes(path, LARGEST_FILE), caching=caching)
 
 
 def _files(root: Path, part: str) -> Iterator[Path]:
@@ -145,22 +144,14 @@ def use(app: Flask, site: OwnSite) -> None:
     assert ours is not None  # noqa: S101 (the application has a folder of templates)
     known = ALWAYS | set(app.jinja_env.globals)
     for name in app.jinja_env.list_templates() if site.templates else ():
-        source = ours.get_source(app.jinja_env, name)[0]
-        known |= _names(app.jinja_env.parse(source))
-    own = FunctionLoader(lambda name: (*site.templates[name], _never) if name in site.templates else None)
+        parsed = app.jinja_env.parse(ours.get_source(app.jinja_env, name)[0])
+        # The names that it gets from outside, or gives to a template that it includes.
+        known |= meta.find_undeclared_variables(parsed) | {name.name for name in parsed.find_all(nodes.Name)}
+    # A template counts as up to date: Jinja asks while templates are developed.
+    own = FunctionLoader(lambda name: (*site.templates[name], lambda: True) if name in site.templates else None)
     app.jinja_loader = ChoiceLoader([own, ours, PrefixLoader({OURS: ours})])
     for name, (source, file) in site.templates.items():
         _check(app, name, source, file, known)
-
-
-def _never() -> bool:
-    """Whether a template is up to date, which is asked while a template is developed."""
-    return True
-
-
-def _names(parsed: nodes.Template) -> set[str]:
-    """The names that a template gets from outside, or gives to one that it includes."""
-    return meta.find_undeclared_variables(parsed) | {name.name for name in parsed.find_all(nodes.Name)}
 
 
 def _check(app: Flask, name: str, source: str, file: str, known: set[str]) -> None:
@@ -184,19 +175,14 @@ def _check(app: Flask, name: str, source: str, file: str, known: set[str]) -> No
 
 def try_out(app: Flask) -> None:
     """Make a page, so that a template that all pages share fails now and not at the first visit. Raises SiteError."""
-    head = Head("Not found", path="/")
+    folder = app.config["SITE_DIR"]
     with app.test_request_context("/"):
         try:
-            layout.rendered(head)
+            layout.rendered(Head("Not found", path="/"))
         except Exception as error:
-            _give_up(app, error)
-
-
-def _give_up(app: Flask, error: Exception) -> NoReturn:
-    folder = app.config["SITE_DIR"]
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(folder)]
-    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else folder
-    raise SiteError(place, error) from None
+            frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename.startswith(folder)]
+            place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else folder
+            raise SiteError(place, error) from None
 
 
 def routes(app: Flask, site: OwnSite) -> Blueprint:
