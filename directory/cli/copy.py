@@ -43,10 +43,9 @@ class Database(click.ParamType[URL]):
 def copy_all(source: URL) -> None:
     """Copy everything of another database into that of DATABASE_URL, which must be migrated and empty.
 
-    SQLite into PostgreSQL, or whichever way. Ids and passwords stay, tokens too; sessions do not come along, so
-    everybody signs in anew. At the end both sides are read and compared row by row, and the counters are recounted: it
-    is all kept, or else nothing of it, and the exit status is then 1. Stop the service first, for what is written to
-    the one meanwhile would be lost.
+    Each may be SQLite or PostgreSQL. Ids, passwords and tokens are kept. Sessions are not copied, so everybody has
+    to sign in again. At the end both databases are compared row by row, and the counters are recounted. If they differ
+    nothing is kept, and the exit status is 1. Stop the service first: what it writes meanwhile would be lost.
     """
     if source.get_backend_name() == "sqlite" and source.database:  # where Flask-SQLAlchemy would look for it
         source = source.set(database=os.path.join(current_app.instance_path, source.database))
@@ -66,7 +65,7 @@ def _copy(source: Connection) -> dict[str, copying.Content]:
 
 
 def _prove(source: Connection, copied: dict[str, copying.Content]) -> None:
-    """Show what both sides hold. Raises ClickException where it is not the same, or not right."""
+    """Show the sizes of both databases. Raises ClickException if they differ, or if a counter is wrong."""
     found, recounted = copying.compare(source, copied), copying.recounted()
     rows = [(one.name, one.source, one.target, "the same" if one.alike else "DIFFERENT") for one in found]
     click.echo(table(("TABLE", "SOURCE", "TARGET", "ROWS"), rows))

@@ -38,11 +38,11 @@ class Findings:
 @with_appcontext
 @writes
 def recount_all(check: bool) -> None:
-    """Prove the counters right, or repair them.
+    """Compare the counters with the rows that they count, and repair them.
 
-    Votes, ranks, standings, tags, search entries, the counters of categories and tags, and the numbers of users and of
-    their submissions are taken from the rows again; revisions lose fields that need no decision. The exit status is 0
-    where all was right, else 1. It may run while the service does.
+    These are votes, ranks, vote rankings, tags, search entries, the counters of categories and tags, and the numbers of
+    users and of their submissions. Fields that need no decision are removed from revisions. The exit status is 0 if all
+    was right, otherwise 1. The service may run meanwhile.
     """
     projects = votes = 0
     with Progress(catalog.total(catalog.Filters()), "Counting") as progress:

@@ -42,10 +42,10 @@ def seed(
 ) -> None:  # fmt: skip
     """Fill the directory with projects.
 
-    With --categories it adds the demo's categories alone, also in production: a start for a directory of one's own.
-    With no numbers these are the demo's: some dozens of real projects, submitted, reviewed and voted for by invented
-    people over the past months. With numbers they are made up, which needs a checkout of
-    the repository. Passwords are random and shown this once.
+    With --categories it adds only the demo's categories, also in production: a start for your own directory. Without
+    numbers it adds the demo: some dozens of real projects, submitted, reviewed and voted for by invented people over
+    the past months. With numbers the projects are made up; this needs a checkout of the repository. Passwords are
+    random and shown only once.
     """
     if categories:
         if if_empty or force or not projects is users is votes is None:
@@ -70,7 +70,7 @@ def seed(
 
 
 def seed_demo(random_seed: int) -> None:
-    """Plant the demo directory and say what it holds and who can sign in."""
+    """Add the demo directory, and show its size and two users who can sign in."""
     story = demo.compose(random_seed)
     planted = transaction(lambda: seeding.plant(story))
     states = ", ".join(f"{planted.statuses.count(status)} {status}" for status in Status)
@@ -84,7 +84,7 @@ def seed_demo(random_seed: int) -> None:
 
 
 def seed_sizes(projects: int, users: int, votes: int, random_seed: int) -> None:
-    """Load a made-up directory, a transaction a chunk, and say how its users sign in."""
+    """Add a made-up directory, in one transaction for each chunk, and show the password of its users."""
     bench, password = _bench(), secrets.token_urlsafe(12)
     sizes = bench.Sizes(projects, users, votes)
     plan = bench.Plan(sizes, seed=random_seed, password_hash=hash_password(password))

@@ -79,11 +79,12 @@ def import_projects(
 ) -> None:
     """Add the projects in FILE (- is standard input).
 
-    A row holds what a submission does, and may hold a logo (a picture in base64, which is checked and encoded anew as
-    an upload is), a status (live, pending or rejected), a rejection_reason and an owner, whose project it becomes if
-    there is such an account and no --owner. Of what flask export writes besides the dates can be kept; what was not
-    kept is said at the end. A bad row is reported with its line and skipped, and the exit status is then 1. A row
-    whose URL its owner has submitted already changes nothing, so a second run adds nothing. No webhook is sent.
+    A row has the fields of a submission. It may also have a logo (a picture in base64, which is checked and encoded
+    again as an upload is), a status (live, pending or rejected), a rejection_reason, and an owner, whose project it
+    becomes if there is such an account and no --owner. The dates that flask export writes can be kept; the command
+    lists the values that it did not keep. A bad row is reported with its line and skipped, and the exit status is then
+    1. A row whose URL its owner has submitted already changes nothing, so a second run adds nothing. No webhook is
+    sent.
 
     CSV may come from a spreadsheet: separated by commas, semicolons or tabs, in UTF-8 or UTF-16.
     """
@@ -115,11 +116,11 @@ def import_projects(
 def export_projects(form: str | None, output: str, status: str | None) -> None:
     """Write all projects, for flask import.
 
-    Rows come in the order of their ids and hold what a submission does, with the logo in base64, and besides it what
-    import passes over.
+    Rows are ordered by id. They have the fields of a submission, with the logo in base64, and some that flask import
+    ignores.
 
-    Cells of CSV stand as they are, even where a spreadsheet would take them for a formula: so an export is imported
-    again without a change. Load its columns as text.
+    Cells of CSV are not changed, even if a spreadsheet would read them as formulas, so that an export can be imported
+    again. In a spreadsheet, load its columns as text.
     """
     mixed = output == "-" and sys.stdout.isatty()  # a bar would stand between the rows
     size = 0 if mixed else catalog.total(catalog.Filters(status=status))
