@@ -28,7 +28,6 @@ def checks() -> tuple[bool, dict[str, Any]]:
 
 
 def _database() -> dict[str, Any]:
-    """The state of the database."""
     state, reason, head, sends_mail = None, None, ", ".join(health.heads()), current_app.config["MAIL"] is not None
     try:
         state = _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()

@@ -80,11 +80,6 @@ class BatchedRoutes:
 Outcome = Answer | Callable[[], Answer] | None
 
 
-def _start(*_: Any) -> Callable[[bytes], object]:
-    """Start no response."""
-    return len
-
-
 class Together:
     """Answers requests for the batched routes of an application."""
 
@@ -113,7 +108,7 @@ class Together:
 
     def _is_simple(self, request: BatchedRequest) -> bool:
         environ = request.environ
-        self._believe(environ, _start)
+        self._believe(environ, lambda *_: len)  # a middleware, of which only the changes of the environment are wanted
         environ["HTTP_X_REQUEST_ID"] = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         if self._app.config["READ_ONLY"] or (self._trusts_origins and "HTTP_ORIGIN" in environ):
             return False

@@ -52,7 +52,6 @@ def _for_people(response: Response) -> Response:
 
 
 def _is_page(path: str) -> bool:
-    """Whether a page has this path."""
     adapter = current_app.create_url_adapter(request)
     try:
         endpoint = adapter.match(path, method="GET")[0] if adapter else ""

@@ -71,7 +71,6 @@ def _header(name: str, description: str, example: str) -> dict[str, Any]:
 
 
 def _schema(event: str) -> dict[str, Any]:
-    """The payload's schema."""
     data: dict[str, Any] = {"project": {"$ref": "#/components/schemas/WebhookProject"}}
     if event == TEST:
         data = {"project": {"type": "object", "required": list(TEST_PROJECT), "properties": _loosely(TEST_PROJECT)}}
