@@ -48,8 +48,12 @@ def same_as(view: Any, body: Schema | None = None) -> Operation:
     return Operation(body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True)
 
 
-def shows(form: Callable[..., Answer]) -> Callable[[View], View]:
-    """Show `form` again if a view refuses the input. It gets the `Form`, and the arguments of the path."""
+def shows(page: Any) -> Callable[[View], View]:
+    """Show `page` if a view refuses the input: the page with the form, or a function for forms that many pages have.
+
+    It gets the `Form` as `form`, and the arguments of the path.
+    """
+    answer: Callable[..., Answer] = getattr(page, "view", page)
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -58,7 +62,7 @@ def shows(form: Callable[..., Answer]) -> Callable[[View], View]:
                 return view(**path)
             except DirectoryError as error:
                 response = problem_details.of_view(error)
-                shown = with_page(response, form(_refused(response.get_json(force=True)), **path))
+                shown = with_page(response, answer(form=_refused(response.get_json(force=True)), **path))
                 shown.headers.update(NO_STORE)
                 return shown
 

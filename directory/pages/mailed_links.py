@@ -20,6 +20,7 @@ from directory.services.accounts import accounts
 
 bp = Blueprint("mailed_links", __name__)
 bp.after_request(explain)
+Query = dict[str, str] | None  # None where a form is shown again
 # Their addresses contain a secret, so no answer is stored.
 token_page = operation(tier="read", page=True, parameters=True)
 
@@ -30,23 +31,19 @@ class TokenForm(Strict):
     token = Line(1, 200, required=True)
 
 
-def forgot_form(form: Form = EMPTY, is_sent: bool = False, **_path: Any) -> Answer:
-    """The form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
-    mail_server.mail_server()
-    return show("forgot.html", Head("Forgot your password?", indexed=False), here="/", form=form, is_sent=is_sent)
-
-
 @bp.get("/forgot")
 @public
 @form_page
-def forgot_page(query: dict[str, str]) -> Any:
-    """Show the form that has a link mailed for a new password."""
-    return forgot_form(is_sent="sent" in query)
+def forgot_page(query: Query = None, form: Form = EMPTY) -> Answer:
+    """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
+    mail_server.mail_server()
+    is_sent = "sent" in (query or {})
+    return show("forgot.html", Head("Forgot your password?", indexed=False), here="/", form=form, is_sent=is_sent)
 
 
 @bp.post("/forgot")
 @public
-@shows(forgot_form)
+@shows(forgot_page)
 @same_as(recovery.forgot)
 def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Have a link mailed. The answer is the same for everybody."""
@@ -54,7 +51,7 @@ def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other("/forgot?sent")
 
 
-def _form_by_token(template: str, title: str, form: Form, query: dict[str, str] | None, **facts: Any) -> Answer:
+def _form_by_token(template: str, title: str, form: Form, query: Query, **facts: Any) -> Answer:
     """A form that a mailed link leads to, with the link's token. Raises NotFound where no mail is sent."""
     mail_server.mail_server()
     given = query or {}
@@ -64,22 +61,17 @@ def _form_by_token(template: str, title: str, form: Form, query: dict[str, str] 
     return page, {**headers, **NO_STORE}
 
 
-def reset_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
-    """The form that takes a new password, by the token of a mailed link."""
-    return _form_by_token("reset.html", "Choose a new password", form, query)
-
-
 @bp.get("/reset")
 @public
 @token_page
-def reset_page(query: dict[str, str]) -> Answer:
+def reset_page(query: Query = None, form: Form = EMPTY) -> Answer:
     """Show the form for a new password."""
-    return reset_form(query=query)
+    return _form_by_token("reset.html", "Choose a new password", form, query)
 
 
 @bp.post("/reset")
 @public
-@shows(reset_form)
+@shows(reset_page)
 @same_as(recovery.reset)
 def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Choose a new password. It ends all sessions of the account."""
@@ -87,8 +79,14 @@ def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other("/reset?done")
 
 
-def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
-    """The button that confirms an e-mail address, by the token of a mailed link; a member can have another mailed."""
+@bp.get("/verify")
+@public
+@token_page
+def verify_page(query: Query = None, form: Form = EMPTY) -> Answer:
+    """Show the button that confirms an e-mail address; a member can have another link mailed.
+
+    To open a link does not use it up.
+    """
     by, given = viewer(), query or {}
     facts = {
         "account": accounts.get(by.id) if by else None,
@@ -98,17 +96,9 @@ def verify_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path
     return _form_by_token("verify.html", "Confirm your e-mail address", form, query, **facts)
 
 
-@bp.get("/verify")
-@public
-@token_page
-def verify_page(query: dict[str, str]) -> Answer:
-    """Show the button that confirms an e-mail address. To open a link uses nothing up."""
-    return verify_form(query=query)
-
-
 @bp.post("/verify")
 @public
-@shows(verify_form)
+@shows(verify_page)
 @same_as(recovery.verify)
 def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Confirm an e-mail address."""
@@ -117,7 +107,7 @@ def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
 
 
 @bp.post("/verify/again")
-@shows(verify_form)
+@shows(verify_page)
 @login_required
 @same_as(recovery.send_verification)
 def verify_again(query: dict[str, str]) -> Any:
@@ -126,7 +116,7 @@ def verify_again(query: dict[str, str]) -> Any:
     return see_other(address_with("/verify", sent=1, next=query.get("next")))
 
 
-def mail_off_form(form: Form = EMPTY, query: dict[str, str] | None = None) -> Answer:
+def mail_off_form(query: Query = None, form: Form = EMPTY) -> Answer:
     """The button that switches mail about decisions off, by the token of the link in such a mail."""
     return _form_by_token("mail_off.html", "Mail about your projects", form, query)
 
