@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,15 +145,13 @@ class Route:
 
 def routes(app: Flask) -> list[Route]:
     """Every route but those of pages, by path and then by method."""
-    every = [Route(rule, method, app.view_functions[rule.endpoint]) for rule, method in _methods(app)]
+    every = (
+        Route(rule, method.lower(), app.view_functions[rule.endpoint])
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    )
     found = [route for route in every if not route.operation.page]
     return sorted(found, key=lambda route: (route.path, ("get", "post", "put", "delete").index(route.method)))
-
-
-def _methods(app: Flask) -> Iterator[tuple[Rule, str]]:
-    for rule in app.url_map.iter_rules():
-        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            yield rule, method.lower()
 
 
 def _header(name: str, description: str) -> dict[str, Any]:
