@@ -9,9 +9,7 @@ from pathlib import Path
 
 from flask import Response, render_template
 
-from directory.errors import NotFound
 from directory.http.endpoint import HTML, tag
-from directory.http.files import FOREVER
 
 _OWN = Path(__file__).resolve().parent.parent / "assets"
 SWAGGER = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript", "favicon-32x32.png": "image/png"}
@@ -24,13 +22,6 @@ POLICY = f"{_NOTHING_ELSE}; style-src 'self'; img-src 'self'"
 SWAGGER_POLICY = (
     f"{_NOTHING_ELSE}; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
 )
-
-
-def asset(version: str, name: str) -> Response:
-    """A file of the pages; its address changes with its content, so clients may cache it for ever. Raises NotFound."""
-    if name not in ASSETS or version != current_version():
-        raise NotFound
-    return Response(content(name), mimetype=ASSETS[name], headers={"Cache-Control": FOREVER})
 
 
 def page(template: str, policy: str, **facts: object) -> Response:

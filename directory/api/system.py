@@ -11,6 +11,7 @@ from directory.errors import NotFound, Unavailable
 from directory.http import metrics, readiness
 from directory.http.access import public
 from directory.http.endpoint import documented, operation, tag
+from directory.http.files import FOREVER
 from directory.http.problem_kinds import KINDS
 from directory.services import build
 
@@ -52,7 +53,10 @@ def readyz() -> Any:
 @operation(tier=None)
 def scrape() -> Response:
     """Give metrics to Prometheus, in its text format; 404 unless they are enabled."""
-    return metrics.page()
+    found: metrics.Metrics | None = current_app.extensions.get("metrics")
+    if found is None:
+        raise NotFound
+    return found.page()
 
 
 @bp.get("/api/openapi.json")
@@ -86,7 +90,9 @@ def reference() -> Response:
 @operation(tier="read")
 def asset(version: str, name: str) -> Response:
     """Give a file of the pages, which clients may cache for ever."""
-    return docs.asset(version, name)
+    if name not in docs.ASSETS or version != docs.current_version():
+        raise NotFound
+    return Response(docs.content(name), mimetype=docs.ASSETS[name], headers={"Cache-Control": FOREVER})
 
 
 @bp.get("/api/problems")

@@ -12,7 +12,6 @@ from typing import Any
 
 from flask import Flask, Response, current_app, g, request
 
-from directory.errors import NotFound
 from directory.extensions import limiter
 from directory.http import hooks
 
@@ -129,14 +128,6 @@ def settle_folder() -> None:
         raise SystemExit(
             f"{FOLDER_VARIABLE}: {named!r} is not a folder and cannot be created: {error.strerror}"
         ) from None
-
-
-def page() -> Response:
-    """The answer to a scrape. Raises NotFound if metrics are off."""
-    metrics: Metrics | None = current_app.extensions.get("metrics")
-    if metrics is None:
-        raise NotFound
-    return metrics.page()
 
 
 def resident_bytes() -> int:
