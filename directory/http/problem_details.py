@@ -54,8 +54,8 @@ def answer(error: DirectoryError) -> Response:
         if isinstance(error, RateLimited):
             why = {"tier": error.tier}
         log.info("refused", extra={"code": error.code, **who, **why})
-    body = {**_body(error.code, kind.status, error.detail, g.get("request_id")), **error.extra}
-    response = Response(orjson.dumps(body), status=kind.status, content_type=MEDIA_TYPE)
+    problem = {**body(error.code, kind.status, error.detail, g.get("request_id")), **error.extra}
+    response = Response(orjson.dumps(problem), status=kind.status, content_type=MEDIA_TYPE)
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="directory"'
     wait = getattr(error, "retry_after", None)
@@ -69,7 +69,8 @@ def of_view(error: Exception) -> Response:
     return make_response(current_app.handle_user_exception(error))
 
 
-def _body(code: str, status: int, detail: str, identity: str | None) -> dict[str, Any]:
+def body(code: str, status: int, detail: str, identity: str | None) -> dict[str, Any]:
+    """The members that every problem has."""
     return {
         "type": f"/api/problems/{code}",
         "title": KINDS[code].title,
@@ -84,12 +85,12 @@ def without_request(status: int, detail: str) -> Answer:
     """The response of a server to bytes that are not a valid request, or to its own failure."""
     identity = hooks.request_id("")
     log.info("refused", extra={"status": status, "reason": detail, "request_id": identity})
-    body = orjson.dumps(_body("internal" if status >= 500 else "bad_request", status, detail, identity))
+    content = orjson.dumps(body("internal" if status >= 500 else "bad_request", status, detail, identity))
     headers = [
-        ("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(body))), ("X-Request-ID", identity),
+        ("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(content))), ("X-Request-ID", identity),
         ("Cache-Control", "no-store"), *hooks.security_headers("http"),
     ]  # fmt: skip
-    return Answer(f"{status} {HTTPStatus(status).phrase.upper()}", headers, body)
+    return Answer(f"{status} {HTTPStatus(status).phrase.upper()}", headers, content)
 
 
 def of_framework(error: HTTPException) -> Response:

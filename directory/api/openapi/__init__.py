@@ -12,7 +12,6 @@ from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.examples import Maker
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin, name_of
-from directory.http.problem_details import MEDIA_TYPE
 from directory.services.build import VERSION
 
 
@@ -99,5 +98,5 @@ def _refusals(route: Route, spec: APISpec) -> dict[str, Any]:
     for codes in by_status.values():
         name = answers.name(codes)
         if name not in spec.components.responses:
-            spec.components.response(name, answers.refusal(codes, MEDIA_TYPE))
+            spec.components.response(name, answers.refusal(codes))
     return {str(status): answers.name(codes) for status, codes in by_status.items()}

@@ -4,6 +4,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from directory.errors import ERRORS_MAX, DirectoryError, RateLimited
+from directory.http import problem_details
 from directory.http.problem_kinds import KINDS
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def name(codes: list[str]) -> str:
     return "Or".join("".join(word.title() for word in code.split("_")) for code in codes)
 
 
-def refusal(codes: list[str], media_type: str) -> dict[str, Any]:
+def refusal(codes: list[str]) -> dict[str, Any]:
     """The answer with one of these codes, which share a status."""
     status = KINDS[codes[0]].status
     names = ["X-Request-ID", "Cache-Control", "RateLimit", "RateLimit-Policy"]
@@ -167,22 +168,15 @@ def refusal(codes: list[str], media_type: str) -> dict[str, Any]:
     return {
         "description": "\n".join(f"- `{code}`: {KINDS[code].meaning}" for code in codes),
         "headers": {name: name for name in names},
-        "content": {media_type: content},
+        "content": {problem_details.MEDIA_TYPE: content},
     }
 
 
 def _example(code: str) -> dict[str, Any]:
     kind = KINDS[code]
     details = {error.code: error.default for error in _tree(DirectoryError)}
-    return {
-        "type": f"/api/problems/{code}",
-        "title": kind.title,
-        "status": kind.status,
-        "detail": details.get(code, kind.meaning),
-        "code": code,
-        "request_id": "7f0c2a61d9e84b5f",
-        **EXTRAS.get(code, {}),
-    }
+    problem = problem_details.body(code, kind.status, details.get(code, kind.meaning), "7f0c2a61d9e84b5f")
+    return {**problem, **EXTRAS.get(code, {})}
 
 
 def _tree(error: type[DirectoryError]) -> list[type[DirectoryError]]:
