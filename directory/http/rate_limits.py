@@ -7,7 +7,7 @@ is an exception: see `counted`.
 import hmac
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
@@ -72,28 +72,17 @@ def key_of(user: Caller | None) -> str:
     return f"user:{user.id}" if user else f"address:{client_address()}"
 
 
-def _caller() -> str:
-    return key_of(viewer())
-
-
 # A guess at a password counts three times: `auth` by address, `account` by the login as typed, `password` by the
 # account with this login.
-KEYS = {
-    "voting": _caller,
-    "submission": _caller,
-    "auth": client_address,
+KEYS: dict[str, Callable[[], str]] = {
+    **dict.fromkeys(("voting", "submission", "write", "admin", "read"), lambda: key_of(viewer())),
+    **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
     "account": lambda: f"{_masked(g.login)}@{client_address()}",
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
     "failures": lambda: _masked(g.login),
     "signed_in": lambda: f"{_masked(g.login)}@{client_address()}",
-    "not_guessed": client_address,
-    "recovery": client_address,
-    "sign_in": client_address,
     "mail_account": lambda: str(g.account_id or _masked(g.login)),
     "mail_address": lambda: _masked(g.login),
-    "write": _caller,
-    "admin": _caller,
-    "read": _caller,
 }
 
 
@@ -149,7 +138,7 @@ def require(tier: str) -> None:
         return
     states_of_request()[tier] = states = _states(tier)
     if any(not state.remaining for state in states):
-        raise RateLimited(retry_after(), tier)
+        raise RateLimited(wait_of(states_of_request()), tier)
 
 
 def hit(tier: str, *, shown: bool = True) -> None:
@@ -166,7 +155,7 @@ def hit(tier: str, *, shown: bool = True) -> None:
     if shown or not count.is_admitted:
         states_of_request()[tier] = count.states
     if not count.is_admitted:
-        raise RateLimited(retry_after(), tier)
+        raise RateLimited(wait_of(states_of_request()), tier)
 
 
 class Count(NamedTuple):
@@ -253,13 +242,8 @@ def _states(tier: str) -> list[LimitState]:
     return count_all(tier, [KEYS[tier]()], counts=False)[0].states if _is_limited(tier) else []
 
 
-def retry_after() -> int:
-    """The seconds, at least one, after which every limit that is used up allows a request."""
-    return wait_of(states_of_request())
-
-
 def wait_of(states: dict[str, list[LimitState]]) -> int:
-    """The same for a request with these limit states."""
+    """The seconds, at least one, after which every limit that is used up allows a request."""
     return max([1, *(state.wait for tier in states.values() for state in tier if not state.remaining)])
 
 
