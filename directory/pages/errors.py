@@ -36,9 +36,8 @@ def no_route(_error: HTTPException) -> Response | HTTPException:
 def no_page(error: HTTPException) -> Response:
     """Answer 405; a browser that opens the address of a form, as after a restart, gets the page that says so."""
     response = problem_details.of_framework(error)
-    return (
-        _for_people(response) if request.method in SAFE_METHODS and not request.path.startswith("/api/") else response
-    )
+    is_page = request.method in SAFE_METHODS and not request.path.startswith("/api/")
+    return _for_people(response) if is_page else response
 
 
 def _for_people(response: Response) -> Response:

@@ -14,17 +14,15 @@ from marshmallow import Schema
 
 from directory.errors import DirectoryError
 from directory.http import problem_details
-from directory.http.endpoint import Operation, operation
+from directory.http.endpoint import Operation
 from directory.http.validation import FormBody
-from directory.pages.layout import PAGE, Answer, with_page
+from directory.pages.layout import Answer, with_page
 
 SECRET = ("password", "token")
 BLANK = "Please fill this in."
 NO_STORE = {"Cache-Control": "no-store"}
 
 View = Callable[..., Any]
-
-form_page = operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from directory.errors import NotFound
 from directory.http import problem_details
 from directory.http.authentication import known, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
-from directory.http.endpoint import HTML
+from directory.http.endpoint import HTML, operation
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, path_of, source_of
 from directory.services import build as own_build
@@ -45,6 +45,8 @@ class Page(bytes):
 
 
 PAGE = CachePolicy(tags=lambda page, _query: page.tags)  # of every operation that returns a Page
+# A page with parameters, which shows the caller.
+page_view = operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 
 
 def show(template: str, head: Head, *, here: str = "", tags: CacheTags | None = CacheTags(()), **values: Any) -> Answer:  # noqa: B008 (a value)

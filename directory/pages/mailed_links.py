@@ -13,9 +13,9 @@ from directory.http.access import login_required, public
 from directory.http.authentication import viewer
 from directory.http.endpoint import operation
 from directory.http.fields import Line, Strict
-from directory.pages.forms import EMPTY, NO_STORE, Form, form_page, same_as, see_other, shows
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, explain, own_path, show
+from directory.pages.layout import Answer, address_with, explain, own_path, page_view, show
 from directory.services.accounts import accounts
 
 bp = Blueprint("mailed_links", __name__)
@@ -33,7 +33,7 @@ class TokenForm(Strict):
 
 @bp.get("/forgot")
 @public
-@form_page
+@page_view
 def forgot_page(query: Query = None, form: Form = EMPTY) -> Answer:
     """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
     mail_server.mail_server()

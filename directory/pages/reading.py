@@ -15,11 +15,10 @@ from directory.http import problem_details
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
-from directory.http.endpoint import operation
 from directory.http.pagination import DEPTH
 from directory.pages import head
 from directory.pages.crawlers import links_for_programs
-from directory.pages.layout import PAGE, Answer, address_with, bp, here, page_number, show, with_page
+from directory.pages.layout import Answer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.services import categories
 from directory.services.accounts import users
 from directory.services.catalog import catalog, suggestions, tags
@@ -97,7 +96,7 @@ def _address(category: str | None, tag: str | None, q: str | None, sort: str | N
 
 @bp.get("/")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+@page_view
 def home(query: dict[str, str]) -> Any:
     """Show the directory. A client that prefers JSON gets links in its place."""
     if (links := links_for_programs()) is not None:
@@ -112,7 +111,7 @@ def home(query: dict[str, str]) -> Any:
 
 @bp.get("/categories/<slug>")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+@page_view
 def category(slug: str, query: dict[str, str]) -> Any:
     """Show the projects of a category, also narrowed to a tag."""
     path = _path_to("/categories", slug, CATEGORY_SLUG_MAX, query)
@@ -124,7 +123,7 @@ def category(slug: str, query: dict[str, str]) -> Any:
 
 @bp.get("/tags/<tag>")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+@page_view
 def tag_page(tag: str, query: dict[str, str]) -> Any:
     """Show the projects that carry a tag."""
     path = _path_to("/tags", tag, TAG_MAX, query)
@@ -135,7 +134,7 @@ def tag_page(tag: str, query: dict[str, str]) -> Any:
 
 @bp.get("/users/<username>")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+@page_view
 def member(username: str, query: dict[str, str]) -> Any:
     """Show a member with their live projects. A suspended one is 404."""
     path = f"/users/{username.lower()}"

@@ -7,9 +7,9 @@ from flask import current_app, request
 from directory.api import auth, mail_server, passkeys
 from directory.http.access import public
 from directory.http.authentication import known, viewer
-from directory.pages.forms import EMPTY, Form, form_page, same_as, see_other, shows
+from directory.pages.forms import EMPTY, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, own_path, show
+from directory.pages.layout import Answer, address_with, bp, own_path, page_view, show
 
 FAILED = "Signing in did not succeed. Try again."
 FAILURES = {
@@ -55,7 +55,7 @@ def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.")
 
 @bp.get("/sign-in")
 @public
-@form_page
+@page_view
 def sign_in_page(query: dict[str, str]) -> Any:
     """Show the form that signs in, and why signing in by a provider failed. Who is signed in goes on."""
     if "sign-in" in query:
@@ -80,7 +80,7 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
 
 @bp.get("/sign-up")
 @public
-@form_page
+@page_view
 def sign_up_page(query: dict[str, str]) -> Any:
     """Show the form that opens an account. Who is signed in goes on."""
     return see_other(_next(query)) if viewer() else sign_up_form(query=query)
@@ -93,9 +93,9 @@ def sign_up_page(query: dict[str, str]) -> Any:
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so."""
     to, signed = _next(query), auth.register.view(body=body)  # type: ignore[attr-defined]
-    return see_other(
-        address_with("/verify", sent=1, next=to if to != "/" else "") if mail_server.configured() else to, signed
-    )
+    if mail_server.configured():
+        to = address_with("/verify", sent=1, next=to if to != "/" else "")
+    return see_other(to, signed)
 
 
 @bp.post("/sign-out")
