@@ -11,53 +11,44 @@ if TYPE_CHECKING:
     from directory.api.openapi.operations import Route
 
 TEXT = {"type": "string"}
+
+
+def _header(description: str, schema: dict[str, Any] = TEXT, *, is_required: bool = True) -> dict[str, Any]:
+    return {"description": description, **({"required": True} if is_required else {}), "schema": schema}
+
+
 HEADERS: dict[str, dict[str, Any]] = {
-    "X-Request-ID": {
-        "description": "The request's id: the caller's own X-Request-ID if it is 1 to 64 of `A-Za-z0-9._-`, else a "
-        "fresh one. Every log line of the request has it.",
-        "required": True,
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
-    },
-    "ETag": {
-        "description": "The version of this answer, for `If-None-Match`, and of a project for `If-Match`.",
-        "required": True,
-        "schema": {"type": "string", "pattern": '^"[0-9a-f-]+"$'},
-    },
-    "Cache-Control": {"description": "Which caches may store it, and for how long.", "required": True, "schema": TEXT},
-    "Vary": {"description": "The request's headers on which the answer depends.", "required": True, "schema": TEXT},
-    "Content-Disposition": {
-        "description": "The name of the file to save the answer as.",
-        "required": True,
-        "schema": {"type": "string", "pattern": '^attachment; filename="[a-z0-9_.-]+"$'},
-    },
-    "Link": {
-        "description": "RFC 8288: first, prev, next and last, as far as they exist, with all filters.",
-        "required": True,
-        "schema": TEXT,
-    },
-    "Location": {
-        "description": "The path of the new object, or the target of a redirect.",
-        "required": True,
-        "schema": {"type": "string", "pattern": "^(/|https?:)"},
-    },
-    "Set-Cookie": {
-        "description": "The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out "
-        "by a token sends none.",
-        "required": True,
-        "schema": TEXT,
-    },
-    "WWW-Authenticate": {"description": "Which credentials are taken.", "required": True, "schema": TEXT},
-    "Retry-After": {
-        "description": "In how many seconds to try again.",
-        "required": True,
-        "schema": {"type": "integer", "minimum": 1},
-    },
-    "RateLimit": {
-        "description": "What is left of each limit that the request was counted against (IETF draft): `r` requests "
-        "for `t` seconds. The answer to a login shows an account's own limit only when that refuses it.",
-        "schema": TEXT,
-    },
-    "RateLimit-Policy": {"description": "Those limits: `q` requests in `w` seconds.", "schema": TEXT},
+    "X-Request-ID": _header(
+        "The request's id: the caller's own X-Request-ID if it is 1 to 64 of `A-Za-z0-9._-`, else a fresh one. Every "
+        "log line of the request has it.",
+        {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    ),
+    "ETag": _header(
+        "The version of this answer, for `If-None-Match`, and of a project for `If-Match`.",
+        {"type": "string", "pattern": '^"[0-9a-f-]+"$'},
+    ),
+    "Cache-Control": _header("Which caches may store it, and for how long."),
+    "Vary": _header("The request's headers on which the answer depends."),
+    "Content-Disposition": _header(
+        "The name of the file to save the answer as.",
+        {"type": "string", "pattern": '^attachment; filename="[a-z0-9_.-]+"$'},
+    ),
+    "Link": _header("RFC 8288: first, prev, next and last, as far as they exist, with all filters."),
+    "Location": _header(
+        "The path of the new object, or the target of a redirect.", {"type": "string", "pattern": "^(/|https?:)"}
+    ),
+    "Set-Cookie": _header(
+        "The session's cookie, or that of a sign-in by a provider: HttpOnly, SameSite=Lax. Signing out by a token "
+        "sends none."
+    ),
+    "WWW-Authenticate": _header("Which credentials are taken."),
+    "Retry-After": _header("In how many seconds to try again.", {"type": "integer", "minimum": 1}),
+    "RateLimit": _header(
+        "What is left of each limit that the request was counted against (IETF draft): `r` requests for `t` seconds. "
+        "The answer to a login shows an account's own limit only when that refuses it.",
+        is_required=False,
+    ),
+    "RateLimit-Policy": _header("Those limits: `q` requests in `w` seconds.", is_required=False),
 }
 PROBLEM: dict[str, Any] = {
     "description": "A refusal (RFC 9457).",
