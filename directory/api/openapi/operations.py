@@ -97,11 +97,11 @@ class Route:
         if self.operation.query is not NOTHING:
             found.append({"in": "query", "schema": self.operation.query})
         if self.operation.etag and self.method == "get":
-            found.append(_header("If-None-Match", prose.IF_NONE_MATCH))
+            found.append(header_parameter("If-None-Match", prose.IF_NONE_MATCH))
         if PreconditionFailed in self.documentation.raises:
-            found.append(_header("If-Match", prose.IF_MATCH))
+            found.append(header_parameter("If-Match", prose.IF_MATCH))
         if self.is_write_of_a_caller:
-            found.append(_header(EXPECTED_USER, prose.EXPECTED_USER))
+            found.append(header_parameter(EXPECTED_USER, prose.EXPECTED_USER))
         return found
 
     @property
@@ -154,5 +154,7 @@ def routes(app: Flask) -> list[Route]:
     return sorted(found, key=lambda route: (route.path, ("get", "post", "put", "delete").index(route.method)))
 
 
-def _header(name: str, description: str) -> dict[str, Any]:
-    return {"in": "header", "name": name, "required": False, "description": description, "schema": {"type": "string"}}
+def header_parameter(name: str, description: str, *, is_required: bool = False) -> dict[str, Any]:
+    """The description of a header of requests."""
+    facts = {"in": "header", "name": name, "required": is_required, "description": description}
+    return {**facts, "schema": {"type": "string"}}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from directory.api.openapi.examples import Maker
+from directory.api.openapi.operations import header_parameter
 from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.delivery.outbox import ACTORS, TEST, TEST_PROJECT
 from directory.services.delivery.webhooks.formats import NAMES
@@ -53,20 +54,12 @@ def _operation(event: str, maker: Maker) -> dict[str, Any]:
         if event != TEST
         else "An administrator tries an endpoint, by the API or by `flask webhooks send-test`. No such project exists.",
         "security": [],
-        "parameters": [_header(name, *facts) for name, facts in HEADERS.items()],
+        "parameters": [
+            {**header_parameter(name, description, is_required=name != "webhook-signature"), "example": example}
+            for name, (description, example) in HEADERS.items()
+        ],
         "requestBody": {"required": True, "content": {"application/json": content}},
         "responses": ANSWERS,
-    }
-
-
-def _header(name: str, description: str, example: str) -> dict[str, Any]:
-    return {
-        "in": "header",
-        "name": name,
-        "required": name != "webhook-signature",
-        "description": description,
-        "schema": {"type": "string"},
-        "example": example,
     }
 
 
