@@ -6,6 +6,7 @@ variable of the client library. If the operator does not set it, gunicorn's conf
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -31,34 +32,25 @@ class Metrics:
 
         # They would add an unused second series to each counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]
-        self.registry = CollectorRegistry()
-        labels = ("method", "route")
-        self.requests = Counter("directory_requests", "Requests.", (*labels, "status"), registry=self.registry)
+        self.registry, labels = CollectorRegistry(), ("method", "route")
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry, multiprocess_mode="livemax")
+        self.requests = counter("directory_requests", "Requests.", (*labels, "status"))
         self.seconds = Histogram(
             "directory_request_seconds", "Time to answer.", labels, registry=self.registry, buckets=BUCKETS
         )
-        self.votes = Counter(
-            "directory_votes", "Votes acknowledged, by what they left behind.", ("vote",), registry=self.registry
-        )
+        self.votes = counter("directory_votes", "Votes acknowledged, by what they left behind.", ("vote",))
         # Without labels, so that they exist at 0: PromQL sees no increase in the first value of a new series.
-        self.faults = Counter("directory_faults", "Requests answered with 500.", registry=self.registry)
-        self.late = Counter("directory_late", "Requests that took longer than 5 s.", registry=self.registry)
-        cache = Counter(
-            "directory_cache_responses", "Cacheable responses, by source.", ("source",), registry=self.registry
-        )
+        self.faults = counter("directory_faults", "Requests answered with 500.")
+        self.late = counter("directory_late", "Requests that took longer than 5 s.")
+        cache = counter("directory_cache_responses", "Cacheable responses, by source.", ("source",))
         self._cache = {source: cache.labels(source) for source in ("stored", "made")}
-        self.memory = Gauge(
-            "directory_memory_bytes",
-            "Resident memory of the largest process; 0 where the system does not tell.",
-            registry=self.registry,
-            multiprocess_mode="livemax",
+        self.memory = gauge(
+            "directory_memory_bytes", "Resident memory of the largest process; 0 where the system does not tell."
         )
         self._measured_at = -MEMORY_SECONDS  # by time.monotonic()
-        self.fallback = Gauge(
-            "directory_ratelimit_fallback",
-            "1 while Redis is out of reach and a process counts rate limits by itself.",
-            registry=self.registry,
-            multiprocess_mode="livemax",
+        self.fallback = gauge(
+            "directory_ratelimit_fallback", "1 while Redis is out of reach and a process counts rate limits by itself."
         )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
