@@ -138,7 +138,7 @@ def logout() -> Any:
 def signed_out(by: Caller) -> Response:
     """The empty answer to a caller whose session has ended: a browser forgets its cookie.
 
-    A token proves itself alone. The cookie beside it may be another user's, and stays.
+    A token needs no cookie: one that came with it may be another user's, and stays.
     """
     response = Response(status=204)
     del response.headers["Content-Type"]

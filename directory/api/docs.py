@@ -1,6 +1,6 @@
-"""Pages for people: the API's document rendered, and what each kind of problem means.
+"""Pages for people: the API's document rendered, and the meaning of each kind of problem.
 
-All that they load comes from this service: the pages work offline, and under a policy that lets in nothing else.
+All that they load comes from this service, so they work offline, and their policy allows nothing else.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def _file(name: str) -> Path:
 
 @cache
 def content(name: str) -> bytes:
-    """A file's bytes, held once: an answer that a slow client does not take refers to them."""
+    """A file's bytes, once for all answers, however slow their clients are."""
     return _file(name).read_bytes()
 
 

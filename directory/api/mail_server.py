@@ -23,7 +23,7 @@ def notifier(user: Any) -> MailServer | None:
 
 
 def mail_server() -> MailServer:
-    """The mail server. Raises NotFound if no mail is sent, so that what needs it is absent."""
+    """The mail server. Raises NotFound if no mail is sent, as if the routes that need one did not exist."""
     found = configured()
     if found is None:
         raise NotFound

@@ -25,9 +25,9 @@ from directory.services.sign_in import identities
 DOOR = 2 * AT_ONCE
 _door = FairSemaphore(DOOR)
 
-# Attempts that are delayed at the same time in a process; those beyond go on at once. Where a delay gives its slot back
-# it costs a thread that waits. With gunicorn's own worker it holds one of the threads that serve: a quarter
-# of them at most is held, each for a short time.
+# The most attempts that a process delays at the same time; further ones are not delayed. A delay that gives its slot
+# back costs a thread that waits. With gunicorn's own worker it holds one of the threads that serve: at most a quarter
+# of them, each for a short time.
 DELAYED_MAX = 64
 HELD_SECONDS = 0.25
 _delayed, _delayed_lock = [0], Lock()
@@ -56,8 +56,8 @@ class Place:
     def guessing(self, attempt: Attempt) -> Iterator[None]:
         """Delay the block as long as an attempt has to wait, and count it where the block finds the password wrong.
 
-        The place goes to others meanwhile, and then the caller gets the next one: of those that came later, however
-        many they are, none overtakes it. Raises Unavailable.
+        Meanwhile others get the place. Then the caller gets the next free one, before all callers that came later.
+        Raises Unavailable.
         """
         if attempt.delay:
             self.leave()
@@ -94,7 +94,7 @@ def _let_in(again: bool) -> bool:
 
 
 def _delay(seconds: float) -> None:
-    """Wait without a slot, or not at all where too many wait already."""
+    """Wait without a slot, or not at all if too many wait already."""
     gives_back = slots.current.get() is not None
     at_most = DELAYED_MAX if gives_back else max(1, current_app.config["THREADS"] // 4)
     with _delayed_lock:

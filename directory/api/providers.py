@@ -1,7 +1,7 @@
 """Signing in by a provider, and the identities of an account. All of it is absent if no provider is configured.
 
-A browser is sent to the provider and comes back. A person in a browser gets a page also where that fails, a program
-that asks for JSON the problem.
+A browser is sent to the provider and comes back. If that fails, a person gets a page, and a program that asks for JSON
+the problem.
 """
 
 from collections.abc import Callable
@@ -60,13 +60,13 @@ def _provider(name: str) -> Provider:
 
 
 def _redirect_uri(provider: Provider) -> str:
-    """Where the provider sends the browser back to. It takes an address that is registered with it, and no other."""
+    """The address to which the provider returns the browser. It has to be registered with the provider."""
     site: Site = current_app.extensions["site"]
     return f"{site.url or request.host_url.removesuffix('/')}/api/auth/providers/{provider.name}/callback"
 
 
 def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Send a person on to a page where a view of a browser's way fails: the page says what happened.
+    """Redirect a person to a page that explains the error, if a view that a browser opens fails.
 
     The reason in the address is the code of the problem, and nothing that came with the request.
     """

@@ -11,7 +11,7 @@ from flask.cli import with_appcontext
 from directory.cli.console import refusals
 from directory.extensions import db
 
-PAGES_AT_ONCE = 1_000  # copied between two looks at whether a writer wants the file
+PAGES_AT_ONCE = 1_000  # copied before it checks whether a writer waits
 
 
 @click.command("backup")
@@ -21,8 +21,8 @@ PAGES_AT_ONCE = 1_000  # copied between two looks at whether a writer wants the 
 def backup(file: str) -> None:
     """Write a copy of the SQLite database to FILE, while the service runs.
 
-    FILE must not exist. It is there when the copy is whole and SQLite has found no fault in it. For PostgreSQL there
-    is pg_dump.
+    FILE must not exist. It is created only if the copy is complete and SQLite finds no fault in it. For PostgreSQL use
+    pg_dump.
     """
     url = db.engine.url
     if url.get_backend_name() != "sqlite":

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn a rule's refusal, or a database that is not there, into one line on standard error. Decorates commands."""
+    """Turn a rule's refusal, or an unreachable database, into one line on standard error. Decorates commands."""
     try:
         yield
     except DirectoryError as error:
@@ -80,7 +80,7 @@ def _database_fault(error: SQLAlchemyError) -> str | None:
 
 
 class Progress:
-    """A bar on standard error, if that is a terminal; else nothing, nor for a `length` of 0, which is unknown."""
+    """A bar on standard error, if that is a terminal and the `length` is known, which is not 0 then."""
 
     def __init__(self, length: int, label: str) -> None:
         self.shown = length > 0 and sys.stderr.isatty()
@@ -94,11 +94,11 @@ class Progress:
         self.bar.__exit__(*raised)
 
     def advance(self, steps: int) -> None:
-        """Go on by so many."""
+        """Advance by `steps`."""
         self.bar.update(steps)
 
     def reach(self, position: int) -> None:
-        """Go on to there."""
+        """Advance to `position`."""
         self.bar.update(position - self.bar.pos)
 
     def note(self, line: str) -> None:

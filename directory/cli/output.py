@@ -38,7 +38,7 @@ def opened(name: str) -> Iterator[IO[str]]:
 
 @contextmanager
 def _whole(name: str) -> Iterator[IO[str]]:
-    """A file that takes its name, and the place of what had it, when it is whole. Click's own "atomic" always does."""
+    """A file that gets its name, and replaces the old one, only if it is complete. Click's "atomic" always does."""
     part = f"{name}.{os.getpid()}.part"
     try:
         private = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

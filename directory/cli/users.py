@@ -36,7 +36,7 @@ HEADS = ("USERNAME", "E-MAIL", "ROLE", "STATUS", "JOINED", "PROJECTS", "VOTES GI
 @PASSWORD
 @writes
 def create_admin(username: str | None, email: str | None, password: str | None) -> None:
-    """Add an administrator. Asks for what no option gives."""
+    """Add an administrator. Asks for the values that no option gives."""
     given = {
         "username": username if username is not None else click.prompt("Username"),
         "email": email if email is not None else click.prompt("E-mail address"),
@@ -175,7 +175,7 @@ def list_users(role: str | None, status: str | None, limit: int) -> None:
 
 
 def administer(username: str, attribute: str, value: str, state: str) -> None:
-    """Change one attribute of an account and say so, or that it was so. Raises NotFound, LastAdmin."""
+    """Change one attribute of an account, and show the result. Raises NotFound, LastAdmin."""
     user = named(username)
     if getattr(user, attribute) == value:
         click.echo(f"{user.username} is {state} already.")

@@ -21,7 +21,7 @@ KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a rou
 def no_route(_error: HTTPException) -> Response | HTTPException:
     """Answer 404 at an address without a route: people get the page, and programs the problem, as everywhere.
 
-    Where only a slash at the end is too much the address is redirected.
+    An address that has only a slash too many at its end is redirected.
     """
     response = problem_details.answer(errors.NotFound())
     if request.path.startswith("/api/"):

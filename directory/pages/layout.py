@@ -28,7 +28,7 @@ POLICY = (
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-# Mail leads to these pages, so they are there where the others are not built or not wanted: in a plain frame.
+# Links in mail lead to these pages, so they exist without the others too, in a plain frame.
 PLAIN = frozenset({"forgot.html", "mail_off.html", "problem_page.html", "reset.html", "verify.html"})
 PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ page_view = operation(tier="read", page=True, parameters=True, etag=True, person
 
 
 def show(template: str, head: Head, *, here: str = "", tags: CacheTags | None = CacheTags(()), **values: Any) -> Answer:  # noqa: B008 (a value)
-    """A page for the caller, with its policy. `here` is the address to come back to from signing in."""
+    """A page for the caller, with its policy. `here` is the address to return to after signing in."""
     return _rendered(template, head, viewer(), here=here or head.path, tags=tags, **values)
 
 
@@ -90,7 +90,7 @@ def rendered(head: Head) -> Answer:
 
 
 def unbuilt() -> Answer:
-    """The short page that stands where the pages are not built or not wanted."""
+    """The short page that replaces the pages if they are not built or are switched off."""
     facts = {"name": current_app.config["SITE_NAME"], "wanted": current_app.config["WEB_ENABLED"]}
     html = render_template("home.html", assets=docs.assets(), **facts)
     return Page(html.encode()), {"Content-Security-Policy": docs.POLICY}
@@ -182,7 +182,7 @@ def _letters(name: str) -> str:
 
 
 def _tint(name: str) -> int:
-    """Which of the colours a name has, the same each time."""
+    """The colour of a name, always the same."""
     total = 7
     for character in name:
         total = (total * 31 + ord(character)) % 1_000_003

@@ -1,7 +1,7 @@
 """Forgotten passwords, mailed links, and mail switched off: forms over the API's own routes.
 
-Mail leads to these pages, so they are there without the other pages too (WEB_ENABLED=false, or not built): then in a
-plain frame.
+Links in mail lead to these pages, so they exist without the other pages too (WEB_ENABLED=false, or not built), then in
+a plain frame.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The operator's own pages, templates and files: a folder that is read once, at the start.
 
-What is wrong with it ends the start with one line. A restart or a reload reads it again.
+An error in it ends the start, with one line. A restart or a reload reads it again.
 """
 
 import re
@@ -89,7 +89,7 @@ def read(folder: str, caching: str) -> OwnSite:
 
 
 def _files(root: Path, part: str) -> Iterator[Path]:
-    """The files of a part of the folder by name, but for hidden ones. Raises SiteError for what lies elsewhere."""
+    """The files of a part of the folder by name, without hidden ones. Raises SiteError for a link out of it."""
     try:
         home = root.resolve()
         paths = sorted((root / part).rglob("*"))
@@ -186,7 +186,7 @@ def try_out(app: Flask) -> None:
 
 
 def routes(app: Flask, site: OwnSite) -> Blueprint:
-    """The routes of the operator's pages, which our own are not hidden by. Raises SiteError."""
+    """The routes of the operator's pages. Raises SiteError for one that would hide a route of the service."""
     bp = Blueprint(NAMESPACE, __name__)
     bp.after_request(layout.explain)
     taken = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}

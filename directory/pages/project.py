@@ -93,7 +93,7 @@ def _head(project: dict[str, Any]) -> head.Head:
 
 
 def not_done(form: Form, project_id: int) -> Answer:
-    """Why a button's form was refused; for who is not signed in the form that signs in."""
+    """Why a button's form was refused; for a caller who is not signed in, the form that signs in."""
     return refused(form, f"/p/{project_id}", f"/p/{project_id}")
 
 
@@ -134,7 +134,7 @@ class VoteForm(Strict):
 
 
 def refused_vote(form: Form, project_id: int) -> Answer:
-    """The form that signs in, for who is not signed in; for others why the vote was refused."""
+    """The form that signs in, for a caller who is not signed in; for others why the vote was refused."""
     back = _back(request.args.to_dict(), project_id)
     return refused(form, back, back, "Sign in to vote.")
 

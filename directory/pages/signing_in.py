@@ -46,7 +46,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
 
 
 def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> Answer:
-    """Why a button's form was refused, with a way `back`; for who is not signed in the form that signs in."""
+    """Why a button's form was refused, with a way `back`; for a caller who is not signed in, the form that signs in."""
     if known() is None:
         return sign_in_form(query={"next": then}, reason=reason)
     problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values()), "code": form.code}
@@ -57,7 +57,7 @@ def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.")
 @public
 @page_view
 def sign_in_page(query: dict[str, str]) -> Any:
-    """Show the form that signs in, and why signing in by a provider failed. Who is signed in goes on."""
+    """Show the form that signs in, and why signing in by a provider failed. A signed-in caller is sent on."""
     if "sign-in" in query:
         return sign_in_form(Form(problem=FAILURES.get(query.get("reason", ""), FAILED)), query)
     return see_other(_next(query)) if viewer() else sign_in_form(query=query)
@@ -82,7 +82,7 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
 @public
 @page_view
 def sign_up_page(query: dict[str, str]) -> Any:
-    """Show the form that opens an account. Who is signed in goes on."""
+    """Show the form that opens an account. A signed-in caller is sent on."""
     return see_other(_next(query)) if viewer() else sign_up_form(query=query)
 
 

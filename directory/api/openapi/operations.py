@@ -1,4 +1,4 @@
-"""The routes, and what each says of itself."""
+"""The routes of the document, described by their operations."""
 
 import inspect
 import re
@@ -39,7 +39,7 @@ ID_SCHEMA = {"type": "integer", "format": "int64", "minimum": 1, "maximum": HIGH
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method of one path, with its view and what that says of itself."""
+    """One method of one path, with its view."""
 
     rule: Rule
     method: str
@@ -114,7 +114,7 @@ class Route:
         return {"in": "path", "name": name, "required": True, "schema": schema, "example": prose.PATHS[name]}
 
     def body(self) -> dict[str, Any] | None:
-        """The body, None if none is foreseen."""
+        """The body; None if the route takes none."""
         body = self.operation.body
         if isinstance(body, Upload):
             return {"required": True, "content": {each: {} for each in body.media_types}}
@@ -124,7 +124,7 @@ class Route:
         return {"required": not body.optional, "content": content}
 
     def security(self) -> list[dict[str, list[str]]]:
-        """Which credentials the route needs, or may do without."""
+        """The credentials that the route needs or accepts."""
         if self.access != "public":
             return ANY_CREDENTIALS
         return [{}, *ANY_CREDENTIALS] if self.operation.personal else []

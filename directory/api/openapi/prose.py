@@ -69,7 +69,7 @@ EXPECTED_USER = (
     "nothing changes."
 )
 
-# By the name of the member, wherever it stands. A submission of these is one that passes.
+# By the name of the member, in every schema. A submission made of these is valid.
 EXAMPLES: dict[str, Any] = {
     **{field.name: field.example for field in FIELDS if field.kind is not Kind.STATUS},
     **PICTURES,
