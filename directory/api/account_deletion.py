@@ -1,6 +1,5 @@
 """The export of the caller's data, and the deletion of the caller's account."""
 
-from functools import partial
 from typing import Any
 
 from flask import Blueprint
@@ -14,12 +13,15 @@ from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooMan
 from directory.http.access import login_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
-from directory.http.validation import JsonBody
+from directory.http.validation import Errors, JsonBody
 from directory.services import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
-BODY = JsonBody(DeletionInput(), check=partial(missing_password, detail="Missing data for required field."))
+
+
+def _refused(body: dict[str, Any]) -> Errors:
+    return missing_password(body, "Missing data for required field.")
 
 
 @bp.delete("")
@@ -27,7 +29,7 @@ BODY = JsonBody(DeletionInput(), check=partial(missing_password, detail="Missing
 @documented(
     optional_headers=("Set-Cookie",), raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain, PasskeyRequired),
 )  # fmt: skip
-@operation(body=BODY, status=204, transactional=False)
+@operation(body=JsonBody(DeletionInput(), check=_refused), status=204, transactional=False)
 def delete(body: dict[str, Any]) -> Any:
     """Delete the caller's account.
 

@@ -100,7 +100,7 @@ def test_the_first_fault_is_an_increase(app, api, scrape, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr(metrics, "page", fail)
+    monkeypatch.setattr(metrics.Metrics, "page", fail)
     assert api.get("/metrics").status_code == 500
     monkeypatch.undo()
     assert (before["directory_faults_total",], scrape()["directory_faults_total",]) == (0, 1)
