@@ -63,7 +63,7 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
     if sort != "upvotes" or not is_numbered:
         return None
     votes = [item["upvotes"] for item in items]
-    return CacheTags(ids, min(votes), max(votes))
+    return CacheTags(ids, min(votes), max(votes), items[0]["category_id"] if query.get("category") else None)
 
 
 @bp.get("")

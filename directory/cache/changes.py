@@ -18,7 +18,7 @@ class RecentChanges:
     def __init__(self) -> None:
         self._last_unknown = 0  # the last snapshot that may have changed anything
         self._last_votes: dict[int, int] = {}  # by project, the last snapshot that changed its votes
-        self._vote_changes: list[tuple[int, int, int]] = []  # snapshot, lowest and highest number of votes
+        self._vote_changes: list[tuple[int, VoteChange]] = []  # with the snapshot that shows it first
         self._complete_since = 0  # the snapshot after which all vote changes are remembered
 
     def add(self, number: int, changes: Iterable[VoteChange] | None) -> None:
@@ -29,7 +29,7 @@ class RecentChanges:
             return
         for change in changes:
             self._last_votes[change.project_id] = number
-            self._vote_changes.append((number, change.lowest, change.highest))
+            self._vote_changes.append((number, change))
         if len(self._vote_changes) > 2 * MAX_PROJECTS:
             self._complete_since = self._vote_changes[MAX_PROJECTS - 1][0]
             self._vote_changes = self._vote_changes[MAX_PROJECTS:]
@@ -44,18 +44,21 @@ class RecentChanges:
             return False
         if tags.lowest is None or tags.highest is None:
             return True
-        return self._no_vote_between(vote_changes, tags.lowest, tags.highest, since)
+        return self._no_vote_between(vote_changes, tags.lowest, tags.highest, tags.category_id, since)
 
-    def _no_vote_between(self, changes: list[tuple[int, int, int]], lowest: int, highest: int, since: int) -> bool:
-        """Whether no later vote moved a number into, out of or across the range.
+    def _no_vote_between(
+        self, changes: list[tuple[int, VoteChange]], lowest: int, highest: int, category_id: int | None, since: int
+    ) -> bool:
+        """Whether no later vote, for a project of the category, moved a number into, out of or across the range.
 
         `changes` only grows at its end, or is replaced.
         """
         if since < self._complete_since:
             return False
-        for number, low, high in reversed(changes):
+        for number, change in reversed(changes):
             if number <= since:
                 return True
-            if low <= highest and high >= lowest:
+            may_be_shown = None in (category_id, change.category_id) or category_id == change.category_id
+            if may_be_shown and change.lowest <= highest and change.highest >= lowest:
                 return False
         return True

@@ -26,11 +26,15 @@ QUIET_READS = 8
 
 
 class VoteChange(NamedTuple):
-    """A project whose number of votes changed, and the two numbers that it changed between."""
+    """A project whose number of votes changed, the two numbers that it changed between, and the project's category.
+
+    The category is None if the release before noted the change.
+    """
 
     project_id: int
     lowest: int
     highest: int
+    category_id: int | None = None
 
 
 Changes = list[VoteChange] | None  # None if anything may have changed
@@ -69,7 +73,8 @@ _SNAPSHOT = "SELECT pg_current_snapshot() AS snapshot, {server} AS server"
 # up, so a transaction that stays open for long does not make reads slower. The first read, without a last snapshot,
 # finds no changes. `server` identifies the server if the connection can reach several.
 _CHANGES_SINCE = """
-    SELECT pg_current_snapshot() AS snapshot, {server} AS server, c.transaction, c.project_id, c.low, c.high
+    SELECT pg_current_snapshot() AS snapshot, {server} AS server,
+        c.transaction, c.project_id, c.low, c.high, c.category_id
     FROM (VALUES (1)) AS always LEFT JOIN (
         (SELECT * FROM changes WHERE transaction >= pg_snapshot_xmax(CAST({since} AS pg_snapshot)))
         UNION ALL
@@ -99,7 +104,11 @@ def _together(server: str, query: BatchedQuery) -> Prepared:
     sql = text(_CHANGES_SINCE.format(since=":since", server=server, most=PostgresqlSnapshotReader.MAX_CHANGES + 1))
     columns = column("snapshot", String), column("server", String), column("transaction", String)
     changes = sql.bindparams(bindparam("since", type_=String())).columns(
-        *columns, column("project_id", BigInteger), column("low", Integer), column("high", Integer)
+        *columns,
+        column("project_id", BigInteger),
+        column("low", Integer),
+        column("high", Integer),
+        column("category_id", BigInteger),
     )
     seen, found = changes.subquery("seen"), query.several.subquery("found")
     return Prepared(
@@ -148,7 +157,7 @@ class PostgresqlSnapshotReader:
             at_least = seconds / 2  # so that a late first answer does not close the connection
         self._send_changes(None if since is None else since.partition(_SEPARATOR)[0])
         result = self._driver.result(max(at_least, give_up_at - time.monotonic()))
-        rows = ([result.get_value(row, column) for column in range(2, 6)] for row in range(result.ntuples))
+        rows = ([result.get_value(row, column) for column in range(2, 7)] for row in range(result.ntuples))
         outcome = self._outcome(since, result.get_value(0, 0), result.get_value(0, 1), rows, result.ntuples)
         self._unchanged = self._unchanged + 1 if outcome[0] == since else 0
         return outcome
@@ -158,7 +167,7 @@ class PostgresqlSnapshotReader:
         known = None if since is None else since.partition(_SEPARATOR)[0].decode()
         with use_connection(self.connection, seconds):
             rows = _together(self.SERVER, query).all({"since": known, **query.named(asked)})
-        seen, found = [row[:6] for row in rows if row[6] is None], [row[6:] for row in rows if row[6] is not None]
+        seen, found = [row[:7] for row in rows if row[7] is None], [row[7:] for row in rows if row[7] is not None]
         snapshot, server = (value and value.encode() for value in seen[0][:2])
         outcome = self._outcome(since, snapshot, server, (row[2:] for row in seen), len(seen))
         return *outcome, query.placed(found, len(asked))
@@ -188,16 +197,17 @@ class PostgresqlSnapshotReader:
         return _state(snapshot, server), self._changes(rows, count)
 
     def _changes(self, rows: Iterable[Any], count: int) -> Changes:
-        """The changes from rows of transaction, project, and lowest and highest number of votes."""
+        """The changes from rows of transaction, project, lowest and highest number of votes, and category."""
         if count > self.MAX_CHANGES:
             return None
         changes = []
-        for transaction, project_id, *numbers in rows:
+        for transaction, project_id, low, high, category_id in rows:
             if transaction is None:  # the one row of a snapshot without changes
                 break
             if project_id is None:
                 return None
-            changes.append(VoteChange(int(project_id), *map(int, numbers)))
+            category = None if category_id is None else int(category_id)
+            changes.append(VoteChange(int(project_id), int(low), int(high), category))
         return changes
 
 

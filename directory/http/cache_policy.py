@@ -16,12 +16,14 @@ class CacheTags(NamedTuple):
 
     Decisions, edits and the like change any answer, so they need no tag. `projects` are the projects whose votes it
     shows. A page in the order of votes also has the lowest and highest number of votes that it shows: another project
-    gets onto that page, or past it, only by a vote that moves it between these two or across them.
+    gets onto that page, or past it, only by a vote that moves it between these two or across them. If the page shows
+    one category alone, `category_id` names it: a vote for a project of another category does not change the order.
     """
 
     projects: tuple[int, ...]
     lowest: int | None = None
     highest: int | None = None
+    category_id: int | None = None
 
 
 Loaded = tuple[int | None, Any]

@@ -35,6 +35,18 @@ def test_a_vote_affects_a_page_in_the_order_of_votes_where_it_touches_its_range(
     assert changes_of([], [VoteChange(7, 3, 4)]).is_unaffected(CacheTags((1,), lowest, highest), 1) is unaffected
 
 
+@pytest.mark.parametrize(
+    ("of_vote", "of_page", "unaffected"),
+    [(2, 1, True), (1, 1, False), (None, 1, False), (1, None, False), (None, None, False)],
+)
+def test_a_vote_in_another_category_does_not_affect_a_page_in_the_order_of_votes(
+    of_vote: int | None, of_page: int | None, unaffected: bool
+) -> None:
+    changes = changes_of([], [VoteChange(7, 3, 4, of_vote)])
+    assert changes.is_unaffected(CacheTags((1,), 3, 4, of_page), 1) is unaffected
+    assert not changes.is_unaffected(CacheTags((7,), 3, 4, of_page), 1)
+
+
 def test_an_unknown_change_affects_all_earlier_answers_and_no_later_ones() -> None:
     changes = changes_of([], [VoteChange(7, 3, 4)], None, [VoteChange(8, 1, 2)])
     assert not any(changes.is_unaffected(CacheTags(()), since) for since in (0, 1, 2))

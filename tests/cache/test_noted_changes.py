@@ -205,8 +205,25 @@ def test_a_vote_notes_itself_once_and_nothing_else(app: Flask, world: World) -> 
             {"id": project},
         )
         assert {trigger["Trigger Name"] for trigger in explained[0]["Triggers"]} == {"projects_ranked_over"}
-        noted = connection.execute(text("SELECT project_id, low, high FROM changes")).all()
-    assert noted in ([(project, 0, 1)], [(None, None, None)])  # the latter once in a thousand
+        noted = connection.execute(text("SELECT project_id, low, high, category_id FROM changes")).all()
+        category = connection.scalar(text("SELECT category_id FROM projects"))
+    assert noted in ([(project, 0, 1, category)], [(None, None, None, None)])  # the latter once in a thousand
+
+
+@on_postgresql
+def test_a_vote_leaves_the_pages_of_other_categories_stored(app: Flask, world: World, api: Api) -> None:
+    world.project(category="tools", votes=1), world.project(category="tools", votes=2)
+    tool, game, voter = world.project(category="tools"), world.project(category="games"), world.user()
+    cache, query = app.extensions["response_cache"], "category=tools&sort=upvotes&limit=2"
+
+    def is_stored() -> bool:
+        return cache.store.peek(("http", "/api/projects", query), cache.snapshots.snapshot()) is not None
+
+    api.get(f"/api/projects?{query}")
+    world.vote(game, voter)
+    assert is_stored()
+    world.vote(tool, voter)
+    assert not is_stored()
 
 
 @on_postgresql

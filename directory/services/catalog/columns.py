@@ -33,6 +33,7 @@ P, R = projects.c, revisions.c
 COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REVISION}  # made from columns with other names
 COLUMNS = (
     *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
+    P.category_id,
     categories.c.slug.label("category_slug"),
     categories.c.name.label("category_name"),
     P.owner_id,
