@@ -28,7 +28,7 @@ from directory.services.accounts.passwords import check_password_rules, hash_pas
 
 CHOSEN = "Your username can no longer be changed."
 # A change of the status is one transaction, whatever the number of votes that begin to count or no longer do. On two
-# busy cores 10,000 take a second or two; with more the request may take longer than others.
+# busy cores 10,000 take a second or two; for more, the request gets more time than other requests.
 MANY_VOTES, SECONDS_FOR_MANY = 10_000, 60
 TAKEN = "This username or e-mail address is taken."
 U = User.__table__.c
@@ -246,7 +246,7 @@ def administer(
 def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
     """Give an account its new role and status. Returns how many votes begin to count, or no longer do.
 
-    The projects are locked before any counter and, for a suspension, after the user's current requests have ended.
+    The projects are locked before `user_counts` and, for a suspension, after the user's current requests have ended.
     """
     user_id, status, votes = target.id, values["status"], 0
     if status == AccountStatus.SUSPENDED:
@@ -273,7 +273,7 @@ def _record_changes(target: Any, values: dict[str, str], *, by: Caller | None, r
 
 
 def sign_out(user_id: int, *, by: Caller) -> None:
-    """End all sessions of a user; API tokens stay. It is logged where there were any. Raises NotFound."""
+    """End all sessions of a user; API tokens stay. It is logged if there was a session. Raises NotFound."""
     if db.session.scalar(select(User.id).where(User.id == user_id)) is None:
         raise NotFound
     if sessions.end_all(user_id):

@@ -27,7 +27,7 @@ class Caller:
     """A user who acts: in a request an active one, with the session or token that identifies the user.
 
     `by_passkey`: a passkey opened the session, or the token was made in such a session or by such a token.
-    `needs_passkey`: an administrator has signed in without a passkey, and so has the role of members (REQUIRE_PASSKEY).
+    `needs_passkey`: an administrator has signed in without a passkey, and is treated as a member (REQUIRE_PASSKEY).
 
     It is a value rather than a row: nothing of it is loaded again when the transaction that authenticated it ends.
     """

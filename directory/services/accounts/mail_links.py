@@ -1,6 +1,7 @@
 """Links that are mailed: each works once, until it expires, and proves that its holder reads the mail of an address.
 
-A notice is stored as a link whose token nobody gets, and so is a request about an unknown account.
+Two things more are stored as links, whose tokens nobody gets: a notice, such as of a changed password, and a request
+for a link to an account that does not exist.
 
 A token is made of a random nonce by the service's key. The database holds the nonce and the token's hash, so neither it
 nor the outbox is enough to make a link.
@@ -27,8 +28,7 @@ from directory.services.delivery.channels import MailServer
 from directory.services.delivery.outbox import event_json, rows_of
 from directory.services.delivery.schedule import at_once
 
-# All others are notices, which live longer than the ten tries to send them.
-LIFETIMES = dict.fromkeys(LinkPurpose, timedelta(days=5))
+LIFETIMES = dict.fromkeys(LinkPurpose, timedelta(days=5))  # of notices: longer than the ten tries to send them
 LIFETIMES |= {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
 EVENTS = {
     LinkPurpose.RESET: "account.password_reset",

@@ -63,7 +63,7 @@ def _unpadded(raw: bytes) -> str:
 
 
 def configure(memory_kib: int, time_cost: int, parallelism: int) -> None:
-    """Set the cost of hashes from now on: memory in KiB, passes, parallelism. For start-up, before any threads."""
+    """Set the cost of hashes from now on: memory in KiB, passes, parallelism. The tests lower it."""
     global _current
     _current = _scheme(memory_kib, time_cost, parallelism)
 
@@ -134,7 +134,7 @@ def _common() -> frozenset[str]:
 
 
 def _folded(text: str) -> str:
-    # Folding can undo the normal form, and is itself defined on normalised text: hence NFC on both sides.
+    # Folding can undo the normal form, and is itself defined on normalised text: hence NFC before and after it.
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 

@@ -77,7 +77,8 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
 def verify(token: str, server: MailServer) -> None:
     """Make the address of a link the account's, and verified.
 
-    An address that it replaces gets a notice, and links for a new password that were mailed to it end.
+    All other links to verify an address of the account end. An address that is replaced gets a notice, and links for a
+    new password that were mailed to it end.
     Raises Invalid, Duplicate.
     """
     user, email = _opened(LinkPurpose.VERIFY, token)

@@ -74,7 +74,10 @@ _needing: WeakSet[Engine] = WeakSet()
 
 
 def need_passkeys(engine: Engine) -> None:
-    """Make `names_user` false for administrators without a passkey, in queries over this engine (REQUIRE_PASSKEY)."""
+    """Make `names_user` false for administrators who signed in without a passkey (REQUIRE_PASSKEY).
+
+    This holds for queries over this engine.
+    """
     _needing.add(engine)
 
 
@@ -115,8 +118,9 @@ class Credential(NamedTuple):
 def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether `reader`, an alias of the users, is the active user of a session or a token, given by its digest.
 
-    It is false for a session or token whose last use is to be recorded, and for an administrator who needs a
-    passkey. The condition has the `reader_parameters`.
+    It is false for an administrator who needs a passkey. It is also false if the last use of the session or token is so
+    long ago that this use has to be recorded: then `caller_of` identifies the user. The condition has the
+    `reader_parameters`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
     by_token = _TOKEN.token_hash == token, _LIVE_TOKEN, _TOKEN.last_used_at >= bindparam("touched")
@@ -219,13 +223,13 @@ def revoke_tokens(user_id: int) -> None:
 
 
 def end_for_removed_passkeys(user_id: int) -> None:
-    """End all sessions of a user whose passkeys are removed, and the tokens made in a session by passkey."""
+    """End all sessions of a user whose passkeys are removed, and the tokens that come from a session by passkey."""
     end_all(user_id)
     modify(delete(Token).where(Token.user_id == user_id, Token.by_passkey))
 
 
 def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
-    """The errors of an answer for a new token whose expiry is in the past; `fields` are validated otherwise."""
+    """The errors of an answer for a new token whose expiry is in the past. Each of the `fields` is valid by itself."""
     expires_at = fields.get("expires_at")
     if expires_at is None or expires_at > now():
         return []
@@ -258,7 +262,7 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
 
 
 def _expiry_within(parent_id: int, expires_at: datetime | None) -> datetime | None:
-    """The expiry of a token that the token `parent_id` makes: not after its own. Raises Unauthenticated.
+    """The expiry of a token that the token `parent_id` makes: not after that of `parent_id`. Raises Unauthenticated.
 
     The parent is locked until the transaction ends, so that it cannot be deleted without the new token.
     """

@@ -31,14 +31,14 @@ FALLBACK = "member"
 def is_reserved(username: str) -> bool:
     """Whether a username is refused, whatever its case.
 
-    It is refused if it has no letter, begins with `deleted-`, or reads like a reserved name or an administrator's.
+    It is refused if it has no letter, begins with `deleted-` or `deleted_`, or reads like a reserved name or like the
+    name of an administrator, but is not the same: the same name is refused as taken.
     """
     name, reading = username.lower(), _reading(username)
     return not reading or reading in NAMES or name.replace("_", "-").startswith(PREFIX) or _reads_as_administrator(name)
 
 
 def _reads_as_administrator(name: str) -> bool:
-    """Whether the name reads like an administrator's, but is not the same: the same name is refused as taken."""
     names = set(db.session.scalars(select(User.username).where(User.role == Role.ADMIN)))
     return name not in names and _reading(name) in map(_reading, names)
 
@@ -48,16 +48,16 @@ def _reading(name: str) -> str:
 
 
 def refusals(username: str | None) -> list[dict[str, str]]:
-    """The rules that a new username breaks, as the errors of an answer. The operator's commands skip them."""
+    """The rules that a new username breaks, as the errors of an answer. `flask users create-admin` skips them."""
     if username is None or not is_reserved(username):
         return []
     return [{"pointer": "#/username", "detail": REFUSAL}]
 
 
 def free(names: Iterable[str]) -> str:
-    """The first of the names that can be a username, with a suffix where it is taken or reserved.
+    """A free username made from the first of the names that can be one, with a suffix if it is taken or reserved.
 
-    A name that is a whole address is passed over. The last of the names is the local part of the account's own.
+    A name that contains `@` is skipped. If none of the names can be a username, it is made from FALLBACK.
     """
     name = next((found for each in names if (found := _valid(each))), "")
     candidates = [*(_with(name, str(n)) if n > 1 else name for n in range(1, NUMBERED + 1))] if name else []
@@ -68,7 +68,7 @@ def free(names: Iterable[str]) -> str:
 
 
 def _valid(name: str) -> str:
-    """The name in the letters of usernames; empty if none is left."""
+    """The name in the characters of usernames; empty if too few are left."""
     if "@" in name:
         return ""
     plain = unicodedata.normalize("NFKD", name[: 4 * LONGEST]).encode("ascii", "ignore").decode().lower()
