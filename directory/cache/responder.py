@@ -5,9 +5,10 @@ its making began. A write of any process is in the database's snapshot before it
 shows every acknowledged write. No response expires by time. After a failure the application answers the signed-in
 readers concerned for a while.
 
-For signed-in readers one statement returns the snapshot, the readers, and their votes for the projects shown. If the
-public response is valid at that snapshot, the reader's is the public one with these votes filled in. Single objects are
-not stored: one statement reads them for all readers. Several reads of a kind take one statement.
+For signed-in readers the snapshot, the readers, and their votes for the projects shown are read together: on PostgreSQL
+by one statement for all who wait. If the public response is valid at that snapshot, the reader's is the public one with
+the reader's own parts filled in. Single objects are read together in the same way. The event loop and signed-in readers
+get them from the database each time; for an anonymous reader a thread stores the response, as it does pages.
 """
 
 import logging
@@ -109,9 +110,9 @@ class Responder:
         return [each.response for each in pending]
 
     def _respond_in_loop(self, pending: list[_PendingRead]) -> None:
-        """Respond with pages: to signed-in readers by one statement, to anonymous ones by its snapshot or another one.
+        """Respond with what is stored, to signed-in readers first, whose votes are read with the snapshot.
 
-        If time is left, respond with single objects, by one statement for each route.
+        If time is left, respond with single objects, which are read from the database for each route.
         """
         give_up_at = time.monotonic() + LOOP_QUERY_SECONDS
         anonymous = [each for each in pending if each.read.credential is None]
@@ -271,9 +272,9 @@ class Responder:
         return self._private(public, user_id, *public.personal.fill(public.body, public.etag, voted, own))
 
     def _give_by_id(self, pending: list[_PendingRead], *, in_loop: bool) -> None:
-        """Respond to reads of single objects, by a short statement for each route.
+        """Respond to reads of single objects, those of a route together, by short statements.
 
-        The responses are not stored: to read the snapshot takes a statement as well, and lists need the memory more.
+        These responses are not stored: to read the snapshot takes a statement as well, and lists need the memory more.
         """
         by_view: defaultdict[Any, list[tuple[_PendingRead, MatchById]]] = defaultdict(list)
         for each in pending:

@@ -1,7 +1,7 @@
 """Decides what answers a request: the event loop itself, a batch of votes, or the application in a thread.
 
-The requests that come in one iteration of the loop are answered together. Everything here runs in the event loop,
-except what is given to the thread pool.
+Reads that the cache can answer at once, and that come in the same iteration of the loop, are answered together.
+Everything here runs in the event loop, except what is given to the thread pool.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Dispatcher:
         return body_max(environ["REQUEST_METHOD"], environ["PATH_INFO"])
 
     def receive(self, request: Request) -> None:
-        """Take a request, to answer it with the others of this iteration."""
+        """Take a request, to dispatch it with the others of this iteration."""
         if not self._waiting:
             self._loop.call_soon(self._dispatch)
         self._waiting.append(request)
@@ -73,7 +73,7 @@ class Dispatcher:
             connection.expire(now)
 
     def _dispatch(self) -> None:
-        """Answer the requests of this iteration: all reads together, all votes in the next batch."""
+        """Answer the requests of this iteration: quick reads together, votes in batches, all others one by one."""
         waiting, self._waiting = self._waiting, []
         reads = [(request, read) for request in waiting if (read := self._route(request)) is not None]
         if reads and self._responder is not None:

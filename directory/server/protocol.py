@@ -1,7 +1,8 @@
 """One connection of a client: it reads requests, passes them on one by one, and sends the responses.
 
-httptools parses every request, and refuses whatever could be read in two ways. A slow client occupies memory and no
-thread: a request is passed on once its body is complete, broken or too large, and the transport holds unsent responses.
+httptools parses every request, and a request that could be read in two ways is refused. A slow client occupies memory
+and no thread: a request is passed on once its body is complete, broken or too large, and the transport holds unsent
+responses.
 """
 
 import asyncio
@@ -245,7 +246,7 @@ class Connection(asyncio.Protocol):
             self._put(BrokenBody(b"".join(self._body)), keep=False)
 
     def _fail(self, error: HttpParserError) -> None:
-        """Refuse what httptools cannot parse."""
+        """Refuse a head that httptools cannot parse; a request with such a body is passed on as broken."""
         if self._ignores_input:
             return
         if self._has_begun and self._has_head:

@@ -15,7 +15,7 @@ from directory.db import slots
 
 
 class ThreadPool:
-    """The threads. They end with the process."""
+    """The threads, and the queue of their work."""
 
     def __init__(self, size: int) -> None:
         self._queue: SimpleQueue[Callable[[], object] | threading.Event] = SimpleQueue()

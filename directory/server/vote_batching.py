@@ -75,7 +75,7 @@ class VoteBatcher:
         self.window = BatchingWindow()
 
     def take(self, request: Request) -> bool:
-        """Take a request if its route is batched, and return whether it is."""
+        """Take a request if it can be answered in a batch, and return whether it can."""
         if (batched := self._together.routes.find(request.environ, request.began)) is None:
             return False
         self._batched[request] = batched
