@@ -76,7 +76,7 @@ def test_every_event_stands_on_the_page() -> None:
         f"Connecting may take {Policy().connect:g} seconds, and the whole exchange {Policy().deadline:g}.",
         f"reserves each delivery for {Policy().lease.total_seconds():g}\nseconds (a lease)",
         f"deleted after {RETENTION.days} days",
-        "at once, then 5 seconds, 5 minutes, 30 minutes, 2, 5, 10, 14, 20 and 24 hours after",
+        "5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours, 10 hours, 14 hours, 20 hours and 24 hours,",
         "User-Agent: " + sender.HEADERS["User-Agent"],
     ],
 )
