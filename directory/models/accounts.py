@@ -83,8 +83,8 @@ class MailLink(db.Model):  # type: ignore[name-defined,misc]
 
     A notice of a changed address or password is such a row as well: it holds the address that the notice is mailed to,
     and its token is given to no caller. The token is made of `nonce` by the service's key, and stored as its SHA-256
-    alone. `user_id` is null, and `email` empty, for a request about a login that no account has: it writes what a
-    request for an account writes.
+    alone. `user_id` is null, and `email` empty, for a request that must not lead to a mail, such as one about a login
+    that no account has: it writes what a request for an account writes.
     """
 
     __tablename__ = "mail_links"

@@ -36,7 +36,7 @@ _ACCOUNT = Prepared(select(*U).where(U.id == bindparam("id")))
 
 
 def password_refusals(password: str | None, *, username: str | None, email: str | None) -> list[dict[str, str]]:
-    """The rules that a new password breaks, as the errors of an answer; empty without a new password."""
+    """The first rule that a new password breaks, as the errors of an answer; empty if it breaks none, or is None."""
     if password is None:
         return []
     refusal = check_password_rules(password, username=username or "", email=email or "")
@@ -44,7 +44,7 @@ def password_refusals(password: str | None, *, username: str | None, email: str 
 
 
 def prepare_password(password: str, *, username: str, email: str) -> str:
-    """The hash of a new password, made outside any transaction because it takes its time. Raises Invalid."""
+    """The hash of a new password. Not to be called in a transaction, because it takes long. Raises Invalid."""
     if refusals := password_refusals(password, username=username, email=email):
         raise Invalid(refusals)
     return hash_password(password)
@@ -91,7 +91,10 @@ def get(user_id: int) -> User:
 
 
 def shown(user_id: int) -> User:
-    """A copy of an account, to be read only: it takes a third of the time of `get`. The row exists: none is deleted."""
+    """A copy of an account, to be read only: it takes a third of the time of `get`.
+
+    The account was authenticated, so it has a row: even that of a deleted account stays.
+    """
     [row] = _ACCOUNT.all({"id": user_id})
     return User(**dict(zip(U.keys(), row, strict=True)))
 
@@ -196,7 +199,7 @@ def choose_username(username: str, *, by: Caller) -> None:
 
 
 def username_refusals(username: str | None, user: User) -> list[dict[str, str]]:
-    """The rules that another username breaks, as the errors of an answer."""
+    """Why the user may not have this username, as the errors of an answer; empty if it is None."""
     if username is None:
         return []
     if not user.may_rename:
@@ -246,7 +249,8 @@ def administer(
 def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
     """Give an account its new role and status. Returns how many votes begin to count, or no longer do.
 
-    The projects are locked before `user_counts` and, for a suspension, after the user's current requests have ended.
+    Projects are locked before the row of the account, whose trigger locks `user_counts`. A suspension first waits for
+    the user's current requests.
     """
     user_id, status, votes = target.id, values["status"], 0
     if status == AccountStatus.SUSPENDED:

@@ -24,7 +24,7 @@ _ADMINISTRATOR = Prepared(select(_USER.id).where(_USER.id == bindparam("id"), *_
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A user who acts: in a request an active one, with the session or token that identifies the user.
+    """A user who acts. In a request the user is active, and identified by a session or a token.
 
     `by_passkey`: a passkey opened the session, or the token was made in such a session or by such a token.
     `needs_passkey`: an administrator has signed in without a passkey, and is treated as a member (REQUIRE_PASSKEY).

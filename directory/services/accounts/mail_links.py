@@ -1,10 +1,10 @@
 """Links that are mailed: each works once, until it expires, and proves that its holder reads the mail of an address.
 
 Two things more are stored as links, whose tokens nobody gets: a notice, such as of a changed password, and a request
-for a link to an account that does not exist.
+that must not lead to a mail, such as for an account that does not exist.
 
-A token is made of a random nonce by the service's key. The database holds the nonce and the token's hash, so neither it
-nor the outbox is enough to make a link.
+A token is made of a random nonce by the service's key. The database holds the nonce and the token's hash, which is
+not enough to make a link.
 
 A mail about a decision has another link, which works for ever and switches such mail off without a sign-in (RFC 8058).
 """

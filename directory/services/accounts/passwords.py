@@ -21,8 +21,8 @@ from directory.db.slots import given_back
 MIN_LENGTH = 8
 MAX_LENGTH = 128
 
-# NFC joins at most four code points into one, so a longer text has more than MAX_LENGTH in NFC too. Such a text is not
-# normalised first, which could take quadratic time for a long run of combining marks.
+# A password with more code points than this is refused before it is normalised, which could take quadratic time for a
+# long run of combining marks. NFC joins at most four code points into one, so it is too long in NFC, too.
 _MAX_RAW_LENGTH = 4 * MAX_LENGTH
 _COMMON_PASSWORDS = Path(__file__).resolve().parents[2] / "data" / "common_passwords.txt"
 

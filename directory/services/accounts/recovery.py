@@ -75,7 +75,7 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
 
 
 def verify(token: str, server: MailServer) -> None:
-    """Make the address of a link the account's, and verified.
+    """Verify the address of a link, and make it the address of the account.
 
     All other links to verify an address of the account end. An address that is replaced gets a notice, and links for a
     new password that were mailed to it end.
@@ -94,7 +94,7 @@ def verify(token: str, server: MailServer) -> None:
 def _opened(purpose: LinkPurpose, token: str) -> tuple[User, str]:
     """The locked account of a link, and the link's address; the link is used up. Raises Invalid."""
     link = mail_links.find(purpose, token)
-    user = accounts.locked(link.user_id)  # before the link: all that end a user's links lock the user first
+    user = accounts.locked(link.user_id)  # before the link, in the order in which a user's links are ended
     mail_links.use_up(link.id)
     if user.status != AccountStatus.ACTIVE:
         raise Invalid.field("token", mail_links.REFUSAL)

@@ -74,10 +74,7 @@ _needing: WeakSet[Engine] = WeakSet()
 
 
 def need_passkeys(engine: Engine) -> None:
-    """Make `names_user` false for administrators who signed in without a passkey (REQUIRE_PASSKEY).
-
-    This holds for queries over this engine.
-    """
+    """Have the condition `names_user`, in queries over this engine, exclude administrators who need a passkey."""
     _needing.add(engine)
 
 
@@ -229,7 +226,7 @@ def end_for_removed_passkeys(user_id: int) -> None:
 
 
 def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
-    """The errors of an answer for a new token whose expiry is in the past. Each of the `fields` is valid by itself."""
+    """The errors of an answer for a new token whose expiry is in the past. The schema has checked the `fields`."""
     expires_at = fields.get("expires_at")
     if expires_at is None or expires_at > now():
         return []
@@ -264,7 +261,7 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
 def _expiry_within(parent_id: int, expires_at: datetime | None) -> datetime | None:
     """The expiry of a token that the token `parent_id` makes: not after that of `parent_id`. Raises Unauthenticated.
 
-    The parent is locked until the transaction ends, so that it cannot be deleted without the new token.
+    The parent is locked until the transaction ends. A deletion of it waits, and then deletes the new token as well.
     """
     query = select(Token).where(Token.id == parent_id).with_for_update(read=True, key_share=True)
     parent = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()

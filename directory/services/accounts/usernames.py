@@ -31,8 +31,8 @@ FALLBACK = "member"
 def is_reserved(username: str) -> bool:
     """Whether a username is refused, whatever its case.
 
-    It is refused if it has no letter, begins with `deleted-` or `deleted_`, or reads like a reserved name or like the
-    name of an administrator, but is not the same: the same name is refused as taken.
+    It is refused if it has no letter, begins with `deleted-` or `deleted_`, or reads like a reserved name. It is also
+    refused if it reads like an administrator's name and differs from it; the same name is refused as taken, elsewhere.
     """
     name, reading = username.lower(), _reading(username)
     return not reading or reading in NAMES or name.replace("_", "-").startswith(PREFIX) or _reads_as_administrator(name)
@@ -68,7 +68,7 @@ def free(names: Iterable[str]) -> str:
 
 
 def _valid(name: str) -> str:
-    """The name in the characters of usernames; empty if too few are left."""
+    """The name in the characters of usernames; empty if it contains `@`, or if too few characters are left."""
     if "@" in name:
         return ""
     plain = unicodedata.normalize("NFKD", name[: 4 * LONGEST]).encode("ascii", "ignore").decode().lower()

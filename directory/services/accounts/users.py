@@ -1,4 +1,4 @@
-"""Users with their statistics: for administrators, and as everybody sees one."""
+"""Users with their statistics for administrators, and the public profile of a user."""
 
 from dataclasses import dataclass
 from functools import cache
