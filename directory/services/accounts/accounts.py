@@ -27,8 +27,8 @@ from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
 
 CHOSEN = "Your username can no longer be changed."
-# A change of the status is one transaction, whatever the number of votes that begin to count or no longer do. On two
-# busy cores 10,000 take a second or two; for more, the request gets more time than other requests.
+# The votes of suspended users do not count. A suspension, or its end, changes the counters for all votes of the user in
+# one transaction. On two busy cores 10,000 votes take a second or two; for more, the request gets more time.
 MANY_VOTES, SECONDS_FOR_MANY = 10_000, 60
 TAKEN = "This username or e-mail address is taken."
 U = User.__table__.c
@@ -158,8 +158,8 @@ def change(
 ) -> User:
     """Change one's own e-mail address, password, or whether decisions are mailed.
 
-    A new address is not verified. A new password ends the other sessions, the links that reset it and those to other
-    addresses; if asked, it also revokes all tokens.
+    A new address is not verified. A new password ends the other sessions, all links for a new password, and all links
+    that were mailed to other addresses; if asked, it also revokes all tokens.
 
     Raises Duplicate, WrongPassword, AccountDeleted.
     """
@@ -249,8 +249,8 @@ def administer(
 def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
     """Give an account its new role and status. Returns how many votes begin to count, or no longer do.
 
-    Projects are locked before the row of the account, whose trigger locks `user_counts`. A suspension first waits for
-    the user's current requests.
+    A suspension first waits for the user's current requests. The account is locked already. Its projects are locked
+    before its row is changed, because the trigger of that row locks `user_counts`.
     """
     user_id, status, votes = target.id, values["status"], 0
     if status == AccountStatus.SUSPENDED:

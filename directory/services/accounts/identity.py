@@ -49,8 +49,8 @@ class Caller:
 def require_active(by: Caller) -> None:
     """Hold the caller's account active until the transaction ends. Raises Unauthenticated.
 
-    A request is authenticated before its transaction begins, and a suspension in between wins. A takedown locks the
-    account before its projects; so this lock comes before all others of a transaction.
+    A request is authenticated before its transaction begins, and a suspension in between wins. A suspension locks the
+    account before its projects. To avoid deadlocks, this lock comes before all others of a transaction, too.
     """
     if not hold_active(by.id):
         raise Unauthenticated

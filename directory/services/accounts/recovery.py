@@ -26,9 +26,9 @@ def owner_of(token: str) -> User:
 def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer) -> None:
     """Give the account of a link a new password, which ends all its sessions and, if asked, revokes all its tokens.
 
-    It uses up all links for a new password, and those to addresses that the account does not have. The address, which
-    the link was mailed to, is verified by it, and gets a notice. Where it was not verified before, the account may have
-    been opened by someone else in the owner's name: then all ways to sign in that were added before are removed.
+    It uses up all links for a new password, and those to addresses that the account does not have. The link was mailed
+    to the account's address, which is verified now, and gets a notice. If it was not verified before, the account may
+    have been opened by someone else in the owner's name: then all ways to sign in that were added before are removed.
     Raises Invalid.
     """
     user, email = _opened(LinkPurpose.RESET, token)
@@ -94,7 +94,7 @@ def verify(token: str, server: MailServer) -> None:
 def _opened(purpose: LinkPurpose, token: str) -> tuple[User, str]:
     """The locked account of a link, and the link's address; the link is used up. Raises Invalid."""
     link = mail_links.find(purpose, token)
-    user = accounts.locked(link.user_id)  # before the link, in the order in which a user's links are ended
+    user = accounts.locked(link.user_id)  # the account is always locked before its links
     mail_links.use_up(link.id)
     if user.status != AccountStatus.ACTIVE:
         raise Invalid.field("token", mail_links.REFUSAL)

@@ -115,8 +115,8 @@ class Credential(NamedTuple):
 def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether `reader`, an alias of the users, is the active user of a session or a token, given by its digest.
 
-    It is false for an administrator who needs a passkey. It is also false if the last use of the session or token is so
-    long ago that this use has to be recorded: then `caller_of` identifies the user. The condition has the
+    It is false for an administrator who needs a passkey. It is also false if the recorded time of last use is some
+    minutes old: then `caller_of` identifies the user, and the present time is recorded. The condition has the
     `reader_parameters`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")

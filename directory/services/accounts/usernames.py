@@ -55,9 +55,10 @@ def refusals(username: str | None) -> list[dict[str, str]]:
 
 
 def free(names: Iterable[str]) -> str:
-    """A free username made from the first of the names that can be one, with a suffix if it is taken or reserved.
+    """A free username made from the first of the names that has enough characters of usernames.
 
-    A name that contains `@` is skipped. If none of the names can be a username, it is made from FALLBACK.
+    A name that contains `@` is skipped. A name that is taken or reserved gets a suffix. If none of the names can be
+    used, such as those that begin with `deleted-`, the username is made from FALLBACK.
     """
     name = next((found for each in names if (found := _valid(each))), "")
     candidates = [*(_with(name, str(n)) if n > 1 else name for n in range(1, NUMBERED + 1))] if name else []
