@@ -17,6 +17,7 @@ from directory.extensions import db
 from directory.http.cache_policy import CacheTags
 from tests.conftest import Database
 from tests.support import quiet_reads
+from tests.support.caching import cache_of
 from tests.support.factories import Api, World
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
@@ -211,10 +212,11 @@ def test_a_vote_notes_itself_once_and_nothing_else(app: Flask, world: World) -> 
 
 
 @on_postgresql
+@pytest.mark.response_cache
 def test_a_vote_leaves_the_pages_of_other_categories_stored(app: Flask, world: World, api: Api) -> None:
     world.project(category="tools", votes=1), world.project(category="tools", votes=2)
     tool, game, voter = world.project(category="tools"), world.project(category="games"), world.user()
-    cache, query = app.extensions["response_cache"], "category=tools&sort=upvotes&limit=2"
+    cache, query = cache_of(app), "category=tools&sort=upvotes&limit=2"
 
     def is_stored() -> bool:
         return cache.store.peek(("http", "/api/projects", query), cache.snapshots.snapshot()) is not None
