@@ -110,7 +110,7 @@ class Responder:
         return [each.response for each in pending]
 
     def _respond_in_loop(self, pending: list[_PendingRead]) -> None:
-        """Respond with what is stored, to signed-in readers first, whose votes are read with the snapshot.
+        """Respond with stored responses: first to signed-in readers, whose votes are read with the snapshot.
 
         If time is left, respond with single objects, which are read from the database for each route.
         """

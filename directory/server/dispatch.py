@@ -1,7 +1,7 @@
 """Decides what answers a request: the event loop itself, a batch of votes, or the application in a thread.
 
 Reads that the cache can answer at once, and that come in the same iteration of the loop, are answered together.
-Everything here runs in the event loop, except what is given to the thread pool.
+Everything here runs in the event loop; the thread pool runs the rest.
 """
 
 import asyncio

@@ -25,7 +25,7 @@ from directory.errors import (
     Unavailable,
     WrongPassword,
 )
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import AccountStatus, Project, Revision, Role, Status, Upvote, User, now
 from directory.services import audit, revisions, voting
 from directory.services.accounts import accounts, mail_links, sessions
@@ -105,7 +105,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     passkeys.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "status": AccountStatus.SUSPENDED}
-    db.session.execute(update(User).where(User.id == user_id).values(closed), execution_options=UNSYNCHRONISED)
+    modify(update(User).where(User.id == user_id).values(closed))
 
 
 def _lock_own(caller: Caller, known_hash: str) -> Any:
@@ -173,7 +173,7 @@ def _rename(user_id: int) -> str:
     if db.session.scalar(select(exists().where(or_(User.username == name, User.email == name)))):
         name = f"{name}-{secrets.token_hex(2)}"
     values = {"username": name, "email": name, "password_hash": "", "deleted_at": now()}
-    db.session.execute(update(User).where(User.id == user_id).values(values), execution_options=UNSYNCHRONISED)
+    modify(update(User).where(User.id == user_id).values(values))
     return name
 
 
@@ -193,4 +193,4 @@ def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, noti
         outbox.enqueue_each(EVENT, catalog.all_stored(ids), by=by, endpoints=notify)
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)
-    db.session.execute(delete(Project).where(Project.id.in_(ids)), execution_options=UNSYNCHRONISED)
+    modify(delete(Project).where(Project.id.in_(ids)))

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from directory.errors import NotFound
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import AuditEntry, AuditRetention, Project, User
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
@@ -98,8 +98,8 @@ def purge(before: datetime, most: int) -> int:
     ids = [entry.id for entry in db.session.execute(oldest) if entry.at < before]
     if ids:
         db.session.execute(insert(AuditRetention).values(before=before))
-        db.session.execute(delete(AuditEntry).where(AuditEntry.id.in_(ids)), execution_options=UNSYNCHRONISED)
-        db.session.execute(delete(AuditRetention), execution_options=UNSYNCHRONISED)
+        modify(delete(AuditEntry).where(AuditEntry.id.in_(ids)))
+        modify(delete(AuditRetention))
     return len(ids)
 
 

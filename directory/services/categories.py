@@ -6,7 +6,7 @@ from sqlalchemy import delete, select
 
 from directory.db.errors import refusing
 from directory.errors import CategoryInUse, Duplicate, NotFound
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import Category
 
 TAKEN = "There is a category of this slug already."
@@ -44,6 +44,6 @@ def remove(slug: str) -> None:
     gone = delete(Category).where(Category.slug == slug)
     used = CategoryInUse()
     with refusing(fk_projects_category_id_categories=used, fk_revisions_category_categories=used):
-        removed = db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount  # type: ignore[attr-defined]
+        removed = modify(gone)
     if not removed:
         raise NotFound

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import Logo, Project, Revision, now
 from directory.models.base import logo_addresses, small_digest
 
@@ -30,7 +30,7 @@ def store(pictures: tuple[bytes, bytes]) -> dict[str, str]:
     adding = (postgresql if on_postgresql() else sqlite).insert(Logo).values(row)
     # An existing row is locked too, so that housekeeping does not delete it before the transaction ends.
     keeping = adding.on_conflict_do_update(index_elements=["digest"], set_={"stored_at": row["stored_at"]})
-    db.session.execute(keeping, execution_options=UNSYNCHRONISED)
+    modify(keeping)
     return logo_addresses(digest)
 
 
@@ -58,4 +58,4 @@ def purge(most: int) -> int:
     old = select(Logo.digest).where(Logo.stored_at < now() - UNUSED_FOR, *unused).order_by(Logo.stored_at).limit(most)
     digests = list(db.session.scalars(old))
     gone = delete(Logo).where(Logo.digest.in_(digests), Logo.stored_at < now() - UNUSED_FOR)
-    return db.session.execute(gone, execution_options=UNSYNCHRONISED).rowcount if digests else 0  # type: ignore[attr-defined]
+    return modify(gone) if digests else 0

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from directory.errors import Duplicate, InvalidTransition, NotFound, PreconditionFailed
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import Project, Revision, Status, now
 from directory.services import audit, revisions, submissions
 from directory.services.accounts.identity import Caller, require_active
@@ -164,7 +164,7 @@ def _move(
     elif target is Status.PENDING:
         values["submitted_at"] = at
     moving = update(Project).where(Project.id == project.id, Project.status == project.status).values(values)
-    db.session.execute(moving, execution_options=UNSYNCHRONISED)
+    modify(moving)
     audit.record_project(
         f"project.{PAST[decision]}",
         project,

@@ -14,7 +14,7 @@ from sqlalchemy import delete, select, update
 
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Project, Revision, Status, now
 from directory.services import audit
 from directory.services.accounts.identity import Caller
@@ -181,7 +181,7 @@ def drop_all(owner_id: int) -> None:
     ids = list(db.session.scalars(gone, execution_options=UNSYNCHRONISED))
     if ids:
         raising = update(Project).where(Project.id.in_(ids)).values(version=Project.version + 1)
-        db.session.execute(raising, execution_options=UNSYNCHRONISED)
+        modify(raising)
 
 
 def _waited(revision: Revision, at: datetime) -> float:

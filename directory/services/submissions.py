@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import Project, Status, now
 from directory.services import audit, revisions
 from directory.services.accounts.identity import Caller, require_active
@@ -128,7 +128,7 @@ def delete(
     db.session.flush()
     db.session.expunge(project)
     search_index.forget(project_id)
-    db.session.execute(sql_delete(Project).where(Project.id == project_id), execution_options=UNSYNCHRONISED)
+    modify(sql_delete(Project).where(Project.id == project_id))
 
 
 def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import case, literal, select, update
 
 from directory.errors import TooManyProjects
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import db, modify
 from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
@@ -93,4 +93,4 @@ def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
         "version": Project.version + case((was_live, 2), else_=1),
     }
     rejecting = update(Project).where(Project.id.in_(ids)).values(values)
-    db.session.execute(rejecting, execution_options=UNSYNCHRONISED)
+    modify(rejecting)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import aliased
 
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Project, Upvote, User, VoteDiscount
 from directory.models.base import UtcDateTime
 from directory.services import audit
@@ -97,7 +97,7 @@ def decide(
     counting = select(func.count()).select_from(Upvote).where(Upvote.project_id == project_id, COUNTS)
     upvotes = db.session.scalar(counting) or 0
     values = {"upvotes": upvotes, "hot": hot(upvotes, project.listed_at)}
-    db.session.execute(update(Project).where(Project.id == project_id).values(values), execution_options=UNSYNCHRONISED)
+    modify(update(Project).where(Project.id == project_id).values(values))
     votes = {"number": len(changed), "user_ids": changed}
     audit.record_project(ACTIONS[decision], project, by=by, reason=reason, votes=votes)
     return {"changed": len(changed), "upvotes": upvotes}

@@ -1,4 +1,4 @@
-"""The review: the queue, decisions, what has happened to a project, the audit log, and the votes for a project."""
+"""The schemas of the review: the queue, decisions, the timeline of a project, the audit log, and votes."""
 
 from typing import Any, ClassVar
 
