@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+import time
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -23,6 +24,25 @@ ACCESS = "directory.access"
 DIM, RED, GREEN, YELLOW, CYAN = "2", "31", "32", "33", "36"
 BY_LEVEL = {"debug": DIM, "warning": YELLOW, "error": RED, "critical": RED}
 BY_STATUS = {2: GREEN, 3: CYAN, 4: YELLOW, 5: RED}
+
+
+class RequestRecord(logging.LogRecord):
+    """The record of a request: its facts as attributes, and together as `facts`.
+
+    It copies the attributes that all such records share, because to make each record anew takes as long as to write it.
+    """
+
+    facts: dict[str, Any]
+    SHARED = vars(
+        logging.makeLogRecord({
+            "name": ACCESS, "levelno": logging.INFO, "levelname": "INFO", "msg": "request",
+            "process": None, "processName": None, "thread": None, "threadName": None,
+        })
+    )  # fmt: skip
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        created = time.time()
+        self.__dict__ = {**self.SHARED, **facts, "created": created, "msecs": created % 1 * 1000, "facts": facts}
 
 
 class Formatter(logging.Formatter):
@@ -51,7 +71,7 @@ class JsonFormatter(Formatter):
         }
         if has_app_context() and "request_id" in g:
             line["request_id"] = g.request_id
-        line |= _extras(record)
+        line |= record.facts if isinstance(record, RequestRecord) else _extras(record)
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encoded(line)
@@ -67,17 +87,16 @@ class TextFormatter(Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, in printable characters alone; a traceback follows on lines of its own."""
         level = record.levelname.lower()
-        time = datetime.fromtimestamp(record.created, UTC).astimezone().strftime("%H:%M:%S")
-        text = self._request(record) if record.name == ACCESS else self._other(record)
-        line = f"{self._painted(time, DIM)} {self._painted(f'{level.upper():<7}', BY_LEVEL.get(level))} {text}"
+        clock = datetime.fromtimestamp(record.created, UTC).astimezone().strftime("%H:%M:%S")
+        text = self._request(record.facts) if isinstance(record, RequestRecord) else self._other(record)
+        line = f"{self._painted(clock, DIM)} {self._painted(f'{level.upper():<7}', BY_LEVEL.get(level))} {text}"
         if record.exc_info:
             line += "".join(f"\n    {_printable(each)}" for each in self.formatException(record.exc_info).split("\n"))
         return line
 
-    def _request(self, record: logging.LogRecord) -> str:
-        extras = _extras(record)
-        status = self._painted(str(extras["status"]), BY_STATUS.get(extras["status"] // 100))
-        return f"{_printable(extras['method'])} {_printable(extras['path'])} {status} {extras['ms']} ms"
+    def _request(self, facts: dict[str, Any]) -> str:
+        status = self._painted(str(facts["status"]), BY_STATUS.get(facts["status"] // 100))
+        return f"{_printable(facts['method'])} {_printable(facts['path'])} {status} {facts['ms']} ms"
 
     def _other(self, record: logging.LogRecord) -> str:
         extras = {name: value for name, value in _extras(record).items() if value is not None}

@@ -35,7 +35,7 @@ class CacheMiddleware:
         if read.credential is None:
             environ["HTTP_X_REQUEST_ID"] = read.request_id
         try:
-            (response,) = self._responder.respond([read])
+            response = self._responder.respond(read)
         except Exception as error:
             return hooks.answer_error(self._flask, error, environ, start_response)
         if response is None:

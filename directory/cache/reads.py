@@ -45,7 +45,7 @@ class Read(NamedTuple):
 
 def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     """The read in a WSGI environment; None where the application has to answer it."""
-    if environ["REQUEST_METHOD"] != "GET" or any(name in environ for name in _UNCACHEABLE):
+    if environ["REQUEST_METHOD"] != "GET" or not environ.keys().isdisjoint(_UNCACHEABLE):
         return None
     path = "/" + environ["PATH_INFO"].lstrip("/")  # as Flask has it, for links of the response contain it
     query = environ.get("QUERY_STRING", "")
@@ -55,7 +55,7 @@ def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     if not path.startswith("/api/") and _ACCEPTS_JSON.search(environ.get("HTTP_ACCEPT", "")):
         return None
     credential = None
-    if any(name in environ for name in _CREDENTIALS) and (credential := credential_in(environ, cookie_name)) is None:
+    if not environ.keys().isdisjoint(_CREDENTIALS) and (credential := credential_in(environ, cookie_name)) is None:
         return None
     own_id = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential)

@@ -47,8 +47,8 @@ class ReaderResponse(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class _PendingRead:
-    """A read, its route if that ends with an id, and its response, once there is one.
+class PendingRead:
+    """A read to respond to: its route if that ends with an id, and its response, once there is one.
 
     `row` is the reader's row of `readers.votes` for the `projects` of a page, at `snapshot`. One thread reads the rows
     of all that wait; `is_read` is set even if it got none.
@@ -75,41 +75,57 @@ class Responder:
         self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
         self._cache_control = hooks.public_caching(flask)
         self._flights = SingleFlight()
-        self._waiting: deque[_PendingRead] = deque()
+        self._waiting: deque[PendingRead] = deque()
         self._bypassed_until: dict[Credential, float] = {}  # by time.monotonic()
         self._all_bypassed_until = 0.0
 
-    def is_quick(self, read: Read) -> bool:
-        """Whether the event loop may respond: a response is stored, or one short statement makes it.
+    def pending(self, read: Read) -> PendingRead | None:
+        """The read for `respond_in_loop`, if a response is stored or one short statement makes it; otherwise None.
 
         For an anonymous reader the response may turn out to be invalid when the snapshot is read.
         """
         if read.credential is not None and self._is_bypassed(read.credential):
-            return False
-        if self.routes.find_by_id(read) is not None:
-            return True
-        return read.key in self.store if read.credential is None else self._fillable(read) is not None
+            return None
+        match = self.routes.find_by_id(read)
+        if match is None and not (read.key in self.store if read.credential is None else self._fillable(read)):
+            return None
+        return PendingRead(read, match)
 
-    def respond(self, reads: list[Read], *, in_loop: bool = False) -> list[ReaderResponse | None]:
-        """The responses; None for each that the application has to make. Anonymous reads raise what the view raises.
+    def respond(self, read: Read) -> ReaderResponse | None:
+        """Respond to a read in a thread. A public response that is not stored, or not valid, is made.
 
-        In the event loop only short statements are used, over a connection that is open. None then means that a thread
-        has to respond.
+        None where the application has to respond. For an anonymous reader it raises what the view raises.
         """
-        pending = [_PendingRead(read, self.routes.find_by_id(read)) for read in reads]
-        if in_loop:
-            try:
-                self._respond_in_loop(pending)
-            except Exception as error:
-                log.info("not answered in the loop", extra={"reason": type(error).__name__})
-        else:
-            if self.snapshots.should_connect:  # for the loop, which has no time for it
-                self.snapshots.snapshot()
-            for each in pending:
-                self._respond_in_thread(each)
-        return [each.response for each in pending]
+        if self.snapshots.should_connect:  # for the loop, which has no time for it
+            self.snapshots.snapshot()
+        if read.credential is None:
+            public = self._find_or_make(read)
+            return None if public is None else ReaderResponse(public, None)
+        pending = PendingRead(read, self.routes.find_by_id(read))
+        try:
+            if self._is_bypassed(read.credential):
+                return None
+            if pending.match is not None:
+                self._give_by_id([pending], in_loop=False)
+                return pending.response
+            self._give_filled([pending], in_loop=False)
+            if pending.response is None and not self._is_bypassed(read.credential) and self._make_fillable(read):
+                pending.is_read = False
+                self._give_filled([pending], in_loop=False)
+        except DirectoryError:  # the address has no public response
+            return None
+        except Exception as error:  # the application answers, and reports the error if it meets it too
+            log.info("no personal response", extra={"reason": type(error).__name__})
+        return pending.response
 
-    def _respond_in_loop(self, pending: list[_PendingRead]) -> None:
+    def respond_in_loop(self, pending: list[PendingRead]) -> None:
+        """Respond to reads by short statements over an open connection; a thread has to respond to the others."""
+        try:
+            self._respond_in_loop(pending)
+        except Exception as error:
+            log.info("not answered in the loop", extra={"reason": type(error).__name__})
+
+    def _respond_in_loop(self, pending: list[PendingRead]) -> None:
         """Respond with stored responses: first to signed-in readers, whose votes are read with the snapshot.
 
         If time is left, respond with single objects, which are read from the database for each route.
@@ -123,31 +139,9 @@ class Responder:
         if time.monotonic() < give_up_at:
             self._give_by_id([each for each in (*signed_in, *anonymous) if each.response is None], in_loop=True)
 
-    def _respond_in_thread(self, pending: _PendingRead) -> None:
-        """Respond to a read. A public response that is not stored, or not valid, is made."""
-        read = pending.read
-        if read.credential is None:
-            public = self._find_or_make(read)
-            pending.response = None if public is None else ReaderResponse(public, None)
-            return
-        try:
-            if self._is_bypassed(read.credential):
-                return
-            if pending.match is not None:
-                self._give_by_id([pending], in_loop=False)
-                return
-            self._give_filled([pending], in_loop=False)
-            if pending.response is None and not self._is_bypassed(read.credential) and self._make_fillable(read):
-                pending.is_read = False
-                self._give_filled([pending], in_loop=False)
-        except DirectoryError:  # the address has no public response
-            return
-        except Exception as error:  # the application answers, and reports the error if it meets it too
-            log.info("no personal response", extra={"reason": type(error).__name__})
-
     # Public responses.
 
-    def _give_stored(self, pending: list[_PendingRead], snapshot: Snapshot | None) -> None:
+    def _give_stored(self, pending: list[PendingRead], snapshot: Snapshot | None) -> None:
         """Respond with stored responses that are valid at `snapshot`. If it is None, read it, if one may be valid."""
         latest = self.snapshots.latest
         if latest is None:
@@ -226,7 +220,7 @@ class Responder:
             return False
         return True
 
-    def _give_filled(self, pending: list[_PendingRead], *, in_loop: bool) -> None:
+    def _give_filled(self, pending: list[PendingRead], *, in_loop: bool) -> None:
         """Respond to signed-in readers with stored responses, by one statement for them and other threads that wait."""
         reads = []
         for each in pending:
@@ -246,7 +240,7 @@ class Responder:
             each.is_read = True  # also where it was not read in time, so that no other thread reads it in vain
             each.response = self._filled(each)
 
-    def _read_votes(self, pending: list[_PendingRead], read_rows: ReadVotes, *, in_loop: bool) -> None:
+    def _read_votes(self, pending: list[PendingRead], read_rows: ReadVotes, *, in_loop: bool) -> None:
         values = [
             (*each.read.credential.digests, each.projects.ids, each.projects.owners)
             for each in pending
@@ -258,7 +252,7 @@ class Responder:
         for each, row in zip(pending, rows or [None] * len(pending), strict=True):
             each.snapshot, each.row, each.is_read = snapshot, row, True
 
-    def _filled(self, pending: _PendingRead) -> ReaderResponse | None:
+    def _filled(self, pending: PendingRead) -> ReaderResponse | None:
         """The public response with the reader's own parts, if it is valid at the snapshot at which these were read."""
         if pending.snapshot is None:
             return None
@@ -271,12 +265,12 @@ class Responder:
         user_id, voted, own = pending.row
         return self._private(public, user_id, *public.personal.fill(public.body, public.etag, voted, own))
 
-    def _give_by_id(self, pending: list[_PendingRead], *, in_loop: bool) -> None:
+    def _give_by_id(self, pending: list[PendingRead], *, in_loop: bool) -> None:
         """Respond to reads of single objects, those of a route together, by short statements.
 
         These responses are not stored: to read the snapshot takes a statement as well, and lists need the memory more.
         """
-        by_view: defaultdict[Any, list[tuple[_PendingRead, MatchById]]] = defaultdict(list)
+        by_view: defaultdict[Any, list[tuple[PendingRead, MatchById]]] = defaultdict(list)
         for each in pending:
             if each.match is not None:
                 by_view[each.match.view].append((each, each.match))

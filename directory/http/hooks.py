@@ -9,12 +9,13 @@ from typing import Any
 
 from flask import Flask, Response, current_app, g, request
 
+from directory import logs
 from directory.db.transactions import require_writable
 from directory.http import cors, write_checks
 from directory.http.authentication import known
 from directory.http.cache_policy import CREDENTIALS
 
-log = logging.getLogger("directory.access")
+log = logging.getLogger(logs.ACCESS)
 
 ROUTE = "directory.route"  # the key of the route in the request's environment
 TOKEN_IN_PATH = re.compile("^(/api/auth/notifications/).+")  # removed from log lines
@@ -83,7 +84,7 @@ def log_request(method: str, path: str, status: int, began: float, **facts: Any)
     """Log a request; `began` is a time of time.perf_counter()."""
     if log.isEnabledFor(logging.INFO):
         ms = round((time.perf_counter() - began) * 1000, 1)
-        log.info("request", extra={"method": method, "path": path, "status": status, "ms": ms, **facts})
+        log.handle(logs.RequestRecord({"method": method, "path": path, "status": status, "ms": ms, **facts}))
 
 
 def _begin() -> None:

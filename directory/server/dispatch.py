@@ -14,7 +14,7 @@ from typing import Any
 from flask import Flask
 
 from directory.cache.reads import Read, read_from
-from directory.cache.responder import Responder
+from directory.cache.responder import PendingRead, Responder
 from directory.cache.response import SCHEMES, STATUSES, AccessRecorder, CachedResponse, constant_responses
 from directory.http import problem_details
 from directory.http.files import Files
@@ -75,18 +75,18 @@ class Dispatcher:
     def _dispatch(self) -> None:
         """Answer the requests of this iteration: quick reads together, votes in batches, all others one by one."""
         waiting, self._waiting = self._waiting, []
-        reads = [(request, read) for request in waiting if (read := self._route(request)) is not None]
+        reads = [(request, pending) for request in waiting if (pending := self._route(request)) is not None]
         if reads and self._responder is not None:
-            responses = self._responder.respond([read for _, read in reads], in_loop=True)
-            for (request, read), response in zip(reads, responses, strict=True):
-                if response is None:
+            self._responder.respond_in_loop([pending for _, pending in reads])
+            for request, pending in reads:
+                if pending.response is None:
                     self._hand_over(request)
                 else:
-                    self._send_cached(request, read, *response)
+                    self._send_cached(request, pending.read, *pending.response)
         if self._votes is not None:
             self._votes.start()
 
-    def _route(self, request: Request) -> Read | None:
+    def _route(self, request: Request) -> PendingRead | None:
         """Return a read that the loop may answer with the others; answer any other request, or pass it on."""
         environ = request.environ
         if self._hops:
@@ -95,8 +95,8 @@ class Dispatcher:
             self.refuse(request.connection, Refusal(400, "The address is not a path."))
         elif self._votes is None:
             self._hand_over(request)
-        elif (read := read_from(environ, self._cookie)) is not None and self._is_quick(read):
-            return read
+        elif (read := read_from(environ, self._cookie)) is not None and (pending := self._pending(read)) is not None:
+            return pending
         elif read is not None and read.credential is None and read.key in self._constants:
             self._send_cached(request, read, self._constants[read.key], None)
         elif (file := self._files.answer(environ, request.began)) is not None:
@@ -105,8 +105,8 @@ class Dispatcher:
             self._hand_over(request)
         return None
 
-    def _is_quick(self, read: Read) -> bool:
-        return self._responder is not None and read.scheme in SCHEMES and self._responder.is_quick(read)
+    def _pending(self, read: Read) -> PendingRead | None:
+        return None if self._responder is None or read.scheme not in SCHEMES else self._responder.pending(read)
 
     def _apply_forwarded_scheme(self, environ: dict[str, Any]) -> None:
         """Set the scheme that the trusted proxies report, as the application does."""

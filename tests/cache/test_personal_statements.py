@@ -17,7 +17,7 @@ from directory.http.authentication import viewer
 from directory.services.catalog.catalog import QUICK_TEXT
 from tests.conftest import Database, Statements
 from tests.support.browsers import COOKIE
-from tests.support.caching import cache_of, source_of
+from tests.support.caching import cache_of, responses_in_loop, source_of
 from tests.support.factories import Api, World
 from tests.support.members import MEMBERS, Directory, Personal, bearer, by_loop, by_wsgi
 from tests.support.reading import FastPath, fast_path, parsed
@@ -47,16 +47,16 @@ def test_one_statement_answers_several_members(
             environ = parsed(address, **callers[name]).environ
             reads.append(read_from(environ, COOKIE))
     statements.clear()
-    responses = cache.respond(reads, in_loop=True)
+    responses = responses_in_loop(cache, reads)
     # One for the pages, one for the projects.
     assert len(statements) == (2 if database.backend == "postgresql" else 2 * len(names))
     for read, response in zip(reads, responses, strict=True):
         assert response is not None
         assert by_loop(fast, read.path, {}) is not None
-        assert [response] == cache.respond([read])
+        assert response == cache.respond(read)
     monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 0.0)
     statements.clear()
-    responses = cache.respond(reads, in_loop=True)
+    responses = responses_in_loop(cache, reads)
     assert [each is not None for each in responses] == [True, False] * len(names), "it is late for a second statement"
     assert len(statements) == (1 if database.backend == "postgresql" else len(names))
 

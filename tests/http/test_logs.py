@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import re
+import time
 
 import pytest
 
@@ -276,3 +277,17 @@ def test_the_handler_has_a_lock_for_every_version_of_logging():
         handler.handle(logging.makeLogRecord({"msg": "said"}))
         handler.release()
     assert handler.stream.getvalue() == "said\n"
+
+
+def test_the_record_of_a_request_is_read_by_other_handlers_too(logged, caplog):
+    app, _ = logged
+    caplog.set_level("INFO", "directory.access")
+    began = time.time()
+    Api(app).get("/api/projects")
+    (request,) = [each for each in caplog.records if each.name == "directory.access"]
+    assert (request.getMessage(), request.levelno, request.method, request.status) == (
+        "request", logging.INFO, "GET", 200,
+    )  # fmt: skip
+    assert began <= request.created <= time.time()
+    wanted = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(process)s %(path)s").format(request)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} INFO directory.access None /api/projects", wanted)

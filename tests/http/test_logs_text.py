@@ -7,7 +7,7 @@ import re
 import pytest
 
 from directory import logs
-from directory.logs import JsonFormatter, TextFormatter
+from directory.logs import JsonFormatter, RequestRecord, TextFormatter
 from directory.services.catalog import catalog
 from tests.http.test_logs import record, written_by
 from tests.support.factories import Api
@@ -21,11 +21,11 @@ def text_of(record, *, colours=False):
     return rest
 
 
-ANSWERED = {"name": "directory.access", "method": "GET", "path": "/api/projects", "status": 404, "ms": 1.2}
+ANSWERED = {"method": "GET", "path": "/api/projects", "status": 404, "ms": 1.2}
 
 
 def test_people_read_a_request_as_one_short_line():
-    assert text_of(record("request", **ANSWERED)) == "INFO    GET /api/projects 404 1.2 ms"
+    assert text_of(RequestRecord(ANSWERED)) == "INFO    GET /api/projects 404 1.2 ms"
 
 
 def test_people_read_what_a_call_adds_behind_the_message():
@@ -34,7 +34,7 @@ def test_people_read_what_a_call_adds_behind_the_message():
 
 
 def test_only_where_they_are_wanted_the_lines_have_colours():
-    assert text_of(record("request", **ANSWERED), colours=True) == "INFO    GET /api/projects \x1b[33m404\x1b[0m 1.2 ms"
+    assert text_of(RequestRecord(ANSWERED), colours=True) == "INFO    GET /api/projects \x1b[33m404\x1b[0m 1.2 ms"
     assert text_of(record("bad", levelname="ERROR"), colours=True) == "\x1b[31mERROR  \x1b[0m bad"
 
 
@@ -42,7 +42,7 @@ def test_only_where_they_are_wanted_the_lines_have_colours():
 def test_no_value_breaks_a_line_for_people_or_reaches_the_terminal_raw(forged):
     for text in (
         text_of(record(forged, reason=forged)),
-        text_of(record("request", **{**ANSWERED, "path": forged})),
+        text_of(RequestRecord({**ANSWERED, "path": forged})),
     ):
         assert text.isprintable()
     assert text_of(record("Grüße")) == "INFO    Grüße"

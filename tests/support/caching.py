@@ -3,7 +3,7 @@
 from flask import Flask
 
 from directory.cache.reads import Read
-from directory.cache.responder import Responder
+from directory.cache.responder import ReaderResponse, Responder
 from directory.cache.snapshot_source import SnapshotSource
 from directory.http.hooks import request_id
 
@@ -17,6 +17,13 @@ def cache_of(app: Flask) -> Responder:
     """The responder of an application that has one."""
     cache: Responder = app.extensions["response_cache"]
     return cache
+
+
+def responses_in_loop(cache: Responder, reads: list[Read]) -> list[ReaderResponse | None]:
+    """The responses to reads of one iteration of the event loop; None where a thread has to respond."""
+    pending = [cache.pending(read) for read in reads]
+    cache.respond_in_loop([each for each in pending if each is not None])
+    return [each and each.response for each in pending]
 
 
 def source_of(app: Flask) -> SnapshotSource:

@@ -120,7 +120,7 @@ class FastPath:
     def takes(self, request: Request) -> bool:
         """Whether the loop may answer a request, by the cache."""
         read = read_from({**request.environ}, self._cookie)
-        return read is not None and self.responder is not None and self.responder.is_quick(read)
+        return read is not None and self.responder is not None and self.responder.pending(read) is not None
 
     def answer(self, requests: list[Request]) -> list[Response | None]:
         """The responses to requests of one iteration; None for each that a thread has to answer."""
