@@ -20,7 +20,7 @@ from directory.models import now
 from directory.models.base import UtcDateTime
 
 MINUTE, HOUR = 60.0, 3600.0
-# Seconds from the end of one try to the next: ten tries over three days.
+# Seconds from the end of one try to the next: ten tries in about three days.
 DELAYS = (0.0, 5.0, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
 JITTER = 0.2
 LONGEST_WAIT = 24 * HOUR  # that a receiver can ask for with Retry-After
