@@ -17,6 +17,7 @@ _INVISIBLE = re.compile(f"[{_IGNORED}]")
 _NON_JOINER, _JOINER = "\u200c", "\u200d"
 _PRESENTATION = "\ufe0e\ufe0f"
 _VIRAMA = 9  # the combining class
+_OF_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]*\\Z")
 
 # Equal letters for which Arabic, Persian, Kurdish and Urdu keyboards have different code points.
 _SAME_ARABIC = {
@@ -35,10 +36,11 @@ _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
 # Letters, small and capital, that look like a Latin letter (UTS #39).
 _LIKE_LATIN = {
     "CYRILLIC": frozenset("аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ"),
-    "GREEK": frozenset("ονυραικγτΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"),
-    "ARMENIAN": frozenset("օոսցհՕՍԼ"),
+    "GREEK": frozenset("ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ"),
+    "ARMENIAN": frozenset("օոսցհզգՕՍԼՏ"),
+    "COPTIC": frozenset("ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ"),
     "LISU": frozenset("ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
-    "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥ"),
+    "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ"),
 }
 
 
@@ -88,16 +90,21 @@ def _has_effect(text: str, at: int) -> bool:
     if not before:
         return False
     if char in (_NON_JOINER, _JOINER):
-        joins = unicodedata.combining(before) == _VIRAMA or (char == _JOINER and _is_pictograph(behind))
-        return joins or (char == _NON_JOINER and _is_cursive(before) and _is_cursive(behind))
+        if char == _JOINER:
+            # Of emoji; or before a virama, as in Bengali and Kannada, whose letter ra has two forms there.
+            joins = _is_pictograph(behind) and (_is_pictograph(before) or before in _PRESENTATION)
+            joins = joins or (before.isalpha() and bool(behind) and unicodedata.combining(behind) == _VIRAMA)
+        else:
+            joins = _is_cursive(before) and _is_cursive(behind)
+        return joins or unicodedata.combining(before) == _VIRAMA
     if char in _PRESENTATION:
         return _is_pictograph(before) or before in "0123456789#*©®‼⁉™ℹ"
     if "\u180b" <= char <= "\u180f":
         return script(before) == "MONGOLIAN"
     if "\U000e0100" <= char <= "\U000e01ef":
         return script(before) == "CJK"
-    # The tags of a flag, such as that of Scotland.
-    return "\U000e0020" <= char <= "\U000e007f" and (before == "\U0001f3f4" or "\U000e0020" <= before <= "\U000e007e")
+    # The tags of a flag, such as that of Scotland; elsewhere tags are invisible text.
+    return "\U000e0020" <= char <= "\U000e007f" and _OF_FLAG.search(text, 0, at) is not None
 
 
 def _is_pictograph(char: str) -> bool:

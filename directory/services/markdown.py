@@ -26,8 +26,12 @@ SCHEMES = {"http", "https"}
 ABSOLUTE = re.compile("https?://[^/]", re.IGNORECASE)
 TASK = re.compile(r"\[([ xX])\](?=[ \t\n])")
 BOXES = {" ": "\u2610", "x": "\u2611", "X": "\u2611"}
+REST = r"(?::\d{1,5})?(?:[/?#][^\s<]*)?"  # of an address, behind its domain
+# What follows "http:" if a label has an underscore. GFM allows it except in the last two; linkify-it does not at all.
+UNDERSCORED = re.compile(rf"//(?=[\w.-]*_)(?:[\w-]+\.)+[^\W_](?:-|[^\W_])*\.[^\W_](?:-|[^\W_])*{REST}")
 # The text after "www." in a link: a domain, and characters of a path.
-WWW = re.compile(r"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*(?::\d{1,5})?(?:[/?#][^\s<]*)?")
+WWW = re.compile(rf"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*{REST}")
+WITHIN = re.compile(r"[./@-]www\.\Z", re.IGNORECASE)  # the end of a part of another host, path or address
 TRAILING = "?!.,:*_~'\""  # punctuation that is not part of an address at its end, by GFM
 ENTITY = re.compile(r"&[a-zA-Z0-9]+;\Z")
 
@@ -93,13 +97,15 @@ def _is_absolute(url: str) -> bool:
 def _http_length(linkify: Any, text: str, at: int) -> int:
     """The number of characters after "http:" that belong to a link, without trailing punctuation."""
     end = at + int(linkify._validate_http(text, at))
+    if end == at and (found := UNDERSCORED.match(text, at)):
+        end = found.end()
     is_entity = text[end : end + 1] == ";" and ENTITY.search(text, at, end + 1)
     return len(_without_trailing(text[at : end + 1] if is_entity else text[at:end]))
 
 
 def _www_length(_linkify: Any, text: str, at: int) -> int:
     """The number of characters after "www." that belong to a link."""
-    found = WWW.match(text, at)
+    found = None if WITHIN.search(text, max(0, at - 5), at) else WWW.match(text, at)
     return len(_without_trailing(found[0])) if found else 0
 
 

@@ -67,8 +67,10 @@ def test_no_letter_of_one_script_is_folded_to_one_of_another() -> None:
         ("Goo\u200cgle", "Google"), ("Goo\u200dgle", "Google"), ("Goo\u034fgle\ufe0f", "Google"),
         ("a\u3164b\u200e", "ab"),
         ("\u200c\u200d", ""), ("a\U000e0041", "a"), ("a\u180bb", "ab"), ("a\U000e0100", "a"),
+        ("a\U000e0068\U000e0069\U000e007fb", "ab"), ("🚀\U000e0068\U000e0069", "🚀"), ("a\u200d🚀", "a🚀"),
         # They change what is seen.
         ("می\u200cخواهم", "می\u200cخواهم"), ("क्\u200dष", "क्\u200dष"), ("क्\u200cष", "क्\u200cष"),
+        ("র\u200d্যাম", "র\u200d্যাম"), ("❤\ufe0f\u200d🔥", "❤\ufe0f\u200d🔥"), ("👩🏽\u200d💻", "👩🏽\u200d💻"),
         ("👩\u200d💻", "👩\u200d💻"), ("❤\ufe0f 1\ufe0f\u20e3", "❤\ufe0f 1\ufe0f\u20e3"), ("ᠠ\u180b", "ᠠ\u180b"),
         ("葛\U000e0100", "葛\U000e0100"),
         ("🏴\U000e0067\U000e0062\U000e007f", "🏴\U000e0067\U000e0062\U000e007f"),
@@ -84,7 +86,8 @@ def test_invisible_characters_are_removed_unless_they_change_what_is_seen(text: 
         ("Google", False), ("Gооgle", True), ("Ροlars", True), ("аррӏе", True), ("Mozilla Firеfox", True),
         ("Хор", True), ("Хор и лес", False), ("Яндекс Maps", False), ("μTorrent", False), ("ガラスLab 東京", False),
         ("Ελληνικά Linux", False), ("Գիրք", False), ("Café", False), ("1, 2!", False), ("ᎪᎳ", True),
-        ("ꓖꓳꓳꓖꓡꓰ", True), ("Vuеѵ", True),
+        ("ꓖꓳꓳꓖꓡꓰ", True), ("Vuеѵ", True), ("ꮯhrome", True), ("Ꮤeb", True), ("ϲode", True), ("Ϳava", True),
+        ("Տlack", True), ("Gⲟⲟgle", True), ("ᏣᎳᎩ", False), ("Ⲙⲛⲧⲣⲙⲛⲕⲏⲙⲉ", False),
     ],
 )  # fmt: skip
 def test_letters_that_look_like_latin_ones_are_marked(title: str, marked: bool) -> None:

@@ -70,8 +70,12 @@ def test_letters_of_any_alphabet_arrive_as_they_are_in_seven_bits() -> None:
     assert taken.raw.isascii()
 
 
-@pytest.mark.parametrize("title", ["=?utf-8?q?Your_account_is_locked?=", "é =?utf-8?b?SGk=?= " + "long " * 30])
-def test_a_title_that_looks_like_an_encoded_word_arrives_as_it_is(title: str) -> None:
+@pytest.mark.parametrize(
+    "title",
+    # What looks like an encoded word; and words of other letters behind one that is as long as a line.
+    ["=?utf-8?q?Your_account_is_locked?=", "é =?utf-8?b?SGk=?= " + "long " * 30, f"{'w' * 72} é é “x” ü"],
+)
+def test_a_title_in_a_subject_arrives_as_it_is(title: str) -> None:
     with Mailbox() as mailbox:
         send(mailbox.server(), mail=templates.compose(SITE, f"Approved: {title.strip()}", "A text."))
 

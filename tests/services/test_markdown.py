@@ -36,6 +36,10 @@ def link(address: str, text: str | None = None) -> str:
         ("www.x.org/q?a=(b))) c", f"{link('http://www.x.org/q?a=(b)', 'www.x.org/q?a=(b)')})) c"),
         ("www.x.org/a&hl;", f"{link('http://www.x.org/a', 'www.x.org/a')}&amp;hl;"),
         ("www. www.a node.js readme.md", "www. www.a node.js readme.md"),
+        ("https://my_app.x.org/a_(b).", f"{link('https://my_app.x.org/a_(b)')}."),
+        ("_https://my_app._a.x.org:80_", f"<em>{link('https://my_app._a.x.org:80')}</em>"),
+        ("https://x_y.org https://a.x_y.org", "https://x_y.org https://a.x_y.org"),
+        ("a.www.x.org b@www.x.org /WWW.x.org", "a.www.x.org b@www.x.org /WWW.x.org"),
         ("a@b.org ftp://x.org //x.org", "a@b.org ftp://x.org //x.org"),
         ("`https://example.com`", "<code>https://example.com</code>"),
         # CommonMark

@@ -94,7 +94,8 @@ def test_exact_spellings_come_before_joined_and_split_ones(world: World, api: Ap
     [
         ("git-scm.com", {"Git"}), ("www.git-scm.com", {"Git"}), ("https://git-scm.com/downloads?x=1", {"Git"}),
         ("python.org", {"Docs", "Mentioned"}), ("docs.python.org", {"Docs"}), ("scm.com", set()),
-        ("bücher.example", {"Books"}),
+        ("bücher.example", {"Books"}), ("xn--bcher-kva.example", {"Books"}), ("XN--a.example", set()),
+        ("https://xn--bcher-kva.example:443/x", {"Books"}), ("http://me@docs.python.org:8080", {"Docs"}),
     ],
 )  # fmt: skip
 def test_a_domain_finds_its_projects(world: World, api: Api, query: str, expected: set[str]) -> None:

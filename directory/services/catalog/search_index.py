@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-import idna
 from sqlalchemy import text
 
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
-from directory.services.catalog.search_words import domain_words, joined_words, whole, words
+from directory.services.catalog.search_words import domain_words, joined_words, readable_host, whole, words
 
 _UPSERT = (
     "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
@@ -73,10 +72,6 @@ def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
 def _host(url: str) -> str:
     """The host as people read it; empty for a URL of an older version's rules that has none."""
     try:
-        host = urlsplit(url).hostname or ""
+        return readable_host(urlsplit(url).hostname or "")
     except ValueError:
         return ""
-    try:
-        return idna.decode(host) if "xn--" in host else host
-    except idna.IDNAError:
-        return host

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+import idna
+
 from directory.services.characters import fold
 
 MAX_WORDS = 16  # of a query; more narrow nothing down
@@ -45,7 +47,8 @@ def _patterns(letter: str, unspaced: str = "") -> tuple[re.Pattern[str], re.Patt
 
 _PATTERNS = _patterns(rf"[^ \-'.+#{_UNSPACED}]", rf"[{_UNSPACED}]+|")
 _ASCII_PATTERNS = _patterns("[a-z0-9]")  # the same, found sooner
-_ADDRESS = re.compile(r"\s*https?://([^\s/?#]+)\S*\s*", re.IGNORECASE)
+# The host of a whole address, between a user and a port.
+_ADDRESS = re.compile(r"\s*https?://(?:[^\s/?#@]*@)?([^\s/?#@]+?)(?::[0-9]*)?(?:[/?#]\S*)?\s*", re.IGNORECASE)
 
 # Prefixes of words that no query finds by their beginning.
 _WHOLE, _JOINED, _DOMAIN = "=", "=+", "=."
@@ -128,7 +131,7 @@ def _joined_unit(found: str, part: re.Pattern[str]) -> Unit:
 def query_units(query: str) -> list[Unit]:
     """The words of a query. A whole address asks for its domain."""
     address = _ADDRESS.fullmatch(query)
-    return units(query if address is None else address[1])
+    return units(readable_host((query if address is None else address[1]).strip()))
 
 
 def words(text: str) -> list[str]:
@@ -169,6 +172,14 @@ def domain_word(unit: Unit) -> str | None:
     if not unit.dotted:
         return None
     return _domain_word(unit.parts[1:] if unit.parts[0] == "www" else unit.parts)
+
+
+def readable_host(text: str) -> str:
+    """A host in Punycode as people read it; another text as it is."""
+    try:
+        return idna.decode(text) if "xn--" in text.lower() else text
+    except UnicodeError:  # an IDNAError is one
+        return text
 
 
 def _domain_word(labels: Sequence[str]) -> str:

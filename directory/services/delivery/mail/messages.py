@@ -31,15 +31,16 @@ class _Policy(EmailPolicy):
     """The policy of SMTP, but for two headers.
 
     One with an address stays one plain line. Python takes it for text, and writes a long one in encoded words. RFC 2047
-    section 5 forbids these there, and mail programs do not read them. A subject with a title that looks like an encoded
-    word is encoded. Python sends it as it is, and mail programs would show another text.
+    section 5 forbids these there, and mail programs do not read them. A subject is encoded as a whole if it has other
+    characters than ASCII, because Python loses the spaces behind a long word. So is one with a title that looks like an
+    encoded word: Python sends it as it is, and mail programs would show another text.
     """
 
     def fold_binary(self, name: str, value: str) -> bytes:
         """Return the lines of a header."""
         if name == UNSUBSCRIBE:
             return f"{name}: {value}\r\n".encode("ascii")
-        if name == SUBJECT and "=?" in value:
+        if name == SUBJECT and ("=?" in value or not value.isascii()):
             return f"{name}: {_encoded(value, fold=True)}\r\n".encode("ascii")
         return super().fold_binary(name, value)
 
