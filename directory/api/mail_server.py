@@ -16,7 +16,7 @@ def configured() -> MailServer | None:
 
 
 def notifier(user: Any) -> MailServer | None:
-    """The mail server, which notifies the account of a new password. An unconfirmed address gets few mails."""
+    """The mail server, which notifies the account of a change. An unconfirmed address gets few mails."""
     server = configured()
     may_mail = server is not None and (user.email_verified or account_limits.may_mail(user.email, user.id))
     return server if may_mail else None

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from directory.api.mail_server import mail_server
+from directory.api.mail_server import mail_server, notifier
 from directory.api.password_checks import among_few
 from directory.api.schemas.accounts import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
@@ -65,7 +65,7 @@ def verify(body: dict[str, Any]) -> Any:
     It needs the token of a mailed link, which works once, within 24 hours. A new address replaces the old one, to which
     a notice is mailed.
     """
-    recovery.verify(body["token"], mail_server())
+    recovery.verify(body["token"], mail_server(), lambda user: notifier(user) is not None)
 
 
 @bp.post("/email/verification")

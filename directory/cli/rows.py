@@ -38,7 +38,7 @@ DATES = frozenset(field.name for field in TABLE if field.kind is Kind.TIME)
 DECIDED = frozenset({"status", "rejection_reason"})
 BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
 NOTHING = (None, "", 0, "0")  # values of columns that are left out
-BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 DELIMITERS = ",;\t|"
 LOGO_MAX = 4 * -(-pictures.UPLOAD_MAX // 3)  # characters of base64
 _BLANK = f'{DELIMITERS}" \r\n'
@@ -108,9 +108,7 @@ class Lines:
         first = next(chunks, b"")
         encoding = next((encoding for mark, encoding in BOMS.items() if first.startswith(mark)), _unmarked(first))
         chunks = itertools.chain([first], chunks)
-        self._lines = (
-            self._without_mark(chunks) if encoding in {None, "utf-8-sig"} else self._converted(chunks, encoding)
-        )
+        self._lines = self._split(chunks if encoding in {None, "utf-8-sig"} else self._converted(chunks, encoding))
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -125,10 +123,12 @@ class Lines:
             self.bytes += len(chunk)
             yield chunk
 
-    def _without_mark(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        first = next(chunks).removeprefix(codecs.BOM_UTF8)
-        if b"\n" not in first and b"\r" in first:
-            yield from (line + b"\n" for line in first.removesuffix(b"\r").split(b"\r"))
+    def _split(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The lines, without a mark. Where carriage returns alone end them, a cell may contain line feeds."""
+        first = next(chunks, b"").removeprefix(codecs.BOM_UTF8)
+        if re.match(b"[^\r\n]*\r[^\r\n]", first) or (b"\r" in first and b"\n" not in first):
+            text = b"".join([first, *chunks])
+            yield from (line + b"\n" for line in text.removesuffix(b"\r").split(b"\r"))
         else:
             yield from itertools.chain([first] if first else [], chunks)
 
@@ -140,8 +140,9 @@ class Lines:
                 rest += decoder.decode(chunk or b"", final=chunk is None)
                 *lines, rest = rest.split("\n")
                 yield from (f"{line}\n".encode("utf-8", "surrogatepass") for line in lines)
-        except UnicodeDecodeError:
-            where = f"line {self.number + 1}"
+        except UnicodeDecodeError as error:
+            read = rest + error.object[: error.start].decode(encoding)
+            where = f"line {self.number + 1 + read.count(chr(10))}"
             raise click.ClickException(f"{where}: The file begins as UTF-16, and goes on as something else.") from None
         if rest:
             yield rest.encode("utf-8", "surrogatepass")

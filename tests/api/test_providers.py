@@ -105,6 +105,7 @@ def test_a_new_person_gets_an_account_without_a_password(app: Flask, browser: Br
         ({"preferred_username": ["x"], "nickname": "taken"}, "taken-2", True),
         ({"preferred_username": "x" * 40}, "x" * 32, True),
         ({"preferred_username": "u.p@firm.example", "name": "Ursula Petersen"}, "ursula-petersen", True),
+        ({"preferred_username": "Łukasz_Jørgen Strauß"}, "lukasz_jorgen-strauss", True),
         ({"preferred_username": "u.p@firm.example", "email": "ursula.petersen@firm.example"}, "ursula-petersen", True),
     ],
 )

@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.http import account_limits
 from directory.logs import JsonFormatter
 from directory.models import Delivery, Identity, MailLink, Passkey, Session, Token, User, now
 from directory.services.accounts import mail_links, sessions
@@ -483,6 +484,22 @@ def test_an_unconfirmed_address_gets_few_notices_of_passwords_and_a_confirmed_on
     send_all(delivery_thread(app, server, quick()))
     assert [mail.to for mail in mailbox.taken].count(["ada@example.org"]) == 3
     assert [mail.to for mail in mailbox.taken].count(["bob@example.org"]) == 4
+
+
+def test_an_unconfirmed_address_that_is_replaced_gets_few_notices_too(make_app: Any, mailbox: Mailbox) -> None:
+    app = make_app(**mailbox.settings, RATELIMIT_ENABLED="true")
+    caller = World(app).caller(World(app).user("ada"))
+    [server] = app.extensions["webhooks"]
+    for allowed in (True, True, True, False):
+        with app.test_request_context():
+            assert account_limits.may_mail("ada@example.org", None) == allowed
+    caller.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
+    with app.app_context():
+        token = mail_links.token_of(db.session.scalar(select(MailLink.nonce)), server.key)
+    assert caller.post(VERIFY, {"token": token}).status_code == 204
+    send_all(delivery_thread(app, server, quick()))
+    assert [mail.to for mail in mailbox.taken] == []
+    assert user(app).email == "new@example.org"
 
 
 def test_the_mails_of_an_account_are_found_by_their_event(world: World, api: Api, post: Any) -> None:

@@ -198,6 +198,15 @@ def test_a_token_that_is_revoked_meanwhile_makes_none(app, user):
             transaction(lambda: sessions.issue_token("child", None, by=by))
 
 
+def test_a_session_that_ended_meanwhile_makes_no_token(app, user):
+    with app.app_context():
+        secret = transaction(lambda: sessions.begin(user.id, user_agent=""))
+        by, _ = sessions.caller_of(sessions.of_cookie(secret), sessions.NONE_PREFETCHED)
+        transaction(lambda: sessions.end_all(user.id))
+        with pytest.raises(Unauthenticated):
+            transaction(lambda: sessions.issue_token("late", None, by=by))
+
+
 def test_tokens_made_while_their_maker_is_revoked_all_end(app, world, user):
     for _ in range(5):
         maker = world.caller(user)

@@ -316,7 +316,14 @@ def test_blank_rows_above_a_table_a_padded_separator_and_spaces_are_left_out(run
 
 @pytest.mark.parametrize(
     ("encoding", "ending"),
-    [("utf-8", "\r"), ("utf-8", "\r\n"), ("utf-8-sig", "\r"), ("utf-16-le", "\n"), ("utf-16-be", "\r\n")],
+    [
+        ("utf-8", "\r"),
+        ("utf-8", "\r\n"),
+        ("utf-8-sig", "\r"),
+        ("utf-16", "\r"),
+        ("utf-16-le", "\n"),
+        ("utf-16-be", "\r\n"),
+    ],
 )
 def test_a_table_is_read_whatever_ends_its_lines_and_in_utf_16_without_a_mark(
     app: Flask, run: Any, encoding: str, ending: str
@@ -333,6 +340,16 @@ def test_rows_of_utf_16_are_named_by_their_lines_and_a_broken_end_by_its_line(ru
     assert "line 2: url: " in run(rows.encode("utf-16"), "--format", "csv").stderr
     broken = (rows + "C,D,https://example.org/c,tools\n").encode("utf-16") + b"\x00\xd8"
     assert "The file begins as UTF-16, and goes on as something else." in run(broken, "--format", "csv").stderr
+    within = rows.encode("utf-16-le") + b"\x00\xd8" + "C\nD\n".encode("utf-16-le")
+    assert "line 3: The file begins" in run(within, "--format", "csv").stderr
+
+
+def test_a_cell_may_have_a_line_feed_where_carriage_returns_end_the_lines(app: Flask, run: Any) -> None:
+    table = (
+        TABLE.replace("\n", "\r").replace("Category\r", "Category,description\r").replace("tools\r", 'tools,"a\nb"\r')
+    )
+    assert run(table.encode(), "--format", "csv").stdout == "imported 2, unchanged 0, refused 0\n"
+    assert [one.description for one in stored(app)] == ["a\nb", "a\nb"]
 
 
 def test_a_hundred_bad_rows_have_a_line_each_and_one_that_sums_up(run: Any) -> None:

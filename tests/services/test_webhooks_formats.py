@@ -1,6 +1,7 @@
 """The three formats, rendered from hostile events: nothing pings, nothing is over its limit."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -203,6 +204,22 @@ def test_no_line_of_a_slack_message_begins_as_a_quotation() -> None:
     project = {**EVENT["data"]["project"], "title": "> a", "tagline": ">>> b", "url": "ftp://example.org"}
     [first, _] = sent("slack", {**EVENT, "data": {"project": project}})["blocks"]
     assert "\n\u200b&gt; a\n\u200b&gt;&gt;&gt; b" in first["text"]["text"]
+
+
+@pytest.mark.parametrize("style", ["discord", "slack"])
+def test_no_text_of_members_becomes_an_emoji(style: str) -> None:
+    text = ":tada: :wave::skin-tone-2: :+1: a::b: 10:30"
+    shown = " ".join(texts(sent(style, event(text, reason=text))))
+    assert not re.search(r":[a-z+][\w'+-]*:", shown)
+    assert "10:30" in shown
+
+
+@pytest.mark.parametrize("text", ["- item", "1. item", "-# small", "12. " + "x" * 300])
+def test_no_line_of_a_discord_message_begins_as_a_list(text: str) -> None:
+    [embed] = sent("discord", event(text, reason=text))["embeds"]
+    lines = [embed["title"], embed["description"], *(field["value"] for field in embed["fields"])]
+    assert not [line for line in lines if re.match(r"- |-#|\d+\. ", line)]
+    assert units(embed["title"]) <= 256
 
 
 @pytest.mark.parametrize("style", ["discord", "slack"])

@@ -1,5 +1,7 @@
 """Ways back into an account by mail: a new password, and addresses that are verified."""
 
+from collections.abc import Callable
+
 from sqlalchemy import select
 
 from directory.db.errors import refusing
@@ -74,20 +76,21 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
     return user
 
 
-def verify(token: str, server: MailServer) -> None:
+def verify(token: str, server: MailServer, may_notify: Callable[[User], bool]) -> None:
     """Verify the address of a link, and make it the address of the account.
 
-    All other links to verify an address of the account end. An address that is replaced gets a notice, and links for a
-    new password that were mailed to it end.
+    All other links to verify an address of the account end. An address that is replaced gets a notice if `may_notify`
+    allows it, and links for a new password that were mailed to it end.
     Raises Invalid, Duplicate.
     """
     user, email = _opened(LinkPurpose.VERIFY, token)
     before, is_new = user.email, user.email != email
+    is_notified = is_new and may_notify(user)
     user.email, user.email_verified_at = email, now()
     with refusing(uq_users_email=Duplicate(["email"], accounts.TAKEN)):
         db.session.flush()
     mail_links.end_all(user.id, *((LinkPurpose.VERIFY, LinkPurpose.RESET) if is_new else (LinkPurpose.VERIFY,)))
-    if is_new:
+    if is_notified:
         mail_links.queue(LinkPurpose.EMAIL_CHANGED, user, before, server)
 
 

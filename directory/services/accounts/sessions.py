@@ -16,6 +16,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    exists,
     func,
     or_,
     select,
@@ -238,12 +239,15 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
 
     A token that is made by another expires no later, and is deleted with it. Raises Invalid, Unauthenticated.
 
-    The account is looked at under its lock: a token made while it is being suspended would outlive the suspension.
+    The account and the caller's session are looked at under the account's lock: a token made during a suspension, or
+    during a new password, which ends the session, would outlive them.
     """
     if refusals := token_refusals({"expires_at": expires_at}):
         raise Invalid(refusals)
     locked = select(User.status).where(User.id == by.id).with_for_update(key_share=True)
     if db.session.scalar(locked) != AccountStatus.ACTIVE:
+        raise Unauthenticated
+    if by.session_id is not None and not db.session.scalar(select(exists().where(Session.id == by.session_id))):
         raise Unauthenticated
     if by.token_id is not None:
         expires_at = _expiry_within(by.token_id, expires_at)

@@ -5,13 +5,13 @@ Refused are names that pass for the site, an administrator or a deleted account,
 
 import re
 import secrets
-import unicodedata
 from collections.abc import Iterable
 
 from sqlalchemy import select
 
 from directory.extensions import db
 from directory.models import Role, User
+from directory.services.characters import fold
 from directory.services.text import USERNAME
 
 #: As `_reading` returns them: hyphens, underscores and final digits do not change how a name reads.
@@ -72,7 +72,8 @@ def _valid(name: str) -> str:
     """The name in the characters of usernames; empty if it contains `@`, or if too few characters are left."""
     if "@" in name:
         return ""
-    plain = unicodedata.normalize("NFKD", name[: 4 * LONGEST]).encode("ascii", "ignore").decode().lower()
+    folded = "_".join(map(fold, name[: 4 * LONGEST].split("_")))  # without strokes and ligatures, too: ø, ß
+    plain = folded.encode("ascii", "ignore").decode()
     found = re.sub("[^a-z0-9_]+", "-", plain).strip("-_")[:LONGEST].rstrip("-_")
     return found if USERNAME.fullmatch(found) else ""
 

@@ -1,7 +1,8 @@
 """The stored event as each format sends it. In a chat, nothing that a member wrote pings, formats, or is over a limit.
 
 Only the frame of a message is ours; titles, taglines and names are foreign text. It loses its directional characters,
-which could turn the words around it, gets an invisible space after each `@`, and is escaped in the chat's own way.
+which could turn the words around it, gets an invisible space after each `@` and in names of emoji, and is escaped in
+the chat's own way.
 """
 
 import json
@@ -24,6 +25,8 @@ COLOUR = 0x2E7D32
 INVISIBLE = "\u200b"
 DIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 ADDRESS = re.compile(r"https?://[^\s<>\"|\\]{1,2040}", re.IGNORECASE)
+EMOJI = re.compile(r":(?=[\w'+-]+:)")  # the first colon of `:tada:`, which a chat shows as a picture
+DISCORD_LIST = re.compile(r"(?:-|\d+\.) ")  # at the beginning of a line
 DISCORD_MARKUP = re.compile(r"([\\`*_~|<>#\[\]])")
 
 # Slack has no escapes for these marks, so look-alikes replace them.
@@ -48,13 +51,11 @@ def discord(event: dict[str, Any], site: Site) -> dict[str, Any]:
     """
     project = event["data"]["project"]
     embed: dict[str, Any] = {
-        "title": fit(project["title"], 256, _discord_text),
-        "description": fit(project["tagline"], 1000, _discord_text),
+        "title": _discord_line(project["title"], 256),
+        "description": _discord_line(project["tagline"], 1000),
         "color": COLOUR,
         "timestamp": event["timestamp"],
-        "fields": [
-            {"name": name, "value": fit(value, 300, _discord_text), "inline": True} for name, value in _facts(event)
-        ],
+        "fields": [{"name": name, "value": _discord_line(value, 300), "inline": True} for name, value in _facts(event)],
     }
     if ADDRESS.fullmatch(project["url"]):
         embed["url"] = project["url"]
@@ -84,7 +85,7 @@ def slack(event: dict[str, Any], site: Site) -> dict[str, Any]:
 def fit(text: str, most: int, escape: Escape) -> str:
     """Foreign text, escaped, in `most` UTF-16 units: cut between two of its characters, never within an escape."""
     text_so_far, left = "", most - 1
-    for character in " ".join(DIRECTIONAL.sub("", text).split()):
+    for character in EMOJI.sub(f":{INVISIBLE}", " ".join(DIRECTIONAL.sub("", text).split())):
         escaped = escape(character)
         width = _units(escaped)
         if width > left:
@@ -114,6 +115,12 @@ def _units(text: str) -> int:
 
 def _discord_text(character: str) -> str:
     return DISCORD_MARKUP.sub(r"\\\1", character) if character != "@" else f"@{INVISIBLE}"
+
+
+def _discord_line(text: str, most: int) -> str:
+    """A line of foreign text, which Discord would show as a list if it began with a hyphen or a number."""
+    shown = fit(text, most - 1, _discord_text)
+    return f"{INVISIBLE}{shown}" if DISCORD_LIST.match(shown) else shown
 
 
 def _slack_text(character: str) -> str:
