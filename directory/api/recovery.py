@@ -58,14 +58,18 @@ def reset(body: dict[str, Any]) -> Any:
 @bp.post("/email/verify")
 @public
 @documented(raises=(NotFound, Duplicate))
-@operation(body=JsonBody(VerifyInput()), status=204, tier="recovery")
+@operation(body=JsonBody(VerifyInput()), status=204, tier="recovery", transactional=False)
 def verify(body: dict[str, Any]) -> Any:
     """Confirm an e-mail address.
 
     It needs the token of a mailed link, which works once, within 24 hours. A new address replaces the old one, to which
     a notice is mailed.
     """
-    recovery.verify(body["token"], mail_server(), lambda user: notifier(user) is not None)
+    server = mail_server()
+    replaced = recovery.replaced_by(body["token"])
+    accounts.release()
+    notifies = replaced is None or notifier(replaced) is not None
+    transaction(lambda: recovery.verify(body["token"], server, notifies=notifies))
 
 
 @bp.post("/email/verification")

@@ -62,5 +62,5 @@ def test_a_link_opens_no_account_that_was_suspended_just_before(
 
     monkeypatch.setattr(mail_links, "find", find_and_suspend)
     with app.app_context(), pytest.raises(Invalid):
-        transaction(lambda: recovery.verify(mail_links.token_of(nonce, SERVER.key), SERVER, bool))
+        transaction(lambda: recovery.verify(mail_links.token_of(nonce, SERVER.key), SERVER))
     assert links(app) == 1, "a refusal uses no link up"

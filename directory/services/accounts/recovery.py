@@ -1,7 +1,5 @@
 """Ways back into an account by mail: a new password, and addresses that are verified."""
 
-from collections.abc import Callable
-
 from sqlalchemy import select
 
 from directory.db.errors import refusing
@@ -76,21 +74,27 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
     return user
 
 
-def verify(token: str, server: MailServer, may_notify: Callable[[User], bool]) -> None:
+def replaced_by(token: str) -> User | None:
+    """The account whose address a link to verify another replaces; None for its own address. Raises Invalid."""
+    link = mail_links.find(LinkPurpose.VERIFY, token)
+    user = accounts.get(link.user_id)
+    return user if user.email != link.email else None
+
+
+def verify(token: str, server: MailServer, *, notifies: bool = True) -> None:
     """Verify the address of a link, and make it the address of the account.
 
-    All other links to verify an address of the account end. An address that is replaced gets a notice if `may_notify`
-    allows it, and links for a new password that were mailed to it end.
+    All other links to verify an address of the account end. An address that is replaced gets a notice, unless
+    `notifies` is false, and links for a new password that were mailed to it end.
     Raises Invalid, Duplicate.
     """
     user, email = _opened(LinkPurpose.VERIFY, token)
     before, is_new = user.email, user.email != email
-    is_notified = is_new and may_notify(user)
     user.email, user.email_verified_at = email, now()
     with refusing(uq_users_email=Duplicate(["email"], accounts.TAKEN)):
         db.session.flush()
     mail_links.end_all(user.id, *((LinkPurpose.VERIFY, LinkPurpose.RESET) if is_new else (LinkPurpose.VERIFY,)))
-    if is_notified:
+    if is_new and notifies:
         mail_links.queue(LinkPurpose.EMAIL_CHANGED, user, before, server)
 
 
