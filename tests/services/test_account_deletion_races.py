@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import func, select, text
 
 from directory.db.transactions import transaction
-from directory.errors import AccountDeleted, InvalidCredentials, Unauthenticated
+from directory.errors import AccountDeleted, AdminRequired, InvalidCredentials, Unauthenticated
 from directory.extensions import db
 from directory.models import AuditEntry, Project, User
 from directory.services import account_deletion, moderation, submissions
@@ -44,6 +44,15 @@ def test_a_vote_that_comes_late_is_refused(app: Flask, world: World, ada: Caller
         action(project, by=ada)
     assert world.stored(project)["upvotes"] == 1
     assert faults(app) == []
+
+
+def test_an_administrator_who_was_demoted_meanwhile_deletes_no_account(app: Flask, world: World, ada: Caller) -> None:
+    admin, by = world.admin(), world.admin()
+    assert world.caller(admin).put(f"/api/admin/users/{by.id}", {"role": "member"}).status_code == 200
+    with app.app_context():
+        with pytest.raises(AdminRequired):
+            transaction(lambda: account_deletion.delete_user(ada.id, by=by, notify=[]))
+        assert db.session.get_one(User, ada.id).deleted_at is None
 
 
 def test_a_submission_an_edit_and_a_deletion_that_come_late_are_refused(app: Flask, world: World) -> None:
