@@ -65,11 +65,10 @@ def verify(body: dict[str, Any]) -> Any:
     It needs the token of a mailed link, which works once, within 24 hours. A new address replaces the old one, to which
     a notice is mailed.
     """
-    server = mail_server()
-    replaced = recovery.replaced_by(body["token"])
+    server, replaced = mail_server(), recovery.replaced_by(body["token"])
     accounts.release()
-    notifies = replaced is None or notifier(replaced) is not None
-    transaction(lambda: recovery.verify(body["token"], server, notifies=notifies))
+    notifying = server if replaced is None else notifier(replaced)
+    transaction(lambda: recovery.verify(body["token"], notifying))
 
 
 @bp.post("/email/verification")

@@ -89,14 +89,14 @@ def _has_effect(text: str, at: int) -> bool:
     char, before, behind = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if not before:
         return False
-    if char in (_NON_JOINER, _JOINER):
-        if char == _JOINER:
-            # Of emoji; or before a virama, as in Bengali and Kannada, whose letter ra has two forms there.
-            joins = _is_pictograph(behind) and (_is_pictograph(before) or before in _PRESENTATION)
-            joins = joins or (before.isalpha() and bool(behind) and unicodedata.combining(behind) == _VIRAMA)
-        else:
-            joins = _is_cursive(before) and _is_cursive(behind)
-        return joins or unicodedata.combining(before) == _VIRAMA
+    if char in (_NON_JOINER, _JOINER) and _is_virama(before):
+        return True
+    if char == _NON_JOINER:
+        return _is_cursive(before) and _is_cursive(behind)
+    if char == _JOINER:
+        joins_emoji = _is_pictograph(behind) and (_is_pictograph(before) or before in _PRESENTATION)
+        # Before a virama the letter ra of Bengali and of Kannada has two forms.
+        return joins_emoji or (before.isalpha() and _is_virama(behind))
     if char in _PRESENTATION:
         return _is_pictograph(before) or before in "0123456789#*©®‼⁉™ℹ"
     if "\u180b" <= char <= "\u180f":
@@ -105,6 +105,10 @@ def _has_effect(text: str, at: int) -> bool:
         return script(before) == "CJK"
     # The tags of a flag, such as that of Scotland; elsewhere tags are invisible text.
     return "\U000e0020" <= char <= "\U000e007f" and _OF_FLAG.search(text, 0, at) is not None
+
+
+def _is_virama(char: str) -> bool:
+    return bool(char) and unicodedata.combining(char) == _VIRAMA
 
 
 def _is_pictograph(char: str) -> bool:

@@ -81,11 +81,11 @@ def replaced_by(token: str) -> User | None:
     return user if user.email != link.email else None
 
 
-def verify(token: str, server: MailServer, *, notifies: bool = True) -> None:
+def verify(token: str, server: MailServer | None) -> None:
     """Verify the address of a link, and make it the address of the account.
 
-    All other links to verify an address of the account end. An address that is replaced gets a notice, unless
-    `notifies` is false, and links for a new password that were mailed to it end.
+    All other links to verify an address of the account end. An address that is replaced gets a notice if `server` is
+    given, and links for a new password that were mailed to it end.
     Raises Invalid, Duplicate.
     """
     user, email = _opened(LinkPurpose.VERIFY, token)
@@ -94,7 +94,7 @@ def verify(token: str, server: MailServer, *, notifies: bool = True) -> None:
     with refusing(uq_users_email=Duplicate(["email"], accounts.TAKEN)):
         db.session.flush()
     mail_links.end_all(user.id, *((LinkPurpose.VERIFY, LinkPurpose.RESET) if is_new else (LinkPurpose.VERIFY,)))
-    if is_new and notifies:
+    if is_new and server is not None:
         mail_links.queue(LinkPurpose.EMAIL_CHANGED, user, before, server)
 
 
