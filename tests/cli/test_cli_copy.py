@@ -14,7 +14,7 @@ from directory.services.data import bulk, copying
 from tests.cli.test_cli_console import Terminal
 from tests.conftest import Database
 from tests.support import generated_rows
-from tests.support.copies import emptied, held, run, target
+from tests.support.copies import change, emptied, held, run, target
 from tests.support.factories import PASSWORD, Api, World
 
 __all__ = ["emptied", "run", "target"]
@@ -92,6 +92,19 @@ def test_the_service_goes_on_where_it_was(app: Flask, target: Flask, world: Worl
     assert signed_in(target, "grace")
     # The log still tells of the project that is gone, so its number is nobody else's.
     assert World(target).project(status="pending") == gone + 1
+
+
+def test_a_token_comes_after_the_one_that_made_it(
+    app: Flask, target: Flask, world: World, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL reads a row that was changed after those that were not, and a token is changed by its use."""
+    maker = world.caller(world.user()).token
+    made = Api(app, maker).post("/api/auth/tokens", {"name": "made"}).json["token"]
+    change(app, "UPDATE tokens SET last_used_at = expires_at WHERE parent_id IS NULL")
+    monkeypatch.setattr(copying, "READ_AT_ONCE", 1)
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert Api(target, made).get("/api/auth/me").status_code == 200
 
 
 def test_what_it_shows_is_every_table_with_its_rows(app: Flask, world: World, run: Any) -> None:

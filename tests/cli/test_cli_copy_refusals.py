@@ -1,5 +1,6 @@
 """flask copy: what it refuses in one line, and what it finds that is not the same; nothing is kept then."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,19 @@ def test_what_the_one_database_takes_and_the_other_does_not_is_said(
         assert nothing(target)
     else:
         assert result.exit_code == 0
+
+
+def test_a_row_that_the_target_refuses_ends_the_reading_too(
+    target: Flask, world: World, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cursor of PostgreSQL that is left open warns, and a warning fails the suite."""
+    world.user("ada"), world.user("grace")
+    monkeypatch.setattr(copying, "READ_AT_ONCE", 1)
+    load = bulk.load
+    monkeypatch.setattr(bulk, "load", lambda each, names, rows: load(each, names, [*rows, *rows]))
+    assert refused(run()).startswith("Error: users: ")
+    gc.collect()
+    assert nothing(target)
 
 
 def test_nobody_else_writes_to_the_target_meanwhile(target: Flask, emptied: Database) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -109,18 +110,19 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
     """Copy the rows of a table and return the source's content. Raises Conflict if the target cannot store a row."""
     content = Content()
     names = tuple(column.name for column in _columns(each))
-    for rows in _read(source, _selected(each)):
-        for row in rows:
-            content.add(row)
-        try:
-            bulk.load(each, names, rows)
-            if each is Project.__table__:
-                search_index.index(rows)
-        except DBAPIError as error:
-            if is_unavailable(error):
-                raise
-            raise Conflict(f"{each.name}: {str(error.orig).strip().splitlines()[0]}") from error
-        advance(len(rows))
+    with _read(source, each) as chunks:
+        for rows in chunks:
+            for row in rows:
+                content.add(row)
+            try:
+                bulk.load(each, names, rows)
+                if each is Project.__table__:
+                    search_index.index(rows)
+            except DBAPIError as error:
+                if is_unavailable(error):
+                    raise
+                raise Conflict(f"{each.name}: {str(error.orig).strip().splitlines()[0]}") from error
+            advance(len(rows))
     return content
 
 
@@ -170,8 +172,13 @@ def _require_migrated(connection: Connection, which: str) -> None:
 
 
 def _selected(each: Table) -> AnySelect:
-    """The values of a table's rows, with 0 for the counters, which triggers keep."""
-    return select(*(literal(0).label(c.name) if c in _COUNTED else c for c in _columns(each)))
+    """The values of a table's rows, with 0 for the counters, which triggers keep.
+
+    A row that refers to another of its table comes after that one, which is older and has the lower id.
+    """
+    values = select(*(literal(0).label(c.name) if c in _COUNTED else c for c in _columns(each)))
+    refers_to_itself = any(key.column.table is each for key in each.foreign_keys)
+    return values.order_by(each.c.id) if refers_to_itself else values
 
 
 def _columns(each: Table) -> list[Any]:
@@ -181,14 +188,17 @@ def _columns(each: Table) -> list[Any]:
 _COUNTED = frozenset(COUNTERS.values())
 
 
-def _read(connection: Connection, query: AnySelect) -> Iterator[Sequence[Row[Any]]]:
-    return connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions()
+@contextmanager
+def _read(connection: Connection, each: Table) -> Iterator[Iterator[Sequence[Row[Any]]]]:
+    """The rows of a table in chunks, from a cursor that is closed at the end, also after an error."""
+    with connection.execute(_selected(each), execution_options={"yield_per": READ_AT_ONCE}) as found:
+        yield found.partitions()
 
 
 def _content(connection: Connection, each: Table) -> Content:
     content = Content()
-    for rows in _read(connection, _selected(each)):
-        for row in rows:
+    with _read(connection, each) as chunks:
+        for row in chain.from_iterable(chunks):
             content.add(row)
     return content
 
