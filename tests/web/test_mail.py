@@ -74,9 +74,14 @@ def test_an_address_is_confirmed_and_changed_by_links_and_mail_is_switched_off(
     chromium: Browser, app: Flask, world: World, link: Callable[[str], str]
 ) -> None:
     world.user("ada")
-    with served(app) as site, visitor(chromium, site, 422) as person:
+    with served(app) as site, visitor(chromium, site, 0, 422) as person:
         page = person.enter("ada").open("/account").page
         expect(page.get_by_text("ada@example.org is not confirmed yet.")).to_be_visible()
+        page.context.set_offline(True)
+        person.button("Mail the link again").click()
+        expect(page.get_by_role("alert")).to_contain_text("You are offline")
+        expect(page.get_by_role("alert")).to_be_focused()
+        page.context.set_offline(False)
         person.button("Mail the link again").click()
         expect(page.get_by_text("The link is on its way.")).to_be_visible()
         person.open(link("ada@example.org"))

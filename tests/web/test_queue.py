@@ -101,6 +101,9 @@ def test_the_address_of_a_submission_beyond_the_first_page_is_counted_too(chromi
         person.page.clock.install()
         page = person.enter("grace").open(f"/admin/queue/{last}").page
         shown(page, "Lamp 52")
+        person.button("Show more").focus()
+        press(page, "Enter")
+        expect(page.locator(".q-rows a").nth(50)).to_be_focused()
         press(page, "a")
         expect(page.get_by_role("status").filter(has_text="Approved Lamp 52. 51 left.")).to_be_visible()
         page.clock.fast_forward(5000)
@@ -246,6 +249,14 @@ def test_many_are_decided_at_once_by_the_mouse_with_an_outcome_for_each(chromium
         assert owner.put(f"/api/projects/{ids[1]}", {"tagline": "Changed"}).status_code == 200
         assert owner.delete(f"/api/projects/{ids[2]}").status_code == 204
         person.button("Reject 4 r").click()
+        reason = page.get_by_role("textbox", name="Reason")
+        reason.fill("This is an advert")
+        box = reason.bounding_box()
+        page.mouse.move(box["x"] + 50, box["y"] + 15)
+        page.mouse.down()
+        page.mouse.move(5, 5)  # a text is selected beyond the edge of the dialog
+        page.mouse.up()
+        expect(reason).to_have_value("This is an advert")
         page.get_by_label("This is an advertisement, not a project.").check()
         page.get_by_role("dialog").get_by_role("button", name="Reject 4").click()
         page.clock.fast_forward(5000)

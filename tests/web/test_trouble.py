@@ -1,9 +1,10 @@
 """The pages when something fails, and with hostile texts, which must have no effect."""
 
 import threading
+from functools import partial
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from werkzeug.serving import make_server
 
 from tests.support.chromium import served
@@ -133,6 +134,10 @@ def test_a_list_that_cannot_be_read_is_not_that_of_another_tab_or_filter(chromiu
         page.get_by_role("button", name="Show more").click()
         expect(page.locator(".notice")).to_contain_text("You are offline")
         expect(rows).to_have_count(20)
+        page.context.set_offline(False)
+        page.get_by_role("button", name="Show more").press("Enter")
+        expect(rows.nth(20).get_by_role("link").first).to_be_focused()
+        page.context.set_offline(True)
         person.link("Voted for").click()
         expect(page.get_by_role("alert")).to_contain_text("You are offline")
         expect(rows).to_have_count(0)
@@ -144,6 +149,57 @@ def test_a_list_that_cannot_be_read_is_not_that_of_another_tab_or_filter(chromiu
         expect(page.get_by_role("alert")).to_contain_text("You are offline")
         expect(page.locator("tbody tr")).to_have_count(0)
         page.context.set_offline(False)
+
+
+def test_what_a_proxy_or_the_service_refuses_leaves_the_page_and_is_said_in_words(chromium, app, world):
+    world.user("ada")
+    for number in range(21):
+        world.project(title=f"Lamp {number}")
+    ours = "<title>No</title><div class=state><h1>Not now</h1><p>Try again in a minute.</p></div>"
+    with served(app) as site, visitor(chromium, site, 413, 429, 502) as person:
+        page = person.enter("ada").open("/").page
+        notice = page.locator(".notice")
+        for status, body, said in [
+            (502, "<html>nginx</html>", "The service answered with status 502."),
+            (413, "", "The service answered with status 413."),
+        ]:
+            page.route("**/upvote", partial(Route.fulfill, status=status, body=body))
+            page.get_by_role("button", name="Upvote Lamp 7, 0 votes").click()
+            expect(notice).to_have_text(f"Your vote was not counted. {said}")
+        page.route("**/?*", lambda route: route.fulfill(status=429, content_type="text/html", body=ours))
+        person.link("Show more").click()
+        expect(notice).to_have_text("Try again in a minute.")
+        page.get_by_label("Search projects").fill("lamp")
+        expect(page.locator("#results")).not_to_have_attribute("aria-busy", "true")
+        expect(person.link("Show more")).to_be_visible()
+        assert (page.url, page.title()) == (f"{site}/", "Project Directory")
+
+
+def test_a_form_whose_categories_cannot_be_read_says_so_and_reads_them_again(chromium, app, world):
+    world.user("ada")
+    world.category("tools", "Tools")
+    with served(app) as site, visitor(chromium, site, 503) as person:
+        page = person.enter("ada").page
+        page.route("**/api/categories", lambda route: route.fulfill(status=503, body="<html>nginx</html>"))
+        person.open("/submit")
+        expect(page.get_by_role("alert")).to_contain_text("The categories could not be read.")
+        page.unroute("**/api/categories")
+        person.button("Try again").click()
+        page.get_by_label("Category", exact=True).select_option("Tools")
+        expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_signing_out_on_a_page_that_people_read_drops_what_was_written(chromium, app, world):
+    world.user("ada")
+    world.category("tools", "Tools")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("ada").open("/submit").page
+        page.get_by_label("Title", exact=True).fill("Not for the next one")
+        person.open("/")
+        page.get_by_label("Account: ada").click()
+        person.button("Sign out").click()
+        expect(person.link("Sign in")).to_be_visible()
+        assert page.evaluate("JSON.stringify({...localStorage})") == "{}"
 
 
 def test_a_vote_is_refused_where_another_tab_signed_in_as_somebody_else(chromium, app, world):

@@ -51,6 +51,7 @@ export const f = {
   descriptionHint: "Markdown works: lists, links, code. Images are shown as links.",
   category: "Category",
   chooseCategory: "Choose a category",
+  categoriesFailed: "The categories could not be read.",
   tags: "Tags",
   tagsHint: "Up to 5, separated by commas or spaces: command-line, backup. C++ becomes cpp",
   tagsWrong: "Use a–z, 0–9 and hyphens in a tag.",

@@ -466,6 +466,31 @@ Deno.test("keys mean the same on a layout of another script", async () => {
   assertEquals(ids(), [1, 3]);
   hit({ key: "a", code: "KeyQ" }); // a Latin layout says itself which letter it is
   assertEquals(ids(), [1]);
+  hit({ key: "ö", code: "KeyX" });
+  hit({ key: "a", getModifierState: (name: string) => name === "AltGraph" });
+  assertEquals([ids(), queue.selected.value.size], [[1], 0]);
+  hit({ key: "ד", code: "KeyS" });
+  for (const [g, q] of [["ע", "/"], ["γ", ";"], ["ل", "ض"]]) { // Hebrew, Greek and Arabic
+    navigate("/admin");
+    hit({ key: g, code: "KeyG" });
+    hit({ key: q, code: "KeyQ" });
+    assertEquals(address.value.pathname.slice(0, 12), "/admin/queue", g);
+  }
+  hit({ key: "؟", code: "Slash", shiftKey: true });
+  assertEquals(help.value, true);
+  hit({ key: "?", shiftKey: true });
+});
+
+Deno.test("a digit takes a reason also where it is typed with Shift, or is of another script", async () => {
+  await atQueue(1);
+  press("r");
+  hit({ key: "!", code: "Digit1", shiftKey: true });
+  assertEquals(reason.value, "");
+  for (const [place, fields] of [{ key: "1", code: "Digit1", shiftKey: true }, { key: "é", code: "Digit2" }, { key: "\u0663", code: "Digit3" }].entries()) {
+    hit(fields);
+    assertEquals(reason.value, r.reasons[place]);
+  }
+  press("Escape");
 });
 
 Deno.test("a rejection without a reason asks once", async () => {

@@ -145,6 +145,33 @@ Deno.test("a draft is stored as it is written, and nothing of an account with it
   assertEquals(Object.keys({ ...localStorage }), []);
 });
 
+Deno.test("a title is looked for once its characters are composed", async () => {
+  await signedIn();
+  server.on("GET /api/projects/check", () => ({ same: [], similar: [] }));
+  form.enterForm(null);
+  form.write("title", "ずかんちょう", true);
+  await new Promise((done) => setTimeout(done, 450));
+  assertEquals([stored().title, server.calls.includes("GET /api/projects/check")], ["ずかんちょう", false]);
+  form.write("title", "図鑑帳");
+  await new Promise((done) => setTimeout(done, 450));
+  assertEquals(server.calls.includes("GET /api/projects/check"), true);
+  form.discard();
+});
+
+Deno.test("a token expires by the service's clock", async () => {
+  await signedIn();
+  const { createToken } = await import("../src/state/account.ts");
+  const late = { headers: { Date: new Date(Date.now() + 3_600_000).toUTCString() } };
+  server.on("GET /api/auth/tokens", () => Response.json({ items: [] }, late));
+  server.on("POST /api/auth/tokens", async (request) => Response.json({ id: 1, ...await request.json() }, late));
+  const { made } = await import("../src/state/account.ts");
+  await createToken("first", 30);
+  await createToken("second", 30);
+  await server.idle();
+  const days = (Date.parse(made.value?.expires_at ?? "") - Date.now()) / 86_400_000;
+  assertEquals(Math.round(days * 24), 30 * 24 + 1);
+});
+
 Deno.test("tags become slugs as they are typed, each once", () => {
   assertEquals(tagsOf(" CLI,backup  cli; #Rust "), ["cli", "backup", "rust"]);
   assertEquals(tagsOf("C++ C# F# .NET Node.js Caf\u00e9 a_b tcp/ip -x- ++"), ["cpp", "csharp", "fsharp", "dotnet", "nodejs", "cafe", "a-b", "tcp-ip", "x", "pp"]);

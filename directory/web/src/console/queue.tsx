@@ -1,11 +1,10 @@
 // The review queue: the list on the left, the submission on the right. On a phone each is a page of its own.
-import { Problem } from "../api/client.ts";
+import { More } from "../parts/more.tsx";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
-import { say } from "../state/notice.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import {
-  busyMore, changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
+  changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
   selected, selectTo, showMore, takesFocus, toggle,
 } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
@@ -71,20 +70,9 @@ function List() {
     <>
       {problem && <Stale problem={problem} again={again} />}
       {list.length > 0 ? <><Selection count={list.length} /><Rows items={list} /></> : !found.next && <Nothing />}
-      {found.next && (
-        <button type="button" class="button block" disabled={busyMore.value} onClick={() => void more()}>{t.more}</button>
-      )}
+      {found.next && <More add={showMore} links=".q-rows a" />}
     </>
   );
-}
-
-async function more(): Promise<void> {
-  try {
-    await showMore();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    say(`${error.title}. ${error.detail}`, { bad: true });
-  }
 }
 
 function Loading() {

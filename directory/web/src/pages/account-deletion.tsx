@@ -1,5 +1,6 @@
 // What one takes along, and the end of an account.
 import { CheckField, focusWrong, TextField } from "../parts/field.tsx";
+import { Wrong } from "../parts/wrong.tsx";
 import { busy, errors, leave, ways } from "../state/account.ts";
 import { f } from "../text.forms.ts";
 
@@ -29,7 +30,7 @@ export function Leave({ username }: { username: string }) {
       <h2>{f.removeTitle}</h2>
       <p class="muted">{f.removeLead}</p>
       <form class="form" noValidate onSubmit={(event) => void send(event)}>
-        {wrong?.[""] && <p class="banner bad" role="alert">{wrong[""]}</p>}
+        <Wrong form="leave" />
         <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
         {ways.data.value?.has_password !== false && <TextField name="leave_password" label={f.removePassword} type="password" autocomplete="current-password" error={wrong?.current_password} />}
         <CheckField name="sure" label={f.removeSure(username)} error={wrong?.sure} />

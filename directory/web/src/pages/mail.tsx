@@ -1,4 +1,5 @@
 // What an account has to do with mail: whether the address is confirmed, and whether decisions are mailed.
+import { Wrong } from "../parts/wrong.tsx";
 import { busy, sendVerification, setNotify } from "../state/account.ts";
 import { session, user } from "../state/session.ts";
 import { f } from "../text.forms.ts";
@@ -11,6 +12,7 @@ export function Mail() {
       <h2>{f.mailTitle}</h2>
       <p class={member.email_verified ? "muted" : ""}>{member.email_verified ? f.mailVerified(member.email) : f.mailUnverified(member.email)}</p>
       <div class="form">
+        <Wrong form="mail" />
         {!member.email_verified && (
           <button type="button" class="button" disabled={busy.value === "mail"} onClick={() => void sendVerification()}>{f.mailVerify}</button>
         )}

@@ -1,6 +1,7 @@
 // What is one's own: projects by state, each with its history, and what one has voted for.
 import { signal } from "@preact/signals";
-import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { api, ask, type Schemas } from "../api/client.ts";
+import { More } from "../parts/more.tsx";
 import { Monogram } from "../parts/monogram.tsx";
 import { MembersOnly } from "../parts/members.tsx";
 import { pathOf, Rows, type Project } from "../parts/row.tsx";
@@ -8,7 +9,6 @@ import { Empty, Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { forgetTimelines, Timeline } from "../parts/timeline.tsx";
 import { Time } from "../parts/time.tsx";
 import { showPresent } from "../parts/tabs.ts";
-import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import { address, withQuery, type Page } from "../state/router.ts";
 import { afterSession, session, user } from "../state/session.ts";
@@ -58,13 +58,8 @@ async function read(tab: Tab, cursor: string | null, signal?: AbortSignal): Prom
 async function more(): Promise<void> {
   const before = shown.data.peek();
   if (!before?.next) return;
-  try {
-    const page = await read(tabOf(address.peek().searchParams), before.next);
-    if (shown.data.peek() === before) shown.set({ ...page, items: [...before.items, ...page.items] }); // else another tab is shown
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    say(`${error.title}. ${error.detail}`, { bad: true });
-  }
+  const page = await read(tabOf(address.peek().searchParams), before.next);
+  if (shown.data.peek() === before) shown.set({ ...page, items: [...before.items, ...page.items] }); // else another tab is shown
 }
 
 function MinePage() {
@@ -98,7 +93,7 @@ function List({ tab }: { tab: Tab }) {
       {!found.items.length ? <Nothing tab={tab} />
         : tab === "votes" ? <Rows projects={found.items as readonly Project[]} busy={shown.busy.value} />
         : <div class="rows" aria-busy={shown.busy.value}>{found.items.map((each) => <OwnRow key={each.id} project={each} />)}</div>}
-      {found.next && <button type="button" class="button block" onClick={() => void more()}>{t.more}</button>}
+      {found.next && <More add={more} links=".rows h2 a" />}
     </>
   );
 }

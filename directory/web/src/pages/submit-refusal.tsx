@@ -1,4 +1,5 @@
 // What the service refused of a project's form: shown above it, scrolled to, focused and read out; and what reviewers refused.
+import { showHere } from "../parts/wrong.tsx";
 import { type Draft, EMPTY } from "../state/draft.ts";
 import { FORM } from "../state/form.ts";
 import { draft, existing, problem, theirs, write } from "../state/submission.ts";
@@ -23,12 +24,6 @@ export function Refusal() {
 /** What reviewers refused, and why. */
 export function Refused({ title, reason }: { title: string; reason: string | null }) {
   return <div class="banner rejected"><div class="grow"><p><strong>{title}</strong></p>{reason && <p dir="auto">{reason}</p>}</div></div>;
-}
-
-/** The button that was pressed is at the other end of a long form. */
-function showHere(element: HTMLElement | null): void {
-  element?.focus({ preventScroll: true });
-  element?.scrollIntoView({ block: "nearest" });
 }
 
 /** What another one saved meanwhile, beside what is written here, field by field. */

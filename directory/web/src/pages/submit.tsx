@@ -100,6 +100,7 @@ function Form() {
       <Text name="title" />
       <Text name="tagline" hint={f.taglineHint} />
       <CategoryField />
+      <CategoriesFailed />
       <Text name="tags" hint={f.tagsHint} optional autocapitalize="none" />
       <Text name="repository_url" type="url" inputMode="url" optional />
       <LogoField />
@@ -133,7 +134,8 @@ function Text({ name, ...rest }: TextProps) {
   const remaining = most && [...value].length > most * 0.7 && most < 2000 ? most - [...value].length : undefined;
   return (
     <TextField {...rest} name={name} label={FORM[name].label} value={value} error={errors.value[name]} left={remaining} autocomplete="off"
-      onInput={(event) => write(name, event.currentTarget.value)} onBlur={() => value && leave(name)} />
+      onInput={(event) => write(name, event.currentTarget.value, event.isComposing)}
+      onCompositionEnd={(event) => write(name, event.currentTarget.value)} onBlur={() => value && leave(name)} />
   );
 }
 
@@ -148,6 +150,18 @@ function CategoryField() {
         </select>
       )}
     </Field>
+  );
+}
+
+/** Without the categories nothing can be sent: why they are not there, and another try. */
+function CategoriesFailed() {
+  const problem = categories.problem.value;
+  if (!problem || categories.data.value) return null;
+  return (
+    <div class="banner bad" role="alert">
+      <p><strong>{f.categoriesFailed}</strong> {problem.detail}</p>
+      <button type="button" class="button small" onClick={loadCategories}>{t.tryAgain}</button>
+    </div>
   );
 }
 

@@ -1,7 +1,8 @@
 // The providers by which an account is signed in to.
 import type { Schemas } from "../api/client.ts";
 import { ago } from "../parts/time.tsx";
-import { busy, errors, join, removeIdentity, ways } from "../state/account.ts";
+import { Wrong } from "../parts/wrong.tsx";
+import { busy, join, removeIdentity, ways } from "../state/account.ts";
 import { session } from "../state/session.ts";
 import { f } from "../text.forms.ts";
 
@@ -10,12 +11,11 @@ export function WaysIn() {
   if (!providers.length) return null;
   const shown = ways.data.value?.items ?? [];
   const others = providers.filter(({ name }) => !shown.some(({ provider }) => provider === name));
-  const wrong = errors.value.ways?.[""];
   return (
     <section class="card">
       <h2>{f.ways}</h2>
       <p class="muted">{ways.data.value?.has_password === false ? f.waysNoPassword : f.waysLead}</p>
-      {wrong && <p class="banner bad" role="alert">{wrong}</p>}
+      <Wrong form="ways" />
       <ul class="items">{shown.map((each) => <Way key={each.id} identity={each} />)}</ul>
       <div class="form">
         {others.map(({ name, label }) => (

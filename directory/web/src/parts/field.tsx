@@ -32,7 +32,7 @@ export function Field({ name, label, hint, error, optional, left, children }: Fi
 
 type Input = JSX.IntrinsicElements["input"];
 type Names = "type" | "value" | "defaultValue" | "placeholder" | "inputMode" | "autocomplete" | "autocapitalize" | "spellcheck" | "autofocus" | "required"
-  | "maxLength" | "onInput" | "onBlur";
+  | "maxLength" | "onInput" | "onCompositionEnd" | "onBlur";
 type InputProps = Omit<FieldProps, "children"> & Pick<Input, Names>;
 
 /** A field of one line. */

@@ -3,6 +3,7 @@ import "../styles/base.css";
 import "../styles/parts.css";
 import "../styles/forms.css";
 import "../styles/pages.css";
+import { dropAll } from "../state/draft.ts";
 import { startKeys } from "./keys.ts";
 import { startMore } from "./more.ts";
 import { find, say, startNotice } from "./page.ts";
@@ -10,13 +11,18 @@ import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
 import { startVotes } from "./vote.ts";
 
+/** Who signs out leaves nothing that was written: the pages of members have the same rule. */
+function startSignOut(): void {
+  find(".menu form")?.addEventListener("submit", dropAll);
+}
+
 /** The page that signs in alone loads what passkeys need. */
 async function startPasskeys(): Promise<void> {
   const button = find<HTMLButtonElement>("[data-passkey]");
   if (button) (await import("./passkey.ts")).startPasskey(button, say);
 }
 
-for (const start of [startTheme, startKeys, startSearch, startMore, startVotes, startNotice, startPasskeys]) {
+for (const start of [startTheme, startKeys, startSearch, startMore, startVotes, startNotice, startSignOut, startPasskeys]) {
   try {
     start();
   } catch (error) {

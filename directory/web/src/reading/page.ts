@@ -16,13 +16,25 @@ export function readPage(url: string, signal?: AbortSignal): Promise<Document> {
     request.responseType = "document";
     request.open("GET", url);
     request.onload = () => {
-      if (request.status < 500 && request.response) resolve(request.response as Document);
-      else reject(new Error(`The service answered with status ${request.status}.`));
+      const page = request.response as Document | null;
+      if (request.status < 400 && page) resolve(page);
+      else reject(new Error((page && find(".state p", page)?.textContent) || refusal(request.status)));
     };
     request.onerror = () => reject(new Error(UNREACHABLE));
     signal?.addEventListener("abort", () => request.abort());
     request.send();
   });
+}
+
+/** The data of an answer. Throws with the reason where it is refused, by the service or by something before it. */
+export async function dataOf(answer: Response): Promise<any> {
+  const data = await answer.json().catch(() => null);
+  if (!answer.ok || !data) throw new Error(data?.detail ?? refusal(answer.status));
+  return data;
+}
+
+function refusal(status: number): string {
+  return `The service answered with status ${status}.`;
 }
 
 /** Why something did not work, in words. */

@@ -29,7 +29,7 @@ async function post(path: string, body?: unknown): Promise<unknown> {
   const answer = await fetch(path, sent).catch(() => {
     throw new Error("You are offline, or the service does not answer.");
   });
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.detail);
+  const found = await answer.json().catch(() => null);
+  if (!answer.ok || !found) throw new Error(found?.detail ?? `The service answered with status ${answer.status}.`);
   return found;
 }

@@ -1,5 +1,5 @@
 // Votes without a reload: shown at once, set and cleared by what is wanted, and taken back where one is refused.
-import { find, reason, say, UNREACHABLE } from "./page.ts";
+import { dataOf, find, reason, say, UNREACHABLE } from "./page.ts";
 
 interface Vote {
   on: boolean;
@@ -47,10 +47,9 @@ async function send(button: HTMLButtonElement, on: boolean): Promise<Vote> {
   const answer = await fetch(path, { method: on ? "PUT" : "DELETE", headers }).catch(() => {
     throw new Error(UNREACHABLE);
   });
-  const body = await answer.json();
   if (answer.status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
-  if (!answer.ok) throw new Error(body.detail);
-  return { on: body.upvoted, count: body.upvotes };
+  const { upvoted, upvotes } = await dataOf(answer);
+  return { on: upvoted, count: upvotes };
 }
 
 function read(button: HTMLButtonElement): Vote {

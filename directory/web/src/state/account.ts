@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { askPasskey, createPasskey } from "../parts/passkey.ts";
 import { f } from "../text.forms.ts";
+import { now } from "./clock.ts";
 import { dropAll } from "./draft.ts";
 import { say, sayThere } from "./notice.ts";
 import { Resource } from "./resource.ts";
@@ -187,7 +188,7 @@ export function endOthers(): Promise<boolean> {
 /** Create a token that expires after some days; 0 for never. */
 export function createToken(name: string, days: number): Promise<boolean> {
   return attempt("token", async () => {
-    const expires_at = days ? new Date(Date.now() + days * 86_400_000).toISOString() : undefined;
+    const expires_at = days ? new Date(now() + days * 86_400_000).toISOString() : undefined;
     made.value = await ask(api.POST("/api/auth/tokens", { body: { name, ...(expires_at && { expires_at }) } }));
     loadTokens();
   });

@@ -36,7 +36,7 @@ export function startConsoleKeys(): void {
 export function onKey(event: KeyboardEvent): void {
   if (event.isComposing || event.defaultPrevented) return;
   if (rejecting.peek() && event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat) return sendReason(event);
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.getModifierState?.("AltGraph")) return;
   if (event.repeat && event.key === "Enter" && (event.target as Element | null)?.closest?.("[data-decides]")) event.preventDefault();
   if (rejecting.peek()) return onReasonKey(event);
   if (approving.peek()) return onAnswerKey(event);
@@ -48,14 +48,19 @@ export function onKey(event: KeyboardEvent): void {
   act();
 }
 
-/** The Latin letter of a key: what it types, or, on another script's layout, the letter of the standard layout. */
+/** The letter of a key: what it types in Latin script, or else what the standard layout has in its place. */
 function letterOf({ key, code }: KeyboardEvent): string {
-  const isLatin = /^[\x20-\x7e]$/.test(key) || key.length > 1;
+  const isLatin = /^\p{Script=Latin}$/u.test(key) || /^[A-Z]\w+$/.test(key); // the latter is a name, such as Escape
   return isLatin ? key.toLowerCase() : /^Key([A-Z])$/.exec(code ?? "")?.[1]?.toLowerCase() ?? key;
 }
 
+/** The number of a key: the digit that it types, or else the one on it: some layouts type digits with Shift alone. */
+function numberOf({ key, code, shiftKey }: KeyboardEvent): number {
+  return Number(/^\d$/.test(key) ? key : shiftKey ? 0 : /^Digit(\d)$/.exec(code ?? "")?.[1]);
+}
+
 function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {
-  if (event.key === "?") return () => (help.value = !help.peek());
+  if (/^[?؟]$/.test(event.key)) return () => (help.value = !help.peek());
   const isSecond = event.timeStamp <= goUntil;
   goUntil = -1;
   const canAct = isOpen() && isAdministrator.peek();
@@ -73,10 +78,11 @@ function sendReason(event: KeyboardEvent): void {
 
 /** Keys while a reason is asked for: a digit takes one, Enter sends. In the text they are text. */
 function onReasonKey(event: KeyboardEvent): void {
-  if (event.repeat || event.shiftKey || (event.target as Element | null)?.closest?.("textarea, button")) return;
-  const place = Number(event.key) - 1;
-  if (event.key === "Enter") confirmReason();
-  else if (r.reasons[place]) choose(place);
+  const place = numberOf(event) - 1;
+  if (event.repeat || (event.target as Element | null)?.closest?.("textarea, button")) return;
+  if (r.reasons[place]) choose(place);
+  else if (event.shiftKey) return;
+  else if (event.key === "Enter") confirmReason();
   else if (event.key === "Escape") rejecting.value = null;
   else return;
   event.preventDefault();

@@ -80,8 +80,8 @@ function takeUp(): void {
   });
 }
 
-/** Take over what was written in a field. */
-export function write(name: Name, text: string): void {
+/** Take over what was written in a field. It is looked for after a pause, but not while a character is composed. */
+export function write(name: Name, text: string, isComposing = false): void {
   const { [name]: _, ...others } = refused.peek();
   batch(() => {
     draft.value = { ...draft.peek(), [name]: text };
@@ -90,7 +90,7 @@ export function write(name: Name, text: string): void {
   keep();
   if (name !== "url" && name !== "title") return;
   clearTimeout(timer);
-  timer = setTimeout(look, PAUSE);
+  if (!isComposing) timer = setTimeout(look, PAUSE);
 }
 
 /** Store what is written; of a change, with the version that it began from. */
