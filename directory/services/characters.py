@@ -19,16 +19,23 @@ _PRESENTATION = "\ufe0e\ufe0f"
 _VIRAMA = 9  # the combining class
 _OF_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]*\\Z")
 
-# Equal letters for which Arabic, Persian, Kurdish and Urdu keyboards have different code points.
-_SAME_ARABIC = {
+# Equal letters for which Arabic, Persian, Kurdish and Urdu keyboards have different code points; and the letters of
+# Yiddish that are two in one.
+_SAME = {
+    "\u0671": "\u0627", "\u0672": "\u0627", "\u0673": "\u0627",
     "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u06aa": "\u0643",
     "\u0629": "\u0647", "\u06be": "\u0647", "\u06c1": "\u0647", "\u06d5": "\u0647",
+    "\u05f0": "\u05d5\u05d5", "\u05f1": "\u05d5\u05d9", "\u05f2": "\u05d9\u05d9",
 }  # fmt: skip
+# The vowel am of Thai and Lao ends with this mark before the letter aa; the tone is typed before or behind the mark.
+_TONE_AND_AM = re.compile("([\u0e48-\u0e4b\u0ec8-\u0ecb])([\u0e4d\u0ecd])")
 # Latin letters with a name of their own, and their ASCII spelling.
 _NAMED = {"THORN": "th", "ETH": "d", "ENG": "n", "SCHWA": "e"}
 _BASE = re.compile(r"((?:LATIN|GREEK|CYRILLIC) SMALL (?:LETTER|LIGATURE) )((?:(?!WITH ).)+?)(?: WITH .*)?")
 _FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # the modifier letters that are not small letters
 _FIRST_PICTOGRAPH = "\u2190"  # symbols before it are part of text, such as the trade mark sign
+# Unicode keeps these blocks for pictographs (UTS #51), so an unassigned one may be an emoji that Python does not know.
+_FIRST_EMOJI, _LAST_EMOJI = "\U0001f000", "\U0001faff"
 _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
 _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
@@ -57,13 +64,23 @@ def fold(text: str) -> str:
     Case, width, accents, strokes, ligatures, invisible characters and the digits of other scripts are folded. Accents
     and points (of Latin, Greek, Cyrillic, Hebrew and Arabic) are removed; other marks are kept as letters.
     """
+    folded = text.translate(_FOLDED)
+    if folded.isascii():
+        return folded
     # Composed again at the end, because the table decomposes Hangul and kana.
-    return unicodedata.normalize("NFC", text.translate(_FOLDED))
+    return unicodedata.normalize("NFC", _TONE_AND_AM.sub(r"\2\1", folded))
 
 
 def script(char: str) -> str:
     """The script of a letter: the first word of its name. Empty for a character that is not a letter."""
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
+
+
+def is_symbol(char: str) -> bool:
+    """Whether a character is an emoji or another pictograph."""
+    category = unicodedata.category(char)
+    is_new = category == "Cn" and _FIRST_EMOJI <= char <= _LAST_EMOJI
+    return is_new or (category == "So" and char >= _FIRST_PICTOGRAPH and char != _BLANK)
 
 
 def has_lookalikes(text: str) -> bool:
@@ -101,7 +118,7 @@ def _has_effect(text: str, at: int) -> bool:
         return _is_pictograph(before) or before in "0123456789#*©®‼⁉™ℹ"
     if "\u180b" <= char <= "\u180f":
         return script(before) == "MONGOLIAN"
-    if "\U000e0100" <= char <= "\U000e01ef":
+    if "\ufe00" <= char <= "\ufe0d" or "\U000e0100" <= char <= "\U000e01ef":
         return script(before) == "CJK"
     # The tags of a flag, such as that of Scotland; elsewhere tags are invisible text.
     return "\U000e0020" <= char <= "\U000e007f" and _OF_FLAG.search(text, 0, at) is not None
@@ -112,7 +129,9 @@ def _is_virama(char: str) -> bool:
 
 
 def _is_pictograph(char: str) -> bool:
-    return char >= _FIRST_PICTOGRAPH and unicodedata.category(char) in {"So", "Sm", "Sk", "Po", "Pd"} if char else False
+    if not char or char < _FIRST_PICTOGRAPH:
+        return False
+    return is_symbol(char) or unicodedata.category(char) in {"Sm", "Sk", "Po", "Pd"}
 
 
 def _is_cursive(char: str) -> bool:
@@ -167,7 +186,7 @@ def _separator(char: str, category: str) -> str:
         return "'"
     if category == "Pd" and "HYPHEN" in name:
         return "-"
-    if category == "So" and char >= _FIRST_PICTOGRAPH and char != _BLANK:
+    if is_symbol(char):
         # A flag is two of these letters, so they stay together.
         return char if name.startswith("REGIONAL INDICATOR") else f" {char} "
     return " "
@@ -185,7 +204,7 @@ def _letter(char: str) -> str:
         return ""
     base = _BASE.fullmatch(name)
     if base is None:
-        return _SAME_ARABIC.get(char, char)
+        return _SAME.get(char, char)
     bare = re.sub("^(?:DOTLESS|OPEN) | BAR$", "", base[2])
     if base[1].startswith("LATIN") and (bare in _NAMED or re.fullmatch("[A-Z]{1,2}", bare)):
         return _NAMED.get(bare, bare.lower())

@@ -34,18 +34,25 @@ _ALLOCATED = IPv6Network("2000::/3")
 _SPECIAL = (IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
 _INTERNAL_REASON = "Must be an address on the public internet, not one of a private network."
 
-# Parameters that track visitors and do not select content. So does every name that begins with `utm_`.
+# Parameters that track visitors and do not select content, in lower case, and the beginnings of the names of others.
 _TRACKING = frozenset(
     {
-        "_ga", "_gl", "_hsenc", "_hsmi", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igsh", "igshid", "li_fat_id",
-        "mc_cid", "mc_eid", "mkt_tok", "msclkid", "ref", "ref_src", "ref_url", "ttclid", "twclid", "vero_id", "wbraid",
-        "yclid",
+        "__hsfp", "__hssc", "__hstc", "__s", "_bta_c", "_bta_tid", "_ga", "_gl", "_hsenc", "_hsmi", "_ke", "_kx",
+        "_openstat", "dclid", "dm_i", "ef_id", "epik", "fb_action_ids", "fb_action_types", "fb_ref", "fb_source",
+        "fbclid", "gad_campaignid", "gad_source", "gbraid", "gclid", "gclsrc", "hsctatracking", "igsh", "igshid",
+        "irclickid", "irgwc", "li_fat_id", "mc_cid", "mc_eid", "mc_tc", "mkt_tok", "ml_subscriber",
+        "ml_subscriber_hash", "msclkid", "oft_id", "oly_anon_id", "oly_enc_id", "pk_campaign", "pk_cid", "pk_content",
+        "pk_keyword", "pk_kwd", "pk_medium", "pk_source", "qclid", "rb_clickid", "rdt_cid", "ref", "ref_src", "ref_url",
+        "s_kwcid", "sccid", "srsltid", "tblci", "ttclid", "twclid", "vero_conv", "vero_id", "wbraid", "wickedid",
+        "yclid", "ysclid", "zanpid",
     }
 )  # fmt: skip
+_TRACKING_BEGINNINGS = ("utm_", "mtm_", "matomo_", "piwik_", "hsa_")
 # Hosts of repositories: names of owners and repositories ignore case, and may end in `.git`. On GitLab groups can be
 # nested, and a segment `-` ends them.
 _FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_UNDECODED = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8, as Python decodes it by `surrogateescape`
 _KEPT = frozenset(b":/?#[]@!$&'()*+,;=%") | frozenset(range(0x20)) | {0x7F}  # their escapes have another meaning
 
 
@@ -88,6 +95,17 @@ def url_key(url: str) -> str:
 def key_apart(url: str, project_id: int) -> str:
     """Return a distinct key for a project whose owner has another with the same URL, from before we treated them so."""
     return hashlib.sha256(f"{_identity(url)}#{project_id}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def url_keys(project: Any) -> tuple[str, str]:
+    """The key of a project's address, and the one that tells it apart from an equal one of its owner.
+
+    For text that the rules of today do not take for a URL both are the present key.
+    """
+    try:
+        return url_key(project.url), key_apart(project.url, project.id)
+    except ValueError:
+        return project.url_key, project.url_key
 
 
 def ascii_host(url: str) -> str | None:
@@ -214,7 +232,7 @@ def _query(query: str) -> str:
 
 
 def _tracks(name: str) -> bool:
-    return name in _TRACKING or name.startswith("utm_")
+    return name in _TRACKING or name.startswith(_TRACKING_BEGINNINGS)
 
 
 def _unescaped(text: str) -> str:
@@ -226,8 +244,7 @@ def _unescaped(text: str) -> str:
         byte = int(escape[1], 16)
         return escape[0].upper() if byte in _KEPT else bytes([byte])
 
-    try:
-        decoded = _ESCAPE.sub(decode, text.encode("utf-8", "surrogatepass")).decode()
-    except UnicodeDecodeError:  # escapes that are not UTF-8
-        decoded = re.sub("%[0-9A-Fa-f]{2}", lambda escape: escape[0].upper(), text)
-    return unicodedata.normalize("NFC", decoded)
+    decoded = _ESCAPE.sub(decode, text.encode("utf-8", "surrogatepass")).decode(errors="surrogateescape")
+    # What is not UTF-8 is escaped again.
+    kept = _UNDECODED.sub(lambda byte: f"%{ord(byte[0]) - 0xDC00:02X}", decoded)
+    return unicodedata.normalize("NFC", kept)

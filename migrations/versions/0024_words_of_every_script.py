@@ -1,37 +1,19 @@
 """The search index with the words of every script, of domains, and of words that are also spelled as one.
 
-Which words a text has is defined by the service, as in 0009; those of the release before are here, for the way back. A
-process of that release that still writes while this runs writes its own words. `flask recount`, run after the last
-such process ended, finds and repairs these entries.
+Which words a text has is defined by the service, as in 0009; those of the release before are here, for the way back.
 """
 
 import re
 import unicodedata
 from hashlib import blake2b
 
-import sqlalchemy as sa
-from alembic import op
-
-from directory.db.schema_changes import AT_ONCE, in_short_transaction
+from directory.services.data.rewriting import rewrite_words
 from directory.services.catalog import search_index
 
 revision = "0024"
 down_revision = "0023"
 branch_labels = None
 depends_on = None
-
-PROJECTS = sa.table(
-    "projects",
-    *(sa.column(name) for name in ("id", "title", "tagline", "description", "url")),
-    sa.column("tags", sa.JSON),
-)
-POSTGRESQL = ("UPDATE project_search SET document = CAST(:document AS tsvector) WHERE project_id = :id",)
-SQLITE = (
-    "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) VALUES (:id, :title, :brief, :description)",
-    "INSERT OR REPLACE INTO project_search_brief (rowid, title, brief) VALUES (:id, :title, :brief)",
-)
-# Counts of matches that processes have stored are of the words before.
-REMOVALS = sa.text("INSERT INTO project_search_removals VALUES (:number)")
 
 WORD = r"(?:(?<![^\W_])[^\W_](?:\+\+|\#)|[^\W_]+)"
 PART = re.compile(WORD)
@@ -40,42 +22,11 @@ UNSPACED = re.compile(r"[\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf
 
 
 def upgrade() -> None:
-    write_all(search_index.columns, search_index.vector)
+    rewrite_words(search_index.columns, search_index.vector)
 
 
 def downgrade() -> None:
-    write_all(columns_before, vector_before)
-
-
-def write_all(columns, vector) -> None:
-    """Write the entry of every project again, some at a time."""
-    bind = op.get_bind()
-    if bind.dialect.name == "sqlite":
-        follow(lambda last: write(bind, last, SQLITE, columns))
-        return
-    # In transactions of their own. Each holds its projects, so that no entry is written of a text that is changing.
-    with op.get_context().autocommit_block():
-        bind = op.get_bind()
-        follow(lambda last: in_short_transaction(bind, lambda: write(bind, last, POSTGRESQL, vector)))
-
-
-def follow(write_after) -> None:
-    last = 0
-    while last is not None:
-        last = write_after(last)
-
-
-def write(bind, last, statements, entry):
-    """Write the entries of the projects that follow the id `last`; return the last id, None after the last of them."""
-    query = sa.select(PROJECTS).where(PROJECTS.c.id > last).order_by(PROJECTS.c.id).limit(AT_ONCE)
-    projects = bind.execute(query.with_for_update(key_share=True)).all()
-    if not projects:
-        return None
-    rows = [{"id": project.id, **entry(project)} for project in projects]
-    for statement in statements:
-        bind.execute(sa.text(statement), rows)
-    bind.execute(REMOVALS, {"number": len(rows)})
-    return projects[-1].id if len(projects) == AT_ONCE else None
+    rewrite_words(columns_before, vector_before)
 
 
 def units_before(text):

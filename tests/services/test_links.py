@@ -157,6 +157,7 @@ SAME = [
     ("https://example.com/a/%2e/b", "https://example.com/a/b"), ("https://example.com/%41", "https://example.com/A"),
     ("https://example.com/{x}|y", "https://example.com/%7Bx%7D%7cy"),
     ("https://example.com/\u00e9", "https://example.com/%C3%A9"), ("https://example.com/%ff", "https://example.com/%FF"),
+    ("https://example.com/%ff%41%c3%a9%c3", "https://example.com/%FFA\u00e9%C3"),
     ("https://example.com/?q=%7e", "https://example.com/?q=~"), ("https://example.com/?a+b", "https://example.com/?a%20b"),
     # Unicode's two forms of a letter.
     ("https://example.com/caf\u00e9", "https://example.com/cafe\u0301"),
@@ -165,6 +166,8 @@ SAME = [
     ("https://example.com/a?utm_source=x&utm_medium=y", "https://example.com/a"),
     ("https://example.com/a?fbclid=1&q=2&gclid=3&ref=hn", "https://example.com/a?q=2"),
     ("https://example.com/a?UTM_Source=x", "https://example.com/a"),
+    ("https://example.com/a?mtm_campaign=x&pk_kwd=y&hsa_acc=1&matomo_source=z", "https://example.com/a"),
+    ("https://example.com/a?srsltid=1&gad_source=1&__hstc=2&hsCtaTracking=3&ScCid=4&q=2", "https://example.com/a?q=2"),
     ("https://example.com/?b=2&a=1", "https://example.com/?a=1&b=2"),
     # Repositories.
     ("https://github.com/Pallets/Flask", "https://github.com/pallets/flask"),
@@ -192,6 +195,7 @@ DIFFERENT = [
     ("https://example.com/a", "https://example.com"), ("https://example.com/a%2Fb", "https://example.com/a/b"),
     ("https://example.com/a%3Fb", "https://example.com/a?b"), ("https://example.com/%25", "https://example.com/%"),
     ("https://example.com/?a=1&a=2", "https://example.com/?a=2&a=1"), ("https://example.com/?utm=1", "https://example.com/"),
+    ("https://example.com/?pk_id=1", "https://example.com/?pk_id=2"), ("https://example.com/%ff", "https://example.com/%fe"),
     ("https://example.com/?a%26b", "https://example.com/?a&b"), ("https://example.com/a.git", "https://example.com/a"),
     ("https://github.com/a/b/blob/main/A", "https://github.com/a/b/blob/main/a"),
     ("https://gitlab.com/a/b/-/blob/A", "https://gitlab.com/a/b/-/blob/a"), ("https://github.com/a", "https://github.com/b"),

@@ -10,7 +10,7 @@ from sqlalchemy import select, text
 
 from directory.extensions import db
 from directory.models import Project
-from directory.services.data import recount
+from directory.services.data import recount, rewriting
 from tests.conftest import Database
 from tests.support.factories import Api, World
 
@@ -34,6 +34,7 @@ SCRIPTS = {
     "Tamil": (["தமிழ் நூல்", "தாமரை"], "தமிழ்", ["தமிழ் நூல்"]),
     "Thai": (["ระบบจัดการภาษาไทย", "ระบบบัญชี"], "ภาษาไทย", ["ระบบจัดการภาษาไทย"]),
     "Lao": (["ພາສາລາວງ່າຍ", "ພາສີ"], "ລາວ", ["ພາສາລາວງ່າຍ"]),
+    "Thai, am in two parts": (["น้ำแข็ง", "นาข้าว"], "น\u0e4d\u0e49าแข็ง", ["น้ำแข็ง"]),
     "Khmer": (["វចនានុក្រមខ្មែរ", "វចនានុក្រម"], "ខ្មែរ", ["វចនានុក្រមខ្មែរ"]),
     "Khmer, stacked letters stay": (["ខ្មែរ", "ខមរ"], "ម", ["ខមរ"]),
     "Myanmar": (["မြန်မာစာအုပ်", "စကား"], "စာအုပ်", ["မြန်မာစာအုပ်"]),
@@ -44,6 +45,8 @@ SCRIPTS = {
     "Cyrillic": (["Ёлка", "Полка"], "елка", ["Ёлка"]),
     "Hebrew": (["שָׁלוֹם", "שלג"], "שלום", ["שָׁלוֹם"]),
     "Arabic, ZWNJ and yeh": (["می‌خواهم", "کتاب"], "ميخواهم", ["می‌خواهم"]),
+    "Arabic, alef wasla": (["ٱلرحمن", "الكتاب"], "الرحمن", ["ٱلرحمن"]),
+    "Yiddish": (["ײדישקײט", "דיש"], "יידישקייט", ["ײדישקײט"]),
     "Arabic, kaf": (["کتاب", "باب"], "كتاب", ["کتاب"]),
     "Hangul": (["프로젝트", "브로"], "프로", ["프로젝트"]),
     "Georgian": (["საქართველო", "სახლი"], "ᲡᲐᲥᲐᲠ", ["საქართველო"]),
@@ -51,6 +54,7 @@ SCRIPTS = {
     "Ethiopic": (["አማርኛ መዝገበ", "ትግርኛ"], "አማርኛ", ["አማርኛ መዝገበ"]),
     "emoji": (["🚀 Launcher", "🛒 Shop"], "🚀", ["🚀 Launcher"]),
     "emoji, skin colour": (["👍🏽 Votes", "👎 Votes"], "👍", ["👍🏽 Votes"]),
+    "emoji that Python does not know": (["\U0001fac8 Votes", "\U0001fac9 Votes"], "\U0001fac8", ["\U0001fac8 Votes"]),
     "flags": (["Atlas 🇩🇪", "Atlas 🇫🇷"], "🇩🇪", ["Atlas 🇩🇪"]),
     "soft hyphen": (["Goo\u00adgle", "Goo"], "google", ["Goo\u00adgle"]),
     "zero-width space in the query": (["Google", "Goo"], "goo\u200bgle", ["Google"]),
@@ -161,7 +165,7 @@ def test_what_a_process_of_the_version_before_writes_after_the_migration_is_foun
         row = db.session.execute(select(Project).where(Project.id == project)).scalar_one()
         sqlite = database.backend == "sqlite"
         entry = (migration.columns_before if sqlite else migration.vector_before)(row)
-        for statement in migration.SQLITE if sqlite else migration.POSTGRESQL:
+        for statement in rewriting.SQLITE if sqlite else rewriting.POSTGRESQL:
             db.session.execute(text(statement), {"id": project, **entry})
         db.session.commit()
     runner = app.test_cli_runner()

@@ -3,7 +3,7 @@
 A word is folded (`characters.fold`) and written in ASCII, so that both databases compare it alike. Hyphens, dots and
 apostrophes join words: `e-mail` is indexed as `e`, `mail` and `email`, so that it is found by each of its spellings.
 In scripts without spaces each sequence of one, two and three characters is a word, so the characters of a query are
-found as neighbours. A change of the indexed texts needs a migration that indexes all projects again, as 0024 does.
+found as neighbours. A change of the indexed texts needs a migration that indexes the projects again, as 0033 does.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import idna
 
-from directory.services.characters import fold
+from directory.services.characters import fold, is_symbol
 
 MAX_WORDS = 16  # of a query; more narrow nothing down
 MAX_WORD_LENGTH = 64
@@ -85,7 +85,7 @@ class Unit(NamedTuple):
     @property
     def is_symbol(self) -> bool:
         """Whether it is an emoji."""
-        return not self.parts[0].isascii() and unicodedata.category(self.parts[0][0]) == "So"
+        return not self.parts[0].isascii() and is_symbol(self.parts[0][0])
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def is_beginning(word: str) -> bool:
 def singulars(word: str) -> list[str]:
     """The possible singulars of an English plural; empty for another word.
 
-    Where the spelling does not decide (`caches` and `searches`), both possible words are given.
+    Where the spelling does not decide (`caches` and `searches`, `databases` and `lenses`), both are given.
     """
     if word in _IRREGULAR:
         return [_IRREGULAR[word]]
@@ -223,6 +223,6 @@ def singulars(word: str) -> list[str]:
         return [f"{word[:-3]}y", word[:-1]]
     if word.endswith(("xes", "sses", "shes", "tches", "zzes")):
         return [word[:-2]]
-    if word.endswith(("ches", "oes")) or (word.endswith("uses") and len(word) > 5):
+    if word.endswith(("ches", "oes")) or (word.endswith("ses") and len(word) > 4):
         return [word[:-1], word[:-2]]
     return [word[:-1]]

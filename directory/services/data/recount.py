@@ -54,7 +54,7 @@ from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
 from directory.services.counted_votes import COUNTS
-from directory.services.links import key_apart, url_key
+from directory.services.links import key_apart, url_keys
 
 LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
@@ -211,20 +211,12 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
         yield Fault("hot", project.id, project.hot, rank)
     if not project.stands:
         yield Fault("standing", project.id, project.stands is not None, True)
-    if project.url_key not in (keys := _url_keys(project)):
+    if project.url_key not in (keys := url_keys(project)):
         yield Fault("url_key", project.id, project.url_key, keys[0])
     if tagged != set(project.tags):
         yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
     if project.id not in indexed:
         yield Fault("search", project.id, False, True)
-
-
-def _url_keys(project: Any) -> tuple[str, ...]:
-    """The keys that a project may have: any for text that the rules of today do not take for a URL."""
-    try:
-        return url_key(project.url), key_apart(project.url, project.id)
-    except ValueError:
-        return (project.url_key,)
 
 
 def _shown(value: Any) -> str:
