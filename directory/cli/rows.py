@@ -36,6 +36,7 @@ REQUIRED = tuple(field.name for field in BODY if field.is_required)
 NULLABLE = tuple(field.name for field in OWNED if field.is_nullable)
 DATES = frozenset(field.name for field in TABLE if field.kind is Kind.TIME)
 DECIDED = frozenset({"status", "rejection_reason"})
+PROSE = ("description", "rejection_reason")  # their spaces are kept
 BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
 NOTHING = (None, "", 0, "0")  # values of columns that are left out
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -255,11 +256,11 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
     if any(map(_UNDECODED.search, cells)):
         raise ValueError("The row is not UTF-8.")
     project: dict[str, Any] = {
-        name: cell if name == "description" else cell.strip(" ") for name, cell in zip(names, cells, strict=True)
+        name: cell if name in PROSE else cell.strip(" ") for name, cell in zip(names, cells, strict=True)
     }
     for name in BLANKABLE:
         if name in project:
-            project[name] = project[name] or None
+            project[name] = project[name] if project[name].strip() else None
     if "tags" in project:
         project["tags"] = project["tags"].split()
     return project

@@ -22,12 +22,16 @@ from directory.services.catalog import catalog
 from directory.services.data import import_export
 from directory.services.data.bulk import chunks
 
+KEPT = "flask copy and flask backup keep them."
 NO_OWNER = "Add one by `flask users create-admin`, or name an owner by --owner."
 # Parts of an export that an import leaves out, with the members of a row and the option that keeps them.
 NOT_KEPT = {
-    "votes": (frozenset({"upvotes"}), "flask copy and flask backup keep them."),
+    "votes": (frozenset({"upvotes"}), KEPT),
     "dates": (DATES, "--keep-dates keeps them."),
-    "owners": (frozenset({"owner"}), "--create-users adds those that are missing, without a password."),
+    "owners": (
+        frozenset({"owner"}),
+        "--create-users adds missing ones without a password, but no reserved names.",
+    ),
 }
 FORM = click.Choice(FORMATS)
 
@@ -129,6 +133,8 @@ def export_projects(form: str | None, output: str, status: str | None) -> None:
         for project in import_export.given(status):
             write(project)
             progress.advance(1)
+        if status in (None, Status.LIVE.value) and (number := import_export.waiting_changes()):
+            progress.note(f"Not in the file: changes of {count(number, 'project')} that wait for review. {KEPT}")
 
 
 def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple[int, str]]:

@@ -57,6 +57,15 @@ def test_every_project_is_a_row_with_what_a_submission_says_and_what_became_of_i
     assert rows[1]["published_at"] is None
 
 
+def test_changes_that_wait_for_review_are_not_in_the_file_and_it_says_so(run: Any, world: World) -> None:
+    ida = world.user("ida")
+    for number in (world.project(ida), world.project(ida)):
+        world.revise(number, ida, title="Another title")
+    said = "Not in the file: changes of 2 projects that wait for review. flask copy and flask backup keep them.\n"
+    assert [run("export", *options).stderr for options in ([], ["--status", "live"])] == [said] * 2
+    assert run("export", "--status", "rejected").stderr == ""
+
+
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_an_export_is_imported_again_without_a_change(run: Any, world: World, tmp_path: Path, form: str) -> None:
     world.admin("boss")

@@ -372,7 +372,7 @@ def test_what_an_import_does_not_keep_is_said_with_the_way_to_keep_it(run: Any) 
     assert run([row, project(2, upvotes=0)]).stderr.splitlines()[-3:] == [
         "Not kept: votes of 1 row. flask copy and flask backup keep them.",
         "Not kept: dates of 1 row. --keep-dates keeps them.",
-        "Not kept: owners of 1 row. --create-users adds those that are missing, without a password.",
+        "Not kept: owners of 1 row. --create-users adds missing ones without a password, but no reserved names.",
     ]
     assert "owners" not in run([project(3, owner="nobody-there")], "--owner", "boss").stderr
 
@@ -385,6 +385,13 @@ def test_dates_are_kept_where_that_is_asked_for_and_the_log_says_when_it_was(app
     assert [one.created_at.year, one.published_at.month, one.listed_at] == [2020, 1, one.published_at]
     with app.app_context():
         assert db.session.scalars(select(AuditEntry.at)).one() >= before
+
+
+def test_a_project_is_as_old_as_its_first_date_so_that_its_export_can_be_imported(app: Flask, run: Any) -> None:
+    dates = {"published_at": "2020-02-01T00:00:00Z", "updated_at": "2020-03-01T00:00:00Z"}
+    assert run([project(1, **dates, status="live")], "--keep-dates").exit_code == 0
+    [one] = stored(app)
+    assert one.created_at == one.submitted_at == one.published_at
 
 
 @pytest.mark.parametrize(
@@ -426,17 +433,20 @@ def test_an_export_into_an_empty_directory_is_exported_again_as_it_was(
     app: Flask, world: World, run: Any, form: str, tmp_path: Path
 ) -> None:
     ida = world.user("ida")
-    for status in ("live", "pending", "rejected"):
-        world.project(
+    boss = world.caller(world.admin("grace"))
+    for status in ("live", "pending", "rejected", "live"):
+        number = world.project(
             ida, status, tags=["a", "b"], description="Text\nin lines", repository_url="https://example.org/r"
         )
+    taken_down = boss.put(f"/api/admin/projects/{number}/unpublish", {"reason": "  Its host is gone.\nFor now."})
+    assert taken_down.status_code == 200
     runner = app.test_cli_runner(catch_exceptions=False)
     before = runner.invoke(args=["export", "--format", form]).stdout
     with app.app_context():
         for model in (ProjectTag, Project):
             transaction(lambda model=model: db.session.execute(delete(model)))
     result = run(before.encode(), "--format", form, "--keep-dates", "--create-users")
-    assert (result.stdout, result.stderr) == ("imported 3, unchanged 0, refused 0\n", "")
+    assert (result.stdout, result.stderr) == ("imported 4, unchanged 0, refused 0\n", "")
     after = runner.invoke(args=["export", "--format", form]).stdout
     assert without_ids(after, form) == without_ids(before, form)
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
-from directory.models import AccountStatus, Category, Logo, Project, Role, Status, User, now
+from directory.models import AccountStatus, Category, Logo, Project, Revision, Role, Status, User, now
 from directory.services import categories, logos
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.usernames import is_reserved
@@ -27,6 +27,7 @@ READ_AT_ONCE = 500
 # A transaction holds its categories (SQLite: the database) against other writers, which wait for 1.4 seconds at most.
 TAKEN_AT_ONCE = 200
 
+LATER = ("submitted_at", "published_at", "updated_at")  # dates that follow created_at
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 NOWHERE = "imported.invalid"  # RFC 2606: no mail ever gets there
 
@@ -55,6 +56,12 @@ def given(status: str | None = None) -> Iterator[dict[str, Any]]:
         db.session.rollback()
         yield from rows
         last = rows[-1]["id"]
+
+
+def waiting_changes() -> int:
+    """How many live projects have changes that wait for review. They are no part of an export."""
+    waiting = select(func.count()).select_from(Revision).where(Revision.submitted_at.is_not(None))
+    return db.session.scalars(waiting).one()
 
 
 def default_owner() -> Caller | None:
@@ -135,8 +142,10 @@ def _held(identities: list[tuple[int, str]]) -> set[tuple[int, str]]:
 
 
 def _draft(row: dict[str, Any], owner_id: int, category_ids: dict[str, int], status: str | None) -> Draft:
-    at, stands = now(), Status(status or row.get("status") or Status.PENDING)
-    created_at = row.get("created_at") or at
+    own = Status(row.get("status") or Status.PENDING)
+    at, stands = now(), Status(status or own)
+    # Nothing happens to a project before it is created.
+    created_at = row.get("created_at") or min(row.get(name) or at for name in LATER)
     return Draft(
         owner_id=owner_id,
         category_id=category_ids[row["category"]],
@@ -148,7 +157,7 @@ def _draft(row: dict[str, Any], owner_id: int, category_ids: dict[str, int], sta
         updated_at=row.get("updated_at"),
         published_at=row.get("published_at"),
         logged_at=at,
-        rejection_reason=row.get("rejection_reason") if stands is Status.REJECTED else None,
+        rejection_reason=row.get("rejection_reason") if stands is own is not Status.LIVE else None,
     )
 
 
