@@ -17,6 +17,7 @@ from markdown_it.token import Token
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
 DEEPEST = 40  # nested blocks and marks; deeper ones are left out
+OPTIONS = {"html": False, "linkify": True, "maxNesting": DEEPEST, "strikethrough_single_tilde": True}
 ELEMENTS = {
     "a", "blockquote", "br", "code", "em", "h2", "hr", "li", "ol", "p", "pre", "s", "strong", "table", "tbody", "td",
     "th", "thead", "tr", "ul",
@@ -59,7 +60,7 @@ def page_html(text: str) -> str:
 
 @lru_cache(1)
 def _page_parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": DEEPEST})
+    parser = MarkdownIt("commonmark", OPTIONS)
     parser.enable(["linkify", "table", "strikethrough"])
     parser.core.ruler.push("below", _below_the_title)
     return parser
@@ -74,7 +75,7 @@ def _below_the_title(state: StateCore) -> None:
 
 @lru_cache(1)
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": DEEPEST})
+    parser = MarkdownIt("commonmark", OPTIONS)
     parser.enable(["linkify", "table", "strikethrough"])
     parser.validateLink = _is_absolute  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]

@@ -49,6 +49,7 @@ def link(address: str, text: str | None = None) -> str:
         ("&amp; &lt; &copy;", "&amp; &lt; ©"),
         ("a\\\nb", "a<br>\nb"),
         ("~~no~~", "<s>no</s>"),
+        ("~no~ ~~yes~ ~~~x~~~ ~5 ~6", "<s>no</s> ~~yes~ ~~~x~~~ ~5 ~6"),
         # images are links, and within a link their text
         ("![alt](https://x.org/a.png)", link("https://x.org/a.png", "alt")),
         ("![](https://x.org/a.png)", link("https://x.org/a.png")),
