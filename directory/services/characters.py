@@ -19,16 +19,18 @@ _PRESENTATION = "\ufe0e\ufe0f"
 _VIRAMA = 9  # the combining class
 _OF_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]*\\Z")
 
-# Equal letters for which Arabic, Persian, Kurdish and Urdu keyboards have different code points; and the letters of
-# Yiddish that are two in one.
+# Equal letters for which Arabic, Persian, Kurdish and Urdu keyboards have different code points; the letters of Yiddish
+# that are two in one; and those of Malayalam and Bengali without a vowel, which older texts spell with a virama.
 _SAME = {
     "\u0671": "\u0627", "\u0672": "\u0627", "\u0673": "\u0627",
     "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u06aa": "\u0643",
     "\u0629": "\u0647", "\u06be": "\u0647", "\u06c1": "\u0647", "\u06d5": "\u0647",
     "\u05f0": "\u05d5\u05d5", "\u05f1": "\u05d5\u05d9", "\u05f2": "\u05d9\u05d9",
+    "\u0d7a": "\u0d23\u0d4d", "\u0d7b": "\u0d28\u0d4d", "\u0d7c": "\u0d30\u0d4d", "\u0d7d": "\u0d32\u0d4d",
+    "\u0d7e": "\u0d33\u0d4d", "\u0d7f": "\u0d15\u0d4d", "\u09ce": "\u09a4\u09cd",
 }  # fmt: skip
-# The vowel am of Thai and Lao ends with this mark before the letter aa; the tone is typed before or behind the mark.
-_TONE_AND_AM = re.compile("([\u0e48-\u0e4b\u0ec8-\u0ecb])([\u0e4d\u0ecd])")
+# What is typed in two ways in Thai and Lao: a tone before or behind the mark of the vowel am; the vowel ae as two e.
+_TYPED = re.compile("([\u0e48-\u0e4b\u0ec8-\u0ecb])([\u0e4d\u0ecd])|\u0e40\u0e40|\u0ec0\u0ec0")
 # Latin letters with a name of their own, and their ASCII spelling.
 _NAMED = {"THORN": "th", "ETH": "d", "ENG": "n", "SCHWA": "e"}
 _BASE = re.compile(r"((?:LATIN|GREEK|CYRILLIC) SMALL (?:LETTER|LIGATURE) )((?:(?!WITH ).)+?)(?: WITH .*)?")
@@ -68,7 +70,7 @@ def fold(text: str) -> str:
     if folded.isascii():
         return folded
     # Composed again at the end, because the table decomposes Hangul and kana.
-    return unicodedata.normalize("NFC", _TONE_AND_AM.sub(r"\2\1", folded))
+    return unicodedata.normalize("NFC", _TYPED.sub(_as_usual, folded))
 
 
 def script(char: str) -> str:
@@ -172,6 +174,10 @@ def _folded(char: str) -> str:
     return _letter(char) if lower == char else "".join(map(_folded, lower))
 
 
+def _as_usual(typed: re.Match[str]) -> str:
+    return f"{typed[2]}{typed[1]}" if typed[1] else chr(ord(typed[0][0]) + 1)
+
+
 def _is_accent(mark: str) -> bool:
     """Whether a mark is an accent or a point: its name begins with COMBINING or its script; marks of kana are not."""
     name = unicodedata.name(mark, "")
@@ -180,8 +186,8 @@ def _is_accent(mark: str) -> bool:
 
 def _separator(char: str, category: str) -> str:
     name = unicodedata.name(char, "")
-    if char in ".+#":
-        return char
+    if char in ".+#♯":
+        return "#" if char == "♯" else char  # as in C♯
     if _is_apostrophe(name):
         return "'"
     if category == "Pd" and "HYPHEN" in name:
