@@ -172,6 +172,13 @@ Deno.test("a token expires by the service's clock", async () => {
   assertEquals(Math.round(days * 24), 30 * 24 + 1);
 });
 
+Deno.test("a name of a passkey that is refused is not said of the one that can be added", async () => {
+  await signedIn();
+  const { errors, renamePasskey } = await import("../src/state/account.ts");
+  server.on("PUT /api/auth/passkeys/1", () => server.problem(422, "validation_failed", "Refused.", [{ pointer: "#/name", detail: "Too short." }]));
+  assertEquals([await renamePasskey(1, ""), errors.value.passkeys], [false, { "": "Too short." }]);
+});
+
 Deno.test("tags become slugs as they are typed, each once", () => {
   assertEquals(tagsOf(" CLI,backup  cli; #Rust "), ["cli", "backup", "rust"]);
   assertEquals(tagsOf("C++ C# F# .NET Node.js Caf\u00e9 a_b tcp/ip -x- ++"), ["cpp", "csharp", "fsharp", "dotnet", "nodejs", "cafe", "a-b", "tcp-ip", "x", "pp"]);

@@ -24,10 +24,13 @@ const list = new Listing<Project>(
     { name: "q" },
     { name: "status", values: ["pending", "live", "rejected"] },
     { name: "category", choices: () => (categories.data.value ?? []).map((each) => [each.slug, each.name] as const) },
-    { name: "owner", pattern: /^[a-z0-9_-]{3,32}$|^me$/ },
+    { name: "owner", pattern: /^[a-z0-9_-]{3,32}$|^me$/i },
     { name: "sort", values: ["newest", "oldest", "popular", "upvotes"] },
   ],
-  (wanted, signal) => ask(api.GET("/api/admin/projects", { params: { query: { limit: 50, ...wanted } as Query<"/api/admin/projects"> }, signal })),
+  ({ owner, ...wanted }, signal) => {
+    const query = { limit: 50, ...wanted, ...(owner && { owner: owner.toLowerCase() }) };
+    return ask(api.GET("/api/admin/projects", { params: { query: query as Query<"/api/admin/projects"> }, signal }));
+  },
 );
 const columns: Column<Project>[] = [
   { name: w.number, kind: "file", text: (each) => each.id },

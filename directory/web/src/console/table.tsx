@@ -46,7 +46,7 @@ function Content<Row>(props: TableProps<Row>) {
   const shown = listing.rows.data.value;
   const problem = listing.rows.problem.value;
   const again = () => void listing.again();
-  if (problem?.status === 422) return <Empty title={problem.title} why={problem.detail}><ShowAll /></Empty>;
+  if (problem?.status === 422) return <Empty title={problem.title} why={Object.values(problem.fields).join(" ") || problem.detail}><ShowAll /></Empty>;
   // What was shown for other filters does not answer these.
   if (problem && shown?.of !== listing.key) return <Failed problem={problem} again={again} />;
   if (!shown) return <TableSkeleton />;

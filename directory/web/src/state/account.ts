@@ -75,7 +75,7 @@ export function renamePasskey(passkey_id: number, name: string): Promise<boolean
     await ask(api.PUT("/api/auth/passkeys/{passkey_id}", { params: { path: { passkey_id } }, body: { name } }));
     loadPasskeys();
     say(f.passkeyRenamed);
-  });
+  }, false);
 }
 
 export function removePasskey(passkey_id: number): Promise<boolean> {
@@ -203,8 +203,8 @@ export function revokeToken(id: number): Promise<boolean> {
   });
 }
 
-/** Whether a form was taken. What is refused of it is shown at its fields. */
-async function attempt(form: string, act: () => Promise<unknown>): Promise<boolean> {
+/** Whether a form was taken. What is refused of it is shown at its fields, or above it where it has none. */
+async function attempt(form: string, act: () => Promise<unknown>, hasFields = true): Promise<boolean> {
   if (busy.peek()) return false;
   busy.value = form;
   errors.value = { ...errors.peek(), [form]: {} };
@@ -219,7 +219,8 @@ async function attempt(form: string, act: () => Promise<unknown>): Promise<boole
     if (!(error instanceof Problem)) throw error;
     learn(error);
     const fields = error.fields;
-    errors.value = { ...errors.peek(), [form]: Object.keys(fields).length ? fields : { "": error.detail } };
+    const whole = Object.values(fields).join(" ");
+    errors.value = { ...errors.peek(), [form]: whole && hasFields ? fields : { "": whole || error.detail } };
     return false;
   } finally {
     busy.value = "";
