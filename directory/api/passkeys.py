@@ -18,7 +18,7 @@ from directory.api.schemas.passkeys import (
 )
 from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, InvalidCredentials, NotFound, PasskeyRequired
-from directory.http import rate_limits
+from directory.http import account_limits, rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
 from directory.http.client_address import user_agent
@@ -143,4 +143,6 @@ def login(body: dict[str, Any]) -> Any:
         g.account_id = user.id
         return accounts.get(user.id), secret
 
-    return signed_in(login, *transaction(work))
+    found = transaction(work)
+    account_limits.give_back_sign_in()
+    return signed_in(login, *found)

@@ -156,6 +156,7 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
         transaction(lambda: identities.join(claims, by=by))
     else:
         give_cookie(response, _signed_in(claims))
+    account_limits.give_back_sign_in()
     return response
 
 

@@ -53,6 +53,7 @@ def reset(body: dict[str, Any]) -> Any:
     hashed = accounts.prepare_password(body["password"], username=user.username, email=user.email)
     revoke_tokens = body.get("revoke_tokens", False)
     transaction(lambda: recovery.reset(body["token"], hashed, revoke_tokens=revoke_tokens, server=server))
+    account_limits.give_back_link()
 
 
 @bp.post("/email/verify")
@@ -69,6 +70,7 @@ def verify(body: dict[str, Any]) -> Any:
     accounts.release()
     notifying = server if replaced is None else notifier(replaced)
     transaction(lambda: recovery.verify(body["token"], notifying))
+    account_limits.give_back_link()
 
 
 @bp.post("/email/verification")

@@ -82,6 +82,18 @@ def give_back() -> None:
             rate_limits.give_back(tier)
 
 
+def give_back_sign_in() -> None:
+    """Take back the hits of a sign-in by a provider or a passkey that succeeded: its beginning and its end."""
+    if _spent("not_guessed"):
+        rate_limits.give_back("sign_in", 2)
+
+
+def give_back_link() -> None:
+    """Take back the hit of a request with a mailed link, because the link was right. It works once."""
+    if _spent("not_guessed"):
+        rate_limits.give_back("recovery")
+
+
 def remember_address() -> None:
     """Remember, for 30 days, that this login has succeeded from this address."""
     if not rate_limits.hits("signed_in"):

@@ -34,7 +34,7 @@ FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in with a provider takes two 
 # The tiers that `account_limits` uses to delay guesses: wrong passwords for a login from all addresses (at most 100 are
 # counted), and whether a login has succeeded from an address.
 FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
-# Successful sign-ins and registrations from an address, which do not count as guesses.
+# Successful sign-ins, registrations and mailed links from an address, which do not count as guesses.
 FIXED |= {"not_guessed": "100 per 5 minutes"}
 
 
@@ -197,17 +197,17 @@ def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
     ]
 
 
-def give_back(tier: str) -> None:
-    """Take back this request's hit of `tier`, if it has counted one.
+def give_back(tier: str, requests: int = 1) -> None:
+    """Take back this request's hit of `tier`, if it has counted one, and those of the `requests` that led to it.
 
-    The latest hit is removed, so that the limit is free again no later than if this request's own hit were removed.
+    The latest hits are removed, so that the limit is free again no later than if these requests' own were removed.
     """
     if tier not in g.get("hit_tiers", ()):
         return
     g.hit_tiers.remove(tier)
     key = KEYS[tier]()
     try:
-        for item in _items(_limits(tier)):
+        for item in _items(_limits(tier)) * requests:
             limiter.limiter.storage.take_back(item.key_for(PREFIX, key, tier))  # type: ignore[attr-defined]
     except Exception:
         fall_back()  # the hits counted in an unreachable Redis are lost

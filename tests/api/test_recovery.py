@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.http import account_limits
+from directory.http import account_limits, rate_limits
 from directory.logs import JsonFormatter
 from directory.models import Delivery, Identity, MailLink, Passkey, Session, Token, User, now
 from directory.services.accounts import mail_links, sessions
@@ -279,6 +279,25 @@ def test_an_address_asks_twenty_times_an_hour_for_whatever_account(make_app: Any
     api = Api(make_app(**mailbox.settings, RATELIMIT_ENABLED="true"))
     answers = [api.post(FORGOT, {"login": f"user{number}"}).status_code for number in range(21)]
     assert answers == [202] * 20 + [429]
+
+
+def test_a_class_confirms_its_addresses_from_one_address(
+    make_app: Any, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(rate_limits.FIXED, "recovery", "2 per hour")
+    app = make_app(**mailbox.settings, RATELIMIT_ENABLED="true")
+    [server], api = app.extensions["webhooks"], Api(app)
+    for number in range(3):
+        person = {"username": f"pupil{number}", "email": f"pupil{number}@example.org", "password": PASSWORD}
+        assert api.post("/api/auth/register", person).status_code == 201
+    assert api.post(FORGOT, {"login": "pupil0"}).status_code == 202
+    with app.app_context():
+        links = db.session.execute(select(MailLink.purpose, MailLink.nonce).order_by(MailLink.id)).all()
+    tokens = [mail_links.token_of(nonce, server.key) for _purpose, nonce in links]
+    assert [api.post(VERIFY, {"token": token}).status_code for token in tokens[:3]] == [204] * 3
+    assert api.post(RESET, {"token": tokens[3], "password": NEW}).status_code == 204
+    wrong = [api.post(VERIFY, {"token": tokens[0]}).status_code for _ in range(2)]
+    assert (wrong[0] != 429, wrong[1]) == (True, 429)
 
 
 def test_a_registration_mails_a_link_that_verifies_its_address(app: Flask, api: Api, post: Any) -> None:
