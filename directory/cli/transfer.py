@@ -33,6 +33,7 @@ NOT_KEPT = {
         "--create-users adds missing ones without a password, but no reserved names.",
     ),
 }
+READ_AS = {"tsv": "csv"}  # which may be separated by tabs
 FORM = click.Choice(FORMATS)
 
 
@@ -98,7 +99,9 @@ def import_projects(
     tally = Tally(NOT_KEPT if owner is None else {**NOT_KEPT, "owners": (frozenset(), "")})
     with click.open_file(file, "rb") as opened, Progress(_size(file), "Importing") as progress:
         lines = Lines(opened)
-        for batch in chunks(read(lines, form or _format(file), keep), import_export.TAKEN_AT_ONCE):
+        for batch in chunks(
+            read(lines, form or READ_AS.get(_suffix(file)) or _format(file), keep), import_export.TAKEN_AT_ONCE
+        ):
             for line, fault in _take(batch, tally, options):
                 progress.note(f"line {line}: {fault}")
             progress.reach(lines.bytes)
@@ -170,8 +173,11 @@ def _owner(login: str | None) -> Caller:
 
 
 def _format(name: str) -> str:
-    suffix = Path(name).suffix.lower().removeprefix(".")
-    return suffix if suffix in FORMATS else FORMATS[0]
+    return _suffix(name) if _suffix(name) in FORMATS else FORMATS[0]
+
+
+def _suffix(name: str) -> str:
+    return Path(name).suffix.lower().removeprefix(".")
 
 
 def _size(name: str) -> int:

@@ -274,6 +274,8 @@ def test_the_format_follows_from_the_name_unless_it_is_given(app: Flask, run: An
     for name in ("a.csv", "b.CSV"):
         (tmp_path / name).write_bytes(table)
         assert run(b"", file=str(tmp_path / name)).exit_code == 0
+    (tmp_path / "c.tsv").write_bytes(table.replace(b",", b"\t"))
+    assert run(b"", file=str(tmp_path / "c.tsv")).output == "imported 0, unchanged 1, refused 0\n"
     assert run(table, "--format", "csv").output == "imported 0, unchanged 1, refused 0\n"
     (tmp_path / "rows.txt").write_bytes(jsonl(project(2)))
     assert run(b"", file=str(tmp_path / "rows.txt")).output == "imported 1, unchanged 0, refused 0\n"

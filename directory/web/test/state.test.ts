@@ -2,7 +2,7 @@
 import { assertEquals, deferred, type Deferred, reset, server } from "./support.ts";
 
 const { note, vote, voteOf } = await import("../src/state/votes.ts");
-const { loadSession, session, user } = await import("../src/state/session.ts");
+const { loadSession, readOnly, session, user } = await import("../src/state/session.ts");
 const { notice } = await import("../src/state/notice.ts");
 const { Resource, forget } = await import("../src/state/resource.ts");
 const { address, start, withQuery } = await import("../src/state/router.ts");
@@ -177,6 +177,23 @@ Deno.test("a name of a passkey that is refused is not said of the one that can b
   const { errors, renamePasskey } = await import("../src/state/account.ts");
   server.on("PUT /api/auth/passkeys/1", () => server.problem(422, "validation_failed", "Refused.", [{ pointer: "#/name", detail: "Too short." }]));
   assertEquals([await renamePasskey(1, ""), errors.value.passkeys], [false, { "": "Too short." }]);
+});
+
+Deno.test("once the service takes writes again, the page knows it without a reload", async () => {
+  await signedIn();
+  const real = { setInterval: globalThis.setInterval, clearInterval: globalThis.clearInterval };
+  const asking = new Map<number, () => void>();
+  Object.assign(globalThis, {
+    setInterval: (act: () => void) => (asking.set(asking.size + 1, act), asking.size),
+    clearInterval: (timer: number) => asking.delete(timer),
+  });
+  server.on("POST /api/auth/email/verification", () => server.problem(503, "read_only", "Nothing can be changed."));
+  const { errors, sendVerification } = await import("../src/state/account.ts");
+  assertEquals([await sendVerification(), errors.value.mail, readOnly.value], [false, { "": "Nothing can be changed." }, true]);
+  for (const ask of asking.values()) ask();
+  await server.idle();
+  assertEquals([readOnly.value, asking.size], [false, 0]);
+  Object.assign(globalThis, real);
 });
 
 Deno.test("tags become slugs as they are typed, each once", () => {

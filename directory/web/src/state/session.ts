@@ -7,6 +7,7 @@ import { say } from "./notice.ts";
 import { forget } from "./resource.ts";
 import { address, reenter } from "./router.ts";
 
+const READ_ONLY_PAUSE = 60_000; // milliseconds after which it is asked whether writes are taken again
 export type Session = Got<"/api/session">;
 export const session = signal<Session | null>(null); // null until the first answer
 export const sessionProblem = signal<Problem | null>(null);
@@ -51,6 +52,13 @@ export function afterSession(act: () => void): void {
     if (address.peek() === page) untracked(act);
   });
 }
+
+// The buttons work again once the service takes writes, without a reload.
+effect(() => {
+  if (!readOnly.value) return;
+  const timer = setInterval(() => void loadSession(), READ_ONLY_PAUSE);
+  return () => clearInterval(timer);
+});
 
 /** The page that signs in and leads back to this one. */
 export function signInAddress(): string {
