@@ -196,6 +196,20 @@ Deno.test("once the service takes writes again, the page knows it without a relo
   Object.assign(globalThis, real);
 });
 
+Deno.test("a page that is shown again after its member signed out shows nothing of theirs", async () => {
+  await signedIn();
+  const { tokens } = await import("../src/state/account.ts");
+  const shown = () => globalThis.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
+  tokens.set([]);
+  shown();
+  await server.idle();
+  assertEquals([user.value?.id, tokens.data.value], [1, []]);
+  server.on("GET /api/session", () => ({ ...SITE, user: null }));
+  shown();
+  await server.idle();
+  assertEquals([user.value, tokens.data.value], [null, undefined]);
+});
+
 Deno.test("tags become slugs as they are typed, each once", () => {
   assertEquals(tagsOf(" CLI,backup  cli; #Rust "), ["cli", "backup", "rust"]);
   assertEquals(tagsOf("C++ C# F# .NET Node.js Caf\u00e9 a_b tcp/ip -x- ++"), ["cpp", "csharp", "fsharp", "dotnet", "nodejs", "cafe", "a-b", "tcp-ip", "x", "pp"]);

@@ -34,7 +34,7 @@ export function Leave({ username }: { username: string }) {
         <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
         {ways.data.value?.has_password !== false && <TextField name="leave_password" label={f.removePassword} type="password" autocomplete="current-password" error={wrong?.current_password} />}
         <CheckField name="sure" label={f.removeSure(username)} error={wrong?.sure} />
-        <button type="submit" class="button danger" disabled={busy.value === "leave"}>{f.remove}</button>
+        <button type="submit" class="button danger" aria-disabled={busy.value === "leave"}>{f.remove}</button>
       </form>
     </section>
   );

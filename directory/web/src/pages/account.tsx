@@ -69,7 +69,7 @@ function Profile({ username, email }: { username: string; email: string }) {
             <TextField name="email_password" label={f.emailPassword} type="password" autocomplete="current-password" error={errors.value.email?.current_password} />
           </>
         )}
-        <button type="submit" class="button" disabled={busy.value === "email"}>{f.saveEmail}</button>
+        <button type="submit" class="button" aria-disabled={busy.value === "email"}>{f.saveEmail}</button>
       </form>
     </section>
   );
@@ -81,7 +81,7 @@ function Rename({ username }: { username: string }) {
     <form class="form" noValidate onSubmit={sending((given) => rename(given("username")))}>
       <Wrong form="rename" />
       <TextField name="username" label={f.username} hint={f.usernameHint} autocomplete="username" autocapitalize="none" defaultValue={username} error={errors.value.rename?.username} />
-      <button type="submit" class="button" disabled={busy.value === "rename"}>{f.rename}</button>
+      <button type="submit" class="button" aria-disabled={busy.value === "rename"}>{f.rename}</button>
     </form>
   );
 }
@@ -108,7 +108,7 @@ function Password({ username }: { username: string }) {
         {!passwordless && <TextField name="current_password" label={f.currentPassword} type="password" autocomplete="current-password" error={wrong?.current_password} />}
         <TextField name="password" label={f.newPassword} hint={f.passwordHint} type="password" autocomplete="new-password" error={wrong?.password} />
         <CheckField name="revoke_tokens" label={f.revokeTokens} />
-        <button type="submit" class="button" disabled={busy.value === "password"}>{f.changePassword}</button>
+        <button type="submit" class="button" aria-disabled={busy.value === "password"}>{f.changePassword}</button>
       </form>
     </section>
   );
@@ -129,7 +129,7 @@ function Sessions() {
       <p class="muted">{others || !shown ? f.sessionsLead : f.noOthers}</p>
       <Wrong form="sessions" />
       {shown ? <ul class="items">{shown.map((each) => <SessionItem key={each.id} session={each} />)}</ul> : <Waiting list={sessions} />}
-      {others > 0 && <button type="button" class="button" disabled={busy.value !== ""} onClick={() => void endOthers()}>{f.endOthers}</button>}
+      {others > 0 && <button type="button" class="button" aria-disabled={busy.value !== ""} onClick={() => void endOthers()}>{f.endOthers}</button>}
     </section>
   );
 }
@@ -204,7 +204,7 @@ function TokenForm() {
           <select {...attributes} name="days">{Object.entries(f.expiries).map(([days, text]) => <option key={days} value={days}>{text}</option>)}</select>
         )}
       </Field>
-      <button type="submit" class="button" disabled={busy.value === "token"}>{f.makeToken}</button>
+      <button type="submit" class="button" aria-disabled={busy.value === "token"}>{f.makeToken}</button>
     </form>
   );
 }

@@ -14,7 +14,7 @@ export function Mail() {
       <div class="form">
         <Wrong form="mail" />
         {!member.email_verified && (
-          <button type="button" class="button" disabled={busy.value === "mail"} onClick={() => void sendVerification()}>{f.mailVerify}</button>
+          <button type="button" class="button" aria-disabled={busy.value === "mail"} onClick={() => void sendVerification()}>{f.mailVerify}</button>
         )}
         <label class="check">
           <input type="checkbox" defaultChecked={member.notify} onChange={(event) => void switchNotify(event.currentTarget)} />

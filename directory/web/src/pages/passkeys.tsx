@@ -31,7 +31,7 @@ function NewPasskey() {
   return (
     <form class="form inline" noValidate onSubmit={add}>
       <TextField name="passkey_name" label={f.passkeyName} optional autocomplete="off" maxLength={100} error={errors.value.passkeys?.name} />
-      <button type="submit" class="button" disabled={busy.value === "passkeys"}>{f.addPasskey}</button>
+      <button type="submit" class="button" aria-disabled={busy.value === "passkeys"}>{f.addPasskey}</button>
     </form>
   );
 }
@@ -47,7 +47,7 @@ function PasskeyItem({ passkey: { id, name, created_at, last_used_at } }: { pass
         <input dir="auto" class="name" aria-label={f.passkeyNameOf(name)} maxLength={100} autocomplete="off" defaultValue={name} onChange={rename} />
         <span class="small muted">{f.passkeyFrom(ago(created_at))}, {last_used_at ? f.lastUsed(ago(last_used_at)) : f.neverUsed}</span>
       </span>
-      <button type="button" class="button small" aria-label={`${f.removePasskey} ${name}`} disabled={busy.value === "passkeys"}
+      <button type="button" class="button small" aria-label={`${f.removePasskey} ${name}`} aria-disabled={busy.value === "passkeys"}
         onClick={() => void removePasskey(id)}>{f.removePasskey}</button>
     </li>
   );

@@ -19,7 +19,7 @@ export function WaysIn() {
       <ul class="items">{shown.map((each) => <Way key={each.id} identity={each} />)}</ul>
       <div class="form">
         {others.map(({ name, label }) => (
-          <button key={name} type="button" class="button" disabled={busy.value === "ways"} onClick={() => void join(name)}>{f.joinWay(label)}</button>
+          <button key={name} type="button" class="button" aria-disabled={busy.value === "ways"} onClick={() => void join(name)}>{f.joinWay(label)}</button>
         ))}
       </div>
     </section>
@@ -33,7 +33,7 @@ function Way({ identity: { id, label, email, last_used_at } }: { identity: Schem
         <strong dir="auto">{label}</strong>
         <span class="small muted">{email ? `${email}, ` : ""}{f.lastUsed(ago(last_used_at))}</span>
       </span>
-      <button type="button" class="button small" aria-label={`${f.removeWay} ${label}`} disabled={busy.value === "ways"}
+      <button type="button" class="button small" aria-label={`${f.removeWay} ${label}`} aria-disabled={busy.value === "ways"}
         onClick={() => void removeIdentity(id)}>{f.removeWay}</button>
     </li>
   );

@@ -92,6 +92,17 @@ export async function renew(): Promise<void> {
   reenter();
 }
 
+// A page that the browser shows again as it was left may have been somebody else's: who signed out has left it.
+globalThis.addEventListener("pageshow", (event) => {
+  if ((event as PageTransitionEvent).persisted) void recheck();
+});
+
+async function recheck(): Promise<void> {
+  const before = user.peek()?.id;
+  await loadSession();
+  if (user.peek()?.id !== before) await renew();
+}
+
 /** What a refusal says of the session: it has ended, its role is another one, or the service takes no writes. */
 export function learn(problem: Problem): void {
   if (["admin_required", "passkey_required"].includes(problem.code)) void loadSession();
