@@ -38,8 +38,9 @@ def test_the_address_holds_the_filters_of_a_table_and_back_restores_them(chromiu
         page = person.enter("grace").open("/admin/projects").page
         expect(rows(page)).to_have_count(50)
         expect(page.get_by_text("50 of 55 shown")).to_be_visible()
-        page.get_by_role("link", name="Next page").click()
+        page.get_by_role("link", name="Next page").press("Enter")
         expect(rows(page)).to_have_count(5)
+        expect(page.locator("#main")).to_be_focused()
         page.get_by_label("State", exact=True).select_option("Pending")
         expect(rows(page)).to_have_count(11)
         assert page.url == f"{site}/admin/projects?status=pending"
@@ -77,7 +78,7 @@ def test_a_project_is_taken_down_with_a_reason_unless_it_was_changed_meanwhile(c
         dialog.get_by_label("Reason").fill("The link is dead.")
         with page.expect_response(re.compile(r"/api/admin/projects\?")):  # for the version that is there now
             dialog.get_by_role("button", name="Take down", exact=True).click()
-        expect(dialog.get_by_role("alert")).to_be_visible()
+        expect(dialog.get_by_role("alert")).to_be_focused()
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Take down Lantern").click()
         dialog.get_by_label("Reason").fill("The link is dead.")

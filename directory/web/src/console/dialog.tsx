@@ -1,5 +1,6 @@
 // The dialog that asks before something is changed.
 import { Field, focusWrong, TextField } from "../parts/field.tsx";
+import { showHere } from "../parts/wrong.tsx";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { answer, busy, close, type DialogField, problem, question } from "./dialog-state.ts";
@@ -15,7 +16,7 @@ export function QuestionDialog() {
   return (
     <Sheet name="question" title={asked.title} close={close} onSubmit={submit}>
       {asked.text && <p class="muted">{asked.text}</p>}
-      {whole && <p class="banner bad" role="alert">{refused.detail}</p>}
+      {whole && <p class="banner bad" role="alert" tabIndex={-1} ref={showHere}>{refused.detail}</p>}
       {readOnly.value && <p class="banner">{w.readOnly}</p>}
       {fields.map((each, place) => <AskedField key={each.name} asked={each} autofocus={place === 0} error={refused?.fields[each.name]} />)}
       <p class="actions">

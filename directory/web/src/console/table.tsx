@@ -135,7 +135,10 @@ function Heading<Row>({ column: { name, sort, kind } }: { column: Column<Row> })
 
 function Pages({ shown }: { shown: Shown<unknown> }) {
   if (!shown.next && !shown.previous) return null;
-  const upward = () => void requestAnimationFrame(() => scrollTo(0, 0));
+  const upward = () => void requestAnimationFrame(() => {
+    scrollTo(0, 0);
+    document.getElementById("main")?.focus({ preventScroll: true }); // the link may be gone on the other page
+  });
   return (
     <nav class="pages" aria-label={w.pagesOf}>
       {shown.previous && <a class="button" rel="prev" href={withQuery({ cursor: shown.previous })} onClick={upward}>{w.previous}</a>}
