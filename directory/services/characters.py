@@ -7,6 +7,8 @@ a name, so the script is taken from the name.
 import re
 import unicodedata
 
+from directory.services.equal_letters import SAME, usual
+
 # Default_Ignorable_Code_Point, which renderers do not show, and marks of interlinear annotations.
 _IGNORED = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -19,21 +21,17 @@ _PRESENTATION = "\ufe0e\ufe0f"
 _VIRAMA = 9  # the combining class
 _OF_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]*\\Z")
 
-# Equal letters for which Arabic, Persian, Kurdish and Urdu keyboards have different code points; the letters of Yiddish
-# that are two in one; and those of Malayalam and Bengali without a vowel, which older texts spell with a virama.
-_SAME = {
-    "\u0671": "\u0627", "\u0672": "\u0627", "\u0673": "\u0627",
-    "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u06aa": "\u0643",
-    "\u0629": "\u0647", "\u06be": "\u0647", "\u06c1": "\u0647", "\u06d5": "\u0647",
-    "\u05f0": "\u05d5\u05d5", "\u05f1": "\u05d5\u05d9", "\u05f2": "\u05d9\u05d9",
-    "\u0d7a": "\u0d23\u0d4d", "\u0d7b": "\u0d28\u0d4d", "\u0d7c": "\u0d30\u0d4d", "\u0d7d": "\u0d32\u0d4d",
-    "\u0d7e": "\u0d33\u0d4d", "\u0d7f": "\u0d15\u0d4d", "\u09ce": "\u09a4\u09cd",
-}  # fmt: skip
-# What is typed in two ways in Thai and Lao: a tone before or behind the mark of the vowel am; the vowel ae as two e.
-_TYPED = re.compile("([\u0e48-\u0e4b\u0ec8-\u0ecb])([\u0e4d\u0ecd])|\u0e40\u0e40|\u0ec0\u0ec0")
 # Latin letters with a name of their own, and their ASCII spelling.
-_NAMED = {"THORN": "th", "ETH": "d", "ENG": "n", "SCHWA": "e"}
-_BASE = re.compile(r"((?:LATIN|GREEK|CYRILLIC) SMALL (?:LETTER|LIGATURE) )((?:(?!WITH ).)+?)(?: WITH .*)?")
+_NAMED = {"THORN": "th", "ETH": "d", "ENG": "n", "SCHWA": "e", "ALPHA": "a"}
+_BASE = re.compile(
+    r"((?:LATIN|GREEK|CYRILLIC) (?:SMALL (?:LETTER|LIGATURE)|LETTER SMALL CAPITAL) )((?:(?!WITH ).)+?)(?: WITH .*)?"
+)
+# Signs that people type for an apostrophe; the dots in words of Catalan and of katakana; the voice marks of kana that
+# are characters of their own; and the marks that Armenian writes within a word.
+_SIGNS = {
+    "\u00b4": "'", "\u2032": "'", "\u00b7": "'", "\u2027": "'", "\u30fb": "'", "\u309b": "\u3099",
+    "\u309c": "\u309a", "\u055b": "", "\u055c": "", "\u055e": "",
+}  # fmt: skip
 _FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # the modifier letters that are not small letters
 _FIRST_PICTOGRAPH = "\u2190"  # symbols before it are part of text, such as the trade mark sign
 # Unicode keeps these blocks for pictographs (UTS #51), so an unassigned one may be an emoji that Python does not know.
@@ -70,7 +68,7 @@ def fold(text: str) -> str:
     if folded.isascii():
         return folded
     # Composed again at the end, because the table decomposes Hangul and kana.
-    return unicodedata.normalize("NFC", _TYPED.sub(_as_usual, folded))
+    return unicodedata.normalize("NFC", usual(folded))
 
 
 def script(char: str) -> str:
@@ -157,6 +155,8 @@ def _folded(char: str) -> str:
     category = unicodedata.category(char)
     if _INVISIBLE.match(char) or category == "Cf" or re.match(f"[{_MODIFIERS}]", char):
         return ""
+    if char in _SIGNS:
+        return _SIGNS[char]
     decomposed = unicodedata.normalize("NFKD", char)
     if decomposed != char:
         # A sign such as ™ becomes a space, so that its letters are not added to the word.
@@ -174,10 +174,6 @@ def _folded(char: str) -> str:
     return _letter(char) if lower == char else "".join(map(_folded, lower))
 
 
-def _as_usual(typed: re.Match[str]) -> str:
-    return f"{typed[2]}{typed[1]}" if typed[1] else chr(ord(typed[0][0]) + 1)
-
-
 def _is_accent(mark: str) -> bool:
     """Whether a mark is an accent or a point: its name begins with COMBINING or its script; marks of kana are not."""
     name = unicodedata.name(mark, "")
@@ -190,7 +186,7 @@ def _separator(char: str, category: str) -> str:
         return "#" if char == "♯" else char  # as in C♯
     if _is_apostrophe(name):
         return "'"
-    if category == "Pd" and "HYPHEN" in name:
+    if char == "\u2212" or (category == "Pd" and re.search("HYPHEN|MAQAF|EN DASH|FIGURE DASH", name)):
         return "-"
     if is_symbol(char):
         # A flag is two of these letters, so they stay together.
@@ -210,8 +206,8 @@ def _letter(char: str) -> str:
         return ""
     base = _BASE.fullmatch(name)
     if base is None:
-        return _SAME.get(char, char)
-    bare = re.sub("^(?:DOTLESS|OPEN) | BAR$", "", base[2])
+        return SAME.get(char, char)
+    bare = re.sub("^(?:DOTLESS|OPEN|SCRIPT) | BAR$", "", base[2])
     if base[1].startswith("LATIN") and (bare in _NAMED or re.fullmatch("[A-Z]{1,2}", bare)):
         return _NAMED.get(bare, bare.lower())
     try:

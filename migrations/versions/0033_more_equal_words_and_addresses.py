@@ -1,8 +1,8 @@
 """The search index and the keys of addresses by the rules of today, which take more words and addresses for equal.
 
 More parameters of an address track visitors, and escapes count as what they stand for also beside bytes that are not
-UTF-8. Equal are also more letters of Arabic, Yiddish, Malayalam and Bengali, and two ways to type vowels of Thai and Lao;
-emoji are words although Python does not know them yet. All these words are not ASCII.
+UTF-8. Equal are also more spellings of letters in scripts of Asia, small capitals, and more signs for hyphens and
+apostrophes; emoji are words although Python does not know them yet. All these words are not ASCII.
 
 Entries and keys stay as they are when the migration is undone; `flask recount` of the previous version replaces them.
 """

@@ -70,6 +70,19 @@ SCRIPTS = {
     "three split in the query": (["OpenStreetMap", "OpenMap"], "open street map", ["OpenStreetMap"]),
     "hyphens are optional": (["Wi-Fi Analyser", "Wire"], "wifi", ["Wi-Fi Analyser"]),
     "a singular is a whole word": (["Node.js Kit", "node-jison-lex"], "nodejs", ["Node.js Kit"]),
+    "Armenian, a mark within a word": (["Ի՞նչ է սա", "Ի սա"], "ինչ", ["Ի՞նչ է սա"]),
+    "Devanagari, a vowel in two parts": (["आम", "काम"], "अ\u093eम", ["आम"]),
+    "Khmer, equal subscripts": (["ក\u17d2\u178a", "កខ"], "ក\u17d2\u178f", ["ក\u17d2\u178a"]),
+    "Latin, small capitals": (["ɢɪᴛ Guide", "Gut Guide"], "git", ["ɢɪᴛ Guide"]),
+    "Hebrew, maqaf": (["בית־ספר", "ספרים"], "ביתספר", ["בית־ספר"]),
+    "acute for an apostrophe": (["Don´t Panic", "Donut"], "don't", ["Don´t Panic"]),
+    "Catalan, the dot of two l": (["Il·lustració", "Il"], "illustracio", ["Il·lustració"]),
+    "kana, a dot within a word": (
+        ["入門オープン・ソース開発", "オープン・カフェ"],
+        "オープンソース",
+        ["入門オープン・ソース開発"],
+    ),
+    "Han, a dot between words": (["東京・大阪", "京大"], "京大", ["京大"]),
     "kana, spaces are optional": (["東京 タワー", "東京 城"], "東京タワー", ["東京 タワー"]),
 }
 

@@ -45,7 +45,8 @@ def _patterns(letter: str, unspaced: str = "") -> tuple[re.Pattern[str], re.Patt
     return re.compile(rf"{unspaced}(?<!\.)(?<!{letter})\.net(?!{letter})|{word}(?:[-'.]{word})*"), re.compile(word)
 
 
-_PATTERNS = _patterns(rf"[^ \-'.+#{_UNSPACED}]", rf"[{_UNSPACED}]+|")
+_KATAKANA = "[\u30a1-\u30ff]"  # a dot joins its words, but separates those of Han
+_PATTERNS = _patterns(rf"[^ \-'.+#{_UNSPACED}]", rf"[{_UNSPACED}]+(?:(?<={_KATAKANA})'(?={_KATAKANA})[{_UNSPACED}]+)*|")
 _ASCII_PATTERNS = _patterns("[a-z0-9]")  # the same, found sooner
 # The host of a whole address, between a user and a port.
 _ADDRESS = re.compile(r"\s*https?://(?:[^\s/?#@]*@)?([^\s/?#@]+?)(?::[0-9]*)?(?:[/?#]\S*)?\s*", re.IGNORECASE)
