@@ -23,10 +23,11 @@ _UNSAFE = frozenset('\\<>"')
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _NO_HOST = "Must name a valid host."
 
-# Names for private networks: RFC 6761, RFC 6762, RFC 8375, ICANN's .internal, and names in common use.
+# Names for private networks: RFC 6761, RFC 6762, ICANN's .internal, and names in common use. In .arpa (home.arpa by
+# RFC 8375) are no websites.
 _INTERNAL = (
     ".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".corp", ".private",
-    ".home.arpa",
+    ".mail", ".arpa",
 )  # fmt: skip
 # In addition to `is_global`, which differs between versions of Python: only 2000::/3 of IPv6 is allocated, and other
 # blocks contain old forms of internal addresses (::127.0.0.1, fec0::1). _SPECIAL is for protocols and documentation.
@@ -37,20 +38,29 @@ _INTERNAL_REASON = "Must be an address on the public internet, not one of a priv
 # Parameters that track visitors and do not select content, in lower case, and the beginnings of the names of others.
 _TRACKING = frozenset(
     {
-        "__hsfp", "__hssc", "__hstc", "__s", "_bta_c", "_bta_tid", "_ga", "_gl", "_hsenc", "_hsmi", "_ke", "_kx",
-        "_openstat", "dclid", "dm_i", "ef_id", "epik", "fb_action_ids", "fb_action_types", "fb_ref", "fb_source",
-        "fbclid", "gad_campaignid", "gad_source", "gbraid", "gclid", "gclsrc", "hsctatracking", "igsh", "igshid",
-        "irclickid", "irgwc", "li_fat_id", "mc_cid", "mc_eid", "mc_tc", "mkt_tok", "ml_subscriber",
-        "ml_subscriber_hash", "msclkid", "oft_id", "oly_anon_id", "oly_enc_id", "pk_campaign", "pk_cid", "pk_content",
-        "pk_keyword", "pk_kwd", "pk_medium", "pk_source", "qclid", "rb_clickid", "rdt_cid", "ref", "ref_src", "ref_url",
-        "s_kwcid", "sccid", "srsltid", "tblci", "ttclid", "twclid", "vero_conv", "vero_id", "wbraid", "wickedid",
-        "yclid", "ysclid", "zanpid",
+        "__hsfp", "__hssc", "__hstc", "__s", "__tn__", "__twitter_impression", "_branch_match_id", "_branch_referrer",
+        "_bta_c", "_bta_tid", "_ga", "_gid", "_gl", "_hsenc", "_hsmi", "_hsq", "_ke", "_kx", "_openstat",
+        "action_object_map", "action_ref_map", "action_type_map", "at_campaign", "at_medium", "cmpid", "dclid",
+        "dicbo", "dm_i", "echobox", "ef_id", "elqaid", "elqat", "elqcampaignid", "elqtrack", "elqtrackid", "epik",
+        "fb_action_ids", "fb_action_types", "fb_ref", "fb_source", "fbclid", "ga_campaign", "ga_content", "ga_medium",
+        "ga_place", "ga_source", "ga_term", "gad_campaignid", "gad_source", "gbraid", "gclid", "gclsrc", "gs_l",
+        "guccounter", "guce_referrer", "guce_referrer_sig", "hsctatracking", "igsh", "igshid", "irclickid", "irgwc",
+        "li_fat_id", "li_medium", "li_source", "mc_cid", "mc_eid", "mc_tc", "mibextid", "mkt_tok", "ml_subscriber",
+        "ml_subscriber_hash", "msclkid", "ncid", "oft_id", "oly_anon_id", "oly_enc_id", "pk_campaign", "pk_cid",
+        "pk_content", "pk_keyword", "pk_kwd", "pk_medium", "pk_source", "qclid", "rb_clickid", "rdt_cid", "ref",
+        "ref_", "ref_src", "ref_url", "referer", "referrer", "s_cid", "s_kwcid", "sc_cid", "sccid", "sr_share",
+        "srsltid", "tblci", "trkcampaign", "ttclid", "twclid", "vero_conv", "vero_id", "wbraid", "wickedid", "wpsrc",
+        "wt.mc_id", "wt_mc", "wt_zmc", "wtrid", "xtor", "yclid", "ysclid", "zanpid",
     }
 )  # fmt: skip
-_TRACKING_BEGINNINGS = ("utm_", "mtm_", "matomo_", "piwik_", "hsa_")
+_TRACKING_BEGINNINGS = (
+    "utm_", "mtm_", "matomo_", "piwik_", "hsa_", "itm_", "stm_", "otm_", "hmb_", "at_custom", "__cft__",
+)  # fmt: skip
 # Hosts of repositories: names of owners and repositories ignore case, and may end in `.git`. On GitLab groups can be
-# nested, and a segment `-` ends them.
-_FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
+# nested, and a segment `-` ends them. Installations of the same programs are recognised by the first label of the host.
+_GITLAB = frozenset({"gitlab.com", "framagit.org", "invent.kde.org", "salsa.debian.org"})
+_FORGES = frozenset({"github.com", "codeberg.org", "bitbucket.org", "gitea.com", "gitee.com", "notabug.org"})
+_GITLAB_LABEL, _FORGE_LABELS = "gitlab.", ("gitea.", "forgejo.")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _UNDECODED = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8, as Python decodes it by `surrogateescape`
 _KEPT = frozenset(b":/?#[]@!$&'()*+,;=%") | frozenset(range(0x20)) | {0x7F}  # their escapes have another meaning
@@ -161,7 +171,7 @@ def _is_ipv4(host: str) -> bool:
 def _is_internal(host: str) -> bool:
     if host.startswith("[") or _is_ipv4(host):
         return not _is_public(ip_address(host.strip("[]")))
-    return "." not in host or host.endswith(_INTERNAL)
+    return "." not in host or f".{host}".endswith(_INTERNAL)
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -205,33 +215,36 @@ def _identity(url: str) -> str:
     parsed = _parsed(url)
     if parsed is None:  # a host that only another version of the parser accepted
         parts = urlsplit(url)
-        return f"{parts.netloc.lower().removeprefix('www.')}{_path('', parts.path)}{_query(parts.query)}"
+        return f"{parts.netloc.lower().removeprefix('www.')}{_path('', parts.path)}{_query('', parts.query)}"
     host = parsed.hostname.removeprefix("www.")
     port = f":{parsed.port}" if parsed.port else ""
     query = parsed.search.removeprefix("?")
-    return f"{host}{port}{_path(host, parsed.pathname)}{_query(query)}"
+    return f"{host}{port}{_path(host, parsed.pathname)}{_query(host, query)}"
 
 
 def _path(host: str, path: str) -> str:
     path = _unescaped(path).removesuffix("/")
-    if host not in _FORGES:
+    is_gitlab = host in _GITLAB or host.startswith(_GITLAB_LABEL)
+    if not (is_gitlab or host in _FORGES or host.startswith(_FORGE_LABELS)):
         return path
-    names, separator, rest = path.partition("/-/") if host == "gitlab.com" else (path, "", "")
+    names, separator, rest = path.partition("/-/") if is_gitlab else (path, "", "")
     segments = names.split("/")
-    end = len(segments) if host == "gitlab.com" else 3
+    end = len(segments) if is_gitlab else 3
     repository = [segment.lower() for segment in segments[:end]]
     repository[-1] = repository[-1].removesuffix(".git")
     return "/".join([*repository, *segments[end:]]) + separator + rest
 
 
-def _query(query: str) -> str:
+def _query(host: str, query: str) -> str:
     pairs = [_unescaped(pair.replace("+", "%20")) for pair in query.split("&") if pair]
     names = [pair.partition("=")[0] for pair in pairs]
-    kept = sorted((name, n) for n, name in enumerate(names) if not _tracks(name.lower()))
+    kept = sorted((name, n) for n, name in enumerate(names) if not _selects_nothing(host, name.lower()))
     return "?" + "&".join(pairs[n] for _, n in kept) if kept else ""
 
 
-def _tracks(name: str) -> bool:
+def _selects_nothing(host: str, name: str) -> bool:
+    if host == "github.com" and name == "tab":  # below the files of the same repository, such as its readme
+        return True
     return name in _TRACKING or name.startswith(_TRACKING_BEGINNINGS)
 
 

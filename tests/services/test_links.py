@@ -168,12 +168,17 @@ SAME = [
     ("https://example.com/a?UTM_Source=x", "https://example.com/a"),
     ("https://example.com/a?mtm_campaign=x&pk_kwd=y&hsa_acc=1&matomo_source=z", "https://example.com/a"),
     ("https://example.com/a?srsltid=1&gad_source=1&__hstc=2&hsCtaTracking=3&ScCid=4&q=2", "https://example.com/a?q=2"),
+    ("https://example.com/a?wt_mc=1&at_custom1=2&itm_source=3&__cft__%5B0%5D=4&Referrer=5", "https://example.com/a"),
     ("https://example.com/?b=2&a=1", "https://example.com/?a=1&b=2"),
     # Repositories.
     ("https://github.com/Pallets/Flask", "https://github.com/pallets/flask"),
     ("https://github.com/pallets/flask.git", "http://www.GitHub.com/pallets/flask/"),
     ("https://gitlab.com/Group/Sub/Project.git", "https://gitlab.com/group/sub/project"),
-    ("https://codeberg.org/A/B.git", "https://codeberg.org/a/b"),
+    ("https://codeberg.org/A/B.git", "https://codeberg.org/a/b"), ("https://gitea.com/A/B.git", "https://gitea.com/a/b"),
+    ("https://salsa.debian.org/Team/Sub/A.git", "https://salsa.debian.org/team/sub/a"),
+    ("https://gitlab.gnome.org/GNOME/gimp.git", "https://gitlab.gnome.org/gnome/GIMP"),
+    ("https://forgejo.example.org/A/b.git", "https://forgejo.example.org/a/b"),
+    ("https://github.com/a/b?tab=readme-ov-file#use", "https://github.com/a/b"),
     ("https://github.com/A/B/blob/main/README", "https://github.com/a/b/blob/main/README"),
     ("HTTP://WWW.EXAMPLE.COM:80/#top", "https://example.com"),
     ("https://b\u00fccher.example", "https://xn--bcher-kva.example"),
@@ -197,6 +202,8 @@ DIFFERENT = [
     ("https://example.com/?a=1&a=2", "https://example.com/?a=2&a=1"), ("https://example.com/?utm=1", "https://example.com/"),
     ("https://example.com/?pk_id=1", "https://example.com/?pk_id=2"), ("https://example.com/%ff", "https://example.com/%fe"),
     ("https://example.com/?a%26b", "https://example.com/?a&b"), ("https://example.com/a.git", "https://example.com/a"),
+    ("https://example.com/?tab=a", "https://example.com/"), ("https://git.example.com/a", "https://git.example.com/A"),
+    ("https://gitea.example.com/a/b/src/A", "https://gitea.example.com/a/b/src/a"),
     ("https://github.com/a/b/blob/main/A", "https://github.com/a/b/blob/main/a"),
     ("https://gitlab.com/a/b/-/blob/A", "https://gitlab.com/a/b/-/blob/a"), ("https://github.com/a", "https://github.com/b"),
     ("https://example.com", "https://sub.example.com"),
@@ -284,12 +291,13 @@ INTERNAL = [
     "http://[::ffff:127.0.0.1]", "http://[::ffff:10.0.0.1]", "http://[64:ff9b::10.0.0.1]", "http://[2002:7f00:1::]",
     "http://\uff11\uff12\uff17.0.0.1", "http://\uff4cocalhost", "http://192.0.2.1", "http://[2001:db8::1]",
     "http://[::127.0.0.1]", "http://[::a00:1]", "http://[::ffff:0:127.0.0.1]", "http://[64:ff9b:1::10.0.0.1]",
+    "http://home.arpa", "http://1.0.0.127.in-addr.arpa", "http://web.mail",
     "http://[fec0::1]", "http://[5f00::1]", "http://[3fff::1]", "http://192.0.0.8",
 ]  # fmt: skip
 PUBLIC = [
     "http://93.184.216.34", "http://8.8.8.8:53/", "http://[2606:4700::1111]", "http://[::ffff:8.8.8.8]",
     "http://[64:ff9b::8.8.8.8]", "https://localhost.example.com", "https://local.dev", "https://internal.example",
-    "https://homelab.example",
+    "https://homelab.example", "https://arpa.example", "https://web.mail.example",
 ]  # fmt: skip
 
 
