@@ -50,6 +50,12 @@ _LIKE_LATIN = {
     "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ"),
 }
 
+# Scripts that are written beside Latin words without a space, by the beginnings of names.
+_WITHOUT_SPACES = (
+    "CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "HANGUL", "BOPOMOFO", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN",
+    "NEW TAI", "TAI ", "JAVANESE", "BALINESE",
+)  # fmt: skip
+
 
 def without_invisible(text: str) -> str:
     """The text without invisible characters, except those that change how their neighbours look."""
@@ -92,13 +98,27 @@ def has_lookalikes(text: str) -> bool:
     # A text that also has letters of its script without a Latin lookalike can be recognised as that script.
     if any(own and own <= _LIKE_LATIN[name] for name, own in scripts.items()):
         return True
-    return any(_mixes(word) for word in re.findall(r"[^\W\d_]+", text))
+    return any(map(_mixes, re.findall(r"[^\W\d_]+", text))) or any(map(_encloses, re.findall(r"[^\W_]+", text)))
 
 
 def _mixes(word: str) -> bool:
     scripts = {char: script(char) for char in word}
     others = {char for char, name in scripts.items() if char in _LIKE_LATIN.get(name, ())}
     return bool(others) and "LATIN" in scripts.values()
+
+
+def _encloses(word: str) -> bool:
+    """Whether characters of another script stand between Latin letters, as in no language that separates words."""
+    return re.search("l+f+l", "".join(map(_origin, word))) is not None
+
+
+def _origin(char: str) -> str:
+    """`l` for a Latin letter, `f` for a letter or digit of a foreign script, and `-` for another character."""
+    name = unicodedata.name(char, "")
+    if char.isascii() or name.startswith("LATIN"):
+        return "l" if char.isalpha() else "-"
+    is_own = unicodedata.normalize("NFKC", char) == char and unicodedata.category(char) in {"Ll", "Lu", "Lo", "Nd"}
+    return "f" if is_own and not name.startswith(_WITHOUT_SPACES) else "-"
 
 
 def _has_effect(text: str, at: int) -> bool:

@@ -104,6 +104,10 @@ def test_invisible_characters_are_removed_unless_they_change_what_is_seen(text: 
         ("Ελληνικά Linux", False), ("Գիրք", False), ("Café", False), ("1, 2!", False), ("ᎪᎳ", True),
         ("ꓖꓳꓳꓖꓡꓰ", True), ("Vuеѵ", True), ("ꮯhrome", True), ("Ꮤeb", True), ("ϲode", True), ("Ϳava", True),
         ("Տlack", True), ("Gⲟⲟgle", True), ("ᏣᎳᎩ", False), ("Ⲙⲛⲧⲣⲙⲛⲕⲏⲙⲉ", False),
+        # Any other script between Latin letters, and its digits.
+        ("Gഠഠgle", True), ("gⵔⵔgle", True), ("g००gle", True), ("Gססgle", True), ("g߀߀gle", True), ("pᴏlаrs", True),
+        ("Hawaiʻi", False), ("g１２gle", False), ("1ᵃr", False), ("LinuxのGPU", False), ("PythonกับRust", False),
+        ("Git과GitHub", False), ("Web२", False), ("H₂O", False), ("5µm", False),
     ],
 )  # fmt: skip
 def test_letters_that_look_like_latin_ones_are_marked(title: str, marked: bool) -> None:
