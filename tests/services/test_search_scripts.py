@@ -113,6 +113,9 @@ def test_exact_spellings_come_before_joined_and_split_ones(world: World, api: Ap
         ("git-scm.com", {"Git"}), ("www.git-scm.com", {"Git"}), ("https://git-scm.com/downloads?x=1", {"Git"}),
         ("python.org", {"Docs", "Mentioned"}), ("docs.python.org", {"Docs"}), ("scm.com", set()),
         ("bücher.example", {"Books"}), ("xn--bcher-kva.example", {"Books"}), ("XN--a.example", set()),
+        ("git-scm.com:443", {"Git"}), ("git-scm.com:443/downloads", {"Git"}), ("ftp://git-scm.com", {"Git"}),
+        ("<https://git-scm.com>", {"Git"}), ("xn--bcher-kva.example:8080", {"Books"}),
+        ("Books xn--bcher-kva.example", {"Books"}),
         ("https://xn--bcher-kva.example:443/x", {"Books"}), ("http://me@docs.python.org:8080", {"Docs"}),
     ],
 )  # fmt: skip
@@ -198,7 +201,7 @@ def test_what_a_process_of_the_version_before_writes_after_the_migration_is_foun
         ("pyhton edtior", ["python editor"]), ("python edtior", ["python editor"]), ("ktichne", ["kitchen"]),
         ("сяд", ["сад"]), ("πυθων", ["πυθον"]), ("databse", ["database"]), ("pyhton.", ["python"]),
         ("hidden", []), ("hiden", []), ("qqqqqqqq", []), ("tagged words xx yy", []), ("東京", []),
-        ("!", []),
+        ("!", []), ("हन्दी", ["हिन्दी"]),
         ("프로잭트", []), ("pyhton qqqqqq", []), ("x" * 200, []),
     ],
 )  # fmt: skip
@@ -206,7 +209,7 @@ def test_a_search_that_finds_nothing_offers_the_nearest_spellings(
     world: World, api: Api, query: str, expected: list[str]
 ) -> None:
     owner = world.user()
-    for title in ("Python Editor", "Kitchen", "Сад", "Сат", "Πύθον", "프로젝트"):
+    for title in ("Python Editor", "Kitchen", "Сад", "Сат", "Πύθον", "프로젝트", "हिन्दी"):
         world.project(owner, title=title, tagline="?", tags=["database"])
     world.project(owner, "pending", title="Hidden", tags=["hidden"])
     answer = api.get("/api/projects", query_string={"q": query}).json

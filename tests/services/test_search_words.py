@@ -33,8 +33,11 @@ def test_a_text_is_cut_into_words_and_what_joins_them_makes_one_more(text: str, 
     [
         ("games", ["game"]), ("libraries", ["library", "librarie"]), ("movies", ["movy", "movie"]), ("boxes", ["box"]),
         ("classes", ["class"]), ("patches", ["patch"]), ("caches", ["cache", "cach"]), ("heroes", ["heroe", "hero"]),
-        ("databases", ["database", "databas"]), ("lenses", ["lense", "lens"]),
-        ("buses", ["buse", "bus"]), ("viruses", ["viruse", "virus"]), ("uses", ["use"]), ("indices", ["index"]),
+        ("databases", ["database", "databas", "databasis"]), ("lenses", ["lense", "lens", "lensis"]),
+        ("analyses", ["analyse", "analys", "analysis"]), ("quizzes", ["quizz", "quiz"]), ("axes", ["axe"]),
+        ("shelves", ["shelve", "shelf", "shelfe"]), ("knives", ["knive", "knif", "knife"]), ("teeth", ["tooth"]),
+        ("buses", ["buse", "bus", "busis"]), ("viruses", ["viruse", "virus", "virusis"]),
+        ("uses", ["use"]), ("indices", ["index"]),
         ("class", []), ("status", []), ("redis", []), ("css", []), ("gas", []), ("game", []), ("c++", []), ("игры", []),
     ],
 )  # fmt: skip

@@ -48,22 +48,36 @@ def _patterns(letter: str, unspaced: str = "") -> tuple[re.Pattern[str], re.Patt
 _KATAKANA = "[\u30a1-\u30ff]"  # a dot joins its words, but separates those of Han
 _PATTERNS = _patterns(rf"[^ \-'.+#{_UNSPACED}]", rf"[{_UNSPACED}]+(?:(?<={_KATAKANA})'(?={_KATAKANA})[{_UNSPACED}]+)*|")
 _ASCII_PATTERNS = _patterns("[a-z0-9]")  # the same, found sooner
-# The host of a whole address, between a user and a port.
-_ADDRESS = re.compile(r"\s*https?://(?:[^\s/?#@]*@)?([^\s/?#@]+?)(?::[0-9]*)?(?:[/?#]\S*)?\s*", re.IGNORECASE)
+# The host of a whole address, between a user and a port; and one with a port alone.
+_ADDRESS = re.compile(
+    r"[\s<(\[\"']*[a-z][a-z0-9+.-]*://(?:[^\s/?#@]*@)?([^\s/?#@]+?)(?::[0-9]*)?(?:[/?#]\S*)?\s*", re.IGNORECASE
+)
+_WITH_PORT = re.compile(r"\s*([^\s/?#@:]+\.[^\s/?#@:]+):[0-9]+\S*\s*")
 
 # Prefixes of words that no query finds by their beginning.
 _WHOLE, _JOINED, _DOMAIN = "=", "=+", "=."
 
 _IRREGULAR = {
     "children": "child",
+    "criteria": "criterion",
+    "feet": "foot",
+    "geese": "goose",
     "indices": "index",
     "matrices": "matrix",
     "men": "man",
     "mice": "mouse",
     "people": "person",
+    "teeth": "tooth",
     "vertices": "vertex",
     "women": "woman",
 }
+
+
+# Endings of plurals, the longer ones first, and what they may be in the singular.
+_SINGULARS = {
+    "tches": ("tch",), "sses": ("ss",), "shes": ("sh",), "zzes": ("zz", "z"), "ches": ("che", "ch"), "ies": ("y", "ie"),
+    "oes": ("oe", "o"), "ses": ("se", "s", "sis"), "ves": ("ve", "f", "fe"), "xes": ("x",), "s": ("",),
+}  # fmt: skip
 
 
 class Unit(NamedTuple):
@@ -131,8 +145,8 @@ def _joined_unit(found: str, part: re.Pattern[str]) -> Unit:
 
 def query_units(query: str) -> list[Unit]:
     """The words of a query. A whole address asks for its domain."""
-    address = _ADDRESS.fullmatch(query)
-    return units(readable_host((query if address is None else address[1]).strip()))
+    address = _ADDRESS.fullmatch(query) or _WITH_PORT.fullmatch(query)
+    return units(" ".join(map(readable_host, (query if address is None else address[1]).split())))
 
 
 def words(text: str) -> list[str]:
@@ -212,18 +226,13 @@ def is_beginning(word: str) -> bool:
 def singulars(word: str) -> list[str]:
     """The possible singulars of an English plural; empty for another word.
 
-    Where the spelling does not decide (`caches` and `searches`, `databases` and `lenses`), both are given.
+    Where the spelling does not decide (`caches` and `searches`; `databases`, `lenses` and `analyses`), all are given.
     """
     if word in _IRREGULAR:
         return [_IRREGULAR[word]]
     if not (word.isascii() and word.isalpha() and len(word) >= 4) or word.endswith(("ss", "us", "is")):
         return []
-    if not word.endswith("s"):
-        return []
-    if word.endswith("ies"):
-        return [f"{word[:-3]}y", word[:-1]]
-    if word.endswith(("xes", "sses", "shes", "tches", "zzes")):
-        return [word[:-2]]
-    if word.endswith(("ches", "oes")) or (word.endswith("ses") and len(word) > 4):
-        return [word[:-1], word[:-2]]
-    return [word[:-1]]
+    for ending, singular in _SINGULARS.items():
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            return [word.removesuffix(ending) + each for each in singular]
+    return []

@@ -5,6 +5,7 @@ away, and some that are two, and one statement looks them up. Its cost depends o
 number of projects.
 """
 
+import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
@@ -76,12 +77,19 @@ def _letters_changed(word: str) -> Iterator[str]:
 
 @lru_cache
 def _alphabet(char: str) -> str:
-    """The folded letters of a letter's script in its Unicode block; empty for scripts with very many letters."""
+    """The folded letters of a letter's script in its Unicode block, with the marks that are letters, such as vowels.
+
+    It is empty for scripts with very many letters.
+    """
     if not char:
         return _LATIN
     block = ord(char) // 128 * 128
-    letters = {fold(chr(number)) for number in range(block, block + 128) if script(chr(number)) == script(char)}
+    letters = {fold(each) for each in map(chr, range(block, block + 128)) if _is_letter_of(script(char), each)}
     return "" if char >= "\u3000" else "".join(sorted(letter for letter in letters if len(letter) == 1))
+
+
+def _is_letter_of(name: str, char: str) -> bool:
+    return unicodedata.category(char)[0] in "LM" and unicodedata.name(char).startswith(f"{name} ")
 
 
 def _known(words: list[str]) -> set[str]:
