@@ -27,10 +27,10 @@ _BASE = re.compile(
     r"((?:LATIN|GREEK|CYRILLIC) (?:SMALL (?:LETTER|LIGATURE)|LETTER SMALL CAPITAL) )((?:(?!WITH ).)+?)(?: WITH .*)?"
 )
 # Signs that people type for an apostrophe; the dots in words of Catalan and of katakana; the voice marks of kana that
-# are characters of their own; and the marks that Armenian writes within a word.
+# are characters of their own; the marks that Armenian writes within a word; the minus, and the sharp sign of C♯.
 _SIGNS = {
     "\u00b4": "'", "\u2032": "'", "\u00b7": "'", "\u2027": "'", "\u30fb": "'", "\u309b": "\u3099",
-    "\u309c": "\u309a", "\u055b": "", "\u055c": "", "\u055e": "",
+    "\u309c": "\u309a", "\u055b": "", "\u055c": "", "\u055e": "", "\u2212": "-", "♯": "#",
 }  # fmt: skip
 _FIRST_SIGN, _LAST_SIGN = "\u02b9", "\u02ff"  # the modifier letters that are not small letters
 _FIRST_PICTOGRAPH = "\u2190"  # symbols before it are part of text, such as the trade mark sign
@@ -202,11 +202,11 @@ def _is_accent(mark: str) -> bool:
 
 def _separator(char: str, category: str) -> str:
     name = unicodedata.name(char, "")
-    if char in ".+#♯":
-        return "#" if char == "♯" else char  # as in C♯
+    if char in ".+#":
+        return char
     if _is_apostrophe(name):
         return "'"
-    if char == "\u2212" or (category == "Pd" and re.search("HYPHEN|MAQAF|EN DASH|FIGURE DASH", name)):
+    if category == "Pd" and re.search("HYPHEN|MAQAF|EN DASH|FIGURE DASH", name):
         return "-"
     if is_symbol(char):
         # A flag is two of these letters, so they stay together.

@@ -23,8 +23,8 @@ _UNSAFE = frozenset('\\<>"')
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _NO_HOST = "Must name a valid host."
 
-# Names for private networks: RFC 6761, RFC 6762, ICANN's .internal, and names in common use. In .arpa (home.arpa by
-# RFC 8375) are no websites.
+# Names for private networks: RFC 6761, RFC 6762, ICANN's .internal, and names in common use. The domain .arpa has no
+# websites, and home.arpa is private (RFC 8375).
 _INTERNAL = (
     ".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".corp", ".private",
     ".mail", ".arpa",
@@ -97,25 +97,24 @@ def url_key(url: str) -> str:
     the query, parameters that track visitors, and on hosts of repositories the case of names and `.git`.
     Raises ValueError for text that is not a URL.
     """
-    # The unique index contains a hash, because PostgreSQL refuses index rows over 2.7 kB, and a URL of 2,048 characters
-    # can be longer in UTF-8.
-    return hashlib.sha256(_identity(url).encode("utf-8", "surrogatepass")).hexdigest()
+    return _hashed(_identity(url))
 
 
 def key_apart(url: str, project_id: int) -> str:
     """Return a distinct key for a project whose owner has another with the same URL, from before we treated them so."""
-    return hashlib.sha256(f"{_identity(url)}#{project_id}".encode("utf-8", "surrogatepass")).hexdigest()
+    return _hashed(f"{_identity(url)}#{project_id}")
 
 
 def url_keys(project: Any) -> tuple[str, str]:
-    """The key of a project's address, and the one that tells it apart from an equal one of its owner.
+    """Return the two keys that a project may have: `url_key` and `key_apart` of its URL.
 
-    For text that the rules of today do not take for a URL both are the present key.
+    If the rules no longer take its URL for one, both are the key that it has.
     """
     try:
-        return url_key(project.url), key_apart(project.url, project.id)
+        identity = _identity(project.url)
     except ValueError:
         return project.url_key, project.url_key
+    return _hashed(identity), _hashed(f"{identity}#{project.id}")
 
 
 def ascii_host(url: str) -> str | None:
@@ -206,6 +205,12 @@ def _parser() -> Any:
     from ada_url import URL  # imported late, because it takes 50 ms
 
     return URL
+
+
+def _hashed(identity: str) -> str:
+    # The unique index contains a hash, because PostgreSQL refuses index rows over 2.7 kB, and a URL of 2,048 characters
+    # can be longer in UTF-8.
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _identity(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Migration 0033: what is derived from texts is rewritten, a portion at a time, while others write."""
+"""Migration 0033 writes keys and search entries again, a portion at a time, while others write."""
 
 from typing import Any
 

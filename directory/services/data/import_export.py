@@ -59,7 +59,7 @@ def given(status: str | None = None) -> Iterator[dict[str, Any]]:
 
 
 def waiting_changes() -> int:
-    """How many live projects have changes that wait for review. They are no part of an export."""
+    """The number of live projects whose changes wait for review. An export leaves these changes out."""
     waiting = select(func.count()).select_from(Revision).where(Revision.submitted_at.is_not(None))
     return db.session.scalars(waiting).one()
 

@@ -1,4 +1,4 @@
-"""Rewriting what is derived from the texts of projects, for a migration that changes the rule, while others write.
+"""Writes the keys of addresses and the search entries again, for a migration that comes with a new rule for them.
 
 The rules are those of today and not copies: a later rule comes with a migration that rewrites again. On PostgreSQL each
 portion is a transaction of its own: an edit waits for one portion, and all may be done again. A process of the previous

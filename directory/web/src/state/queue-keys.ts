@@ -56,7 +56,8 @@ function letterOf({ key, code }: KeyboardEvent): string {
 
 /** The number of a key: the digit that it types, or else the one on it: some layouts type digits with Shift alone. */
 function numberOf({ key, code, shiftKey }: KeyboardEvent): number {
-  return Number(/^\d$/.test(key) ? key : shiftKey ? 0 : /^Digit(\d)$/.exec(code ?? "")?.[1]);
+  if (/^\d$/.test(key)) return Number(key);
+  return shiftKey ? NaN : Number(/^Digit(\d)$/.exec(code ?? "")?.[1]);
 }
 
 function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {

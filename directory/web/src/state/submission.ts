@@ -80,7 +80,7 @@ function takeUp(): void {
   });
 }
 
-/** Take over what was written in a field. It is looked for after a pause, but not while a character is composed. */
+/** Store the text of a field. After a pause similar projects are looked for, but not while a character is composed. */
 export function write(name: Name, text: string, isComposing = false): void {
   const { [name]: _, ...others } = refused.peek();
   batch(() => {
