@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run dev web test check fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel sbom trial release audit servers clean
+.PHONY: help run dev web test lint check fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel sbom trial release audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -65,13 +65,15 @@ dev: .venv/.test $(PAGES) ## Serve as run does, and restart on a change of Pytho
 test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the tests of the parts, on SQLite; make check adds PostgreSQL, whole servers and the pages
 	@TEST_DATABASES="$(DATABASES)" $(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS)
 
-check: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Style, types, imports, known faults, and the whole suite with its coverage: what a change must pass
+lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, of Python and of the pages
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python .ci/audit.py
 	@$(WEB) check
+
+check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass
+	@$(BIN)/python .ci/audit.py
 	@$(PYTEST) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'

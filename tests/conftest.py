@@ -33,8 +33,6 @@ ON = os.environ.get("TEST_DATABASES", "").split() or BACKENDS
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
     quick.configure()
-    servers.start_servers()
-    pooler.start_for_run()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,7 +1,7 @@
 """PgBouncer in transaction mode between the tests' applications and their PostgreSQL, and what it needs there.
 
-`TEST_POOLER=pgbouncer make test` has each application reach its database through one, which the run starts before the
-tests; `pgbouncer(url)` starts one of a test's own.
+`TEST_POOLER=pgbouncer make test` has each application reach its database through one, which starts when a test first
+needs it; `pgbouncer(url)` starts one of a test's own.
 """
 
 import os
@@ -16,7 +16,7 @@ from directory.db.pooler import role_settings
 from tests.support import servers
 from tests.support.processes import Folder, Server, ServerMissing, free_port
 
-VARIABLE, URL = "TEST_POOLER", "TEST_POOLER_URL"  # the kind that a run asks for, and the address of the one it started
+VARIABLE, URL = "TEST_POOLER", "TEST_POOLER_URL"  # the kind that a run asks for, and its address
 # As docs/operations.md shows it, with the addresses of here and without passwords.
 CONFIGURATION = """
 [databases]
@@ -47,19 +47,14 @@ def pgbouncer(url: str, **settings: object) -> Server:
     return servers.started(Server(address, [program, configuration], folder, lambda: servers.log_in(address)))
 
 
-def start_for_run() -> None:
-    """Start the pooler that the environment asks for, where this process starts the servers. Raises ServerMissing."""
-    if os.environ.get(VARIABLE) and "PYTEST_XDIST_WORKER" not in os.environ:
-        server = pgbouncer(servers.url_of(servers.DATABASE))
-        servers.share(URL, server)
-
-
 def through_pooler(url: str) -> str:
-    """The address of a database by the way of the run: through the run's pooler where it has one."""
-    if not (pooler := os.environ.get(URL)):
+    """The address of a database by the way of the run, through a pooler if it asks for one. Raises ServerMissing."""
+    if not os.environ.get(VARIABLE):
         return url
+    if not os.environ.get(URL):
+        servers.share(URL, pgbouncer(servers.url_of(servers.DATABASE)))
     provide_settings(url)
-    return make_url(url).set(port=make_url(pooler).port).render_as_string(hide_password=False)
+    return make_url(url).set(port=make_url(os.environ[URL]).port).render_as_string(hide_password=False)
 
 
 def provide_settings(url: str) -> None:

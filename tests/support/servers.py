@@ -1,8 +1,9 @@
 """Real PostgreSQL and Redis servers for the tests: the one named, the machine's own, or one out of a wheel.
 
-`with postgresql() as server:` gives `server.url`, and so does `redis()`. `TEST_DATABASE_URL` and
-`TEST_REDIS_URL` name servers that already run; `own=True` asks for a private one in spite of them, to be
-stopped, frozen and killed at will. `TEST_POSTGRES` (15, 16, 18) chooses a version.
+`url_of(DATABASE)` and `url_of(REDIS)` are the servers that the tests of a process share: those that
+`TEST_DATABASE_URL` and `TEST_REDIS_URL` name, or one that starts when it is first asked for. `postgresql(own=True)`
+and `redis(own=True)` start a private one, to be stopped, frozen and killed at will.
+`TEST_POSTGRES` (15, 16, 18) chooses a version.
 `python -m tests.support.servers --postgres 18` starts one for a developer.
 """
 
@@ -12,7 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,18 +27,7 @@ from tests.support.processes import Folder, Named, Server, ServerMissing, free_p
 
 DATABASE, REDIS = "TEST_DATABASE_URL", "TEST_REDIS_URL"
 _shared: list[Named] = []
-
-
-def start_servers() -> None:
-    """Start what is not named in the environment and name it there, for the workers that inherit it.
-
-    What cannot be had is left out and `url_of` says why; under REQUIRE_SERVERS=1 it raises ServerMissing.
-    """
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        return
-    for variable, start in ((DATABASE, postgresql), (REDIS, redis)):
-        if not os.environ.get(variable):
-            _share(variable, start)
+_missing: dict[str, str] = {}
 
 
 def required() -> bool:
@@ -57,25 +47,14 @@ def or_skip() -> Iterator[None]:
         pytest.skip(str(missing))
 
 
-def _share(variable: str, start: Callable[[], Named]) -> None:
-    try:
-        server = start()
-    except ServerMissing as missing:
-        if required():
-            raise
-        os.environ[f"{variable}_MISSING"] = str(missing)
-    else:
-        share(variable, server)
-
-
 def share(variable: str, server: Named) -> None:
-    """Name a server in the environment, for the workers that inherit it, until `stop_servers`."""
+    """Name a server in the environment, for the programs that a test starts, until `stop_servers`."""
     _shared.append(server)
     os.environ[variable] = server.url
 
 
 def stop_servers() -> None:
-    """Stop what this process started; in any other process, nothing."""
+    """Stop what this process started."""
     while _shared:
         server = _shared.pop()
         for variable in [name for name, value in os.environ.items() if value == server.url]:
@@ -84,10 +63,16 @@ def stop_servers() -> None:
 
 
 def url_of(variable: str) -> str:
-    """The URL of the shared server, DATABASE or REDIS. Raises ServerMissing, which says why there is none."""
-    if url := os.environ.get(variable):
-        return url
-    raise ServerMissing(os.environ.get(f"{variable}_MISSING", f"{variable} is not set"))
+    """The URL of the shared server, DATABASE or REDIS, which starts if need be. Raises ServerMissing, ServerFailed."""
+    if variable in _missing:
+        raise ServerMissing(_missing[variable])
+    if not os.environ.get(variable):
+        try:
+            share(variable, postgresql(own=True) if variable == DATABASE else redis(own=True))
+        except ServerMissing as missing:
+            _missing[variable] = str(missing)  # a search through all programs for each test would be slow
+            raise
+    return os.environ[variable]
 
 
 def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Named:
@@ -96,8 +81,8 @@ def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Name
     One of its own may be given settings. Without them it is quick, and forgets what it acknowledged if the machine
     fails.
     """
-    if (url := os.environ.get(DATABASE)) and not own:
-        return Named(url)
+    if not own:
+        return Named(url_of(DATABASE))
     folder = Folder("postgres", unprivileged=True)
     try:
         programs = postgres_programs(folder, version)
@@ -144,8 +129,8 @@ def postgres_server(programs: Path, folder: Folder, given: dict[str, str], port:
 
 def redis(*, own: bool = False) -> Named:
     """A Redis that keeps nothing on disk. Raises ServerMissing, ServerFailed."""
-    if (url := os.environ.get(REDIS)) and not own:
-        return Named(url)
+    if not own:
+        return Named(url_of(REDIS))
     program, port = redis_program(), free_port()
     folder = Folder("redis")
     options = f"--port {port} --bind 127.0.0.1 --appendonly no".split()

@@ -84,7 +84,6 @@ def _empty(backend: str) -> Iterator[Flask]:
 
 def main(file: str, *backends: str) -> None:
     """Print for each kind of database how many titles lead, and the first five of some queries."""
-    servers.start_servers()
     try:
         for backend in backends or BACKENDS:
             with _empty(backend) as app:

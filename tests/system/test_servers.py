@@ -1,6 +1,7 @@
 """The tests' own servers leave nothing behind, whatever ends the tests, and none is skipped that should be there."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -18,6 +19,14 @@ from tests.support.processes import PORTS, Folder, ServerFailed, ServerMissing, 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+COLLECTING = """
+import os, pytest
+from tests.support import servers
+servers.share = lambda variable, server: os._exit(9)
+os._exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", "tests/services/test_voting.py"]))
+"""
+
+
 def port_of(server):
     return int(server.url.rsplit(":")[-1].split("/")[0])
 
@@ -33,6 +42,13 @@ def test_a_server_ends_with_the_process_that_started_it(ending):
     _, alive = psutil.wait_procs(family, timeout=10)
     assert alive == []
     assert not folder.exists()
+
+
+def test_no_server_starts_before_a_test_asks_for_it(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TEST_", "PYTEST_"))}
+    command = [sys.executable, "-c", COLLECTING]
+    collected = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert collected.returncode == 0, collected.stdout
 
 
 def test_a_frozen_server_is_silent_until_it_thaws():

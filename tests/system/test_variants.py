@@ -78,7 +78,7 @@ def test_a_run_through_a_pooler_leaves_out_what_has_to_reach_the_server_directly
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 def test_an_application_reaches_postgresql_by_the_way_of_the_run(app: Flask) -> None:
     with app.app_context(), db.engine.connect() as connection:
-        assert connection.connection.dbapi_connection.is_pooled is (pooler.URL in os.environ)  # type: ignore[union-attr]
+        assert connection.connection.dbapi_connection.is_pooled is bool(os.environ.get(pooler.VARIABLE))  # type: ignore[union-attr]
 
 
 # A make that prints what it is asked for, and with which settings, and fails where the file FAILS has such a line.
