@@ -212,7 +212,9 @@ def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
     """Endpoints from WEBHOOK_ENDPOINTS, or the one of WEBHOOK_URL, each complete and checked."""
     if env.get("WEBHOOK_ENDPOINTS", "").strip():
         return _read(env, "WEBHOOK_ENDPOINTS", "", webhooks.endpoints)
-    style = _choice(env, "WEBHOOK_FORMAT", "standard", webhooks.FORMATS)
+    if not any(env.get(name, "").strip() for name in ("WEBHOOK_URL", "WEBHOOK_FORMAT")):
+        return []
+    style = _read(env, "WEBHOOK_FORMAT", "standard", webhooks.format_name)
     if not env.get("WEBHOOK_URL", "").strip():
         return []
     url = _read(env, "WEBHOOK_URL", "", webhooks.address)

@@ -5,8 +5,6 @@ from typing import Any
 
 from settings.values import json_objects, web_address
 
-FORMATS = {"standard", "discord", "slack"}
-EVENTS = {f"project.{event}" for event in ("approved", "submitted", "rejected", "unpublished", "deleted", "edited")}
 DEFAULT_EVENTS = ("project.approved",)
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
 
@@ -36,16 +34,31 @@ def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
             "an endpoint's name must be 1 to 64 characters of a-z, A-Z, 0-9, ., _ and -, "
             "and must not begin with ., _ or -"
         )
-    style = given.get("format", "standard")
-    if style not in list(FORMATS):
-        raise ValueError(f"an endpoint's format must be one of {', '.join(sorted(FORMATS))}")
-    events = given.get("events", list(DEFAULT_EVENTS))
-    if not isinstance(events, list) or not events or not all(event in list(EVENTS) for event in events):
-        raise ValueError(f"an endpoint's events must be a list of {', '.join(sorted(EVENTS))}")
+    style = format_name(given.get("format", "standard"))
+    events = _events(given.get("events", list(DEFAULT_EVENTS)))
     url = address(given.get("url", ""))  # first: its errors explain the rest
     secret = given.get("secret", [])
     listed = signing_secrets([secret] if isinstance(secret, str) else secret, style)
     return {"name": name, "url": url, "format": style, "events": events, "secrets": listed}
+
+
+def _events(value: Any) -> list[str]:
+    """The names of events."""
+    from directory.services.delivery.webhooks.formats import NAMES
+
+    known = sorted(event for event in NAMES if event.startswith("project."))
+    if not isinstance(value, list) or not value or not all(event in known for event in value):
+        raise ValueError(f"an endpoint's events must be a list of {', '.join(known)}")
+    return value
+
+
+def format_name(value: Any) -> str:
+    """The name of a format."""
+    from directory.services.delivery.webhooks.formats import FORMATS
+
+    if not isinstance(value, str) or value not in FORMATS:
+        raise ValueError(f"an endpoint's format must be one of {', '.join(sorted(FORMATS))}")
+    return value
 
 
 def address(value: str) -> str:
@@ -57,16 +70,18 @@ def address(value: str) -> str:
 
 def signing_secrets(given: Any, style: str) -> list[str]:
     """The secrets of an endpoint, the newest first; those that sign must be base64, as Standard Webhooks has them."""
+    from directory.services.delivery.webhooks.formats import FORMATS
     from directory.services.delivery.webhooks.signing import key
 
+    signed = FORMATS[style].signed
     if not isinstance(given, list) or not all(isinstance(secret, str) and secret.strip() for secret in given):
         raise ValueError("a secret must be a text, or a list of texts with the newest first")
     listed = [secret.strip() for secret in given]
-    if style == "standard" and not listed:
-        raise ValueError("an endpoint of format standard needs a secret")
+    if signed and not listed:
+        raise ValueError(f"an endpoint of format {style} needs a secret")
     try:
-        if style == "standard":
+        if signed:
             list(map(key, listed))
     except ValueError:
-        raise ValueError("a secret of format standard is base64, with or without whsec_ before it") from None
+        raise ValueError(f"a secret of format {style} is base64, with or without whsec_ before it") from None
     return listed

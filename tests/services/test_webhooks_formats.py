@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+import config
 from directory.services.delivery.webhooks import formats
 from directory.services.delivery.webhooks.formats import INVISIBLE, NAMES, fit
 from directory.services.site import NOWHERE, Site
 from tests.support.outbox import EVENT
+from tests.support.variants import ENVIRONMENT
 
 SITE = Site("Projects & more @everyone", "https://projects.example.org")
 HOSTILE = [
@@ -227,3 +229,18 @@ def test_a_message_about_an_edit_names_the_fields_that_changed(style: str) -> No
     changes = {"title": {"from": "a", "to": "b"}, "repository_url": {"from": None, "to": "https://example.org"}}
     shown = " ".join(texts(sent(style, event("Lantern", "project.edited", changes=changes))))
     assert "title, repository url" in shown
+
+
+@pytest.mark.parametrize("style", formats.FORMATS)
+def test_each_format_of_the_table_is_accepted_by_the_settings_and_sends_its_own_message(style: str) -> None:
+    secret = {"WEBHOOK_SECRET": "whsec_" + "c2VjcmV0" * 5} if formats.FORMATS[style].signed else {}
+    loaded = config.load({**ENVIRONMENT, "WEBHOOK_URL": "https://a.example/", "WEBHOOK_FORMAT": style, **secret})
+    assert [endpoint["format"] for endpoint in loaded["WEBHOOK_ENDPOINTS"]] == [style]
+    payload = json.dumps(event("Tool"))
+    others = {name: formats.render(name, payload, SITE) for name in formats.FORMATS if name != style}
+    assert formats.render(style, payload, SITE) not in others.values()
+
+
+def test_a_format_that_is_not_in_the_table_sends_nothing() -> None:
+    with pytest.raises(KeyError):
+        formats.render("teams", json.dumps(event("Tool")), SITE)

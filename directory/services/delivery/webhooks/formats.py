@@ -8,6 +8,7 @@ the chat's own way.
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from directory.services.site import Site
@@ -35,13 +36,22 @@ SLACK_MARKUP = str.maketrans("*_~`", "\u2217\u02cd\u223c\u02cb")
 Escape = Callable[[str], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a format makes a message of an event; without `message` it sends the event as it is stored.
+
+    A receiver of a signed format needs a secret.
+    """
+
+    signed: bool
+    message: Callable[[dict[str, Any], Site], dict[str, Any]] | None = None
+
+
 def render(style: str, payload: str, site: Site) -> bytes:
-    """The body of a request in `standard`, `discord` or `slack` for a stored event."""
-    if style == "standard":
+    """The body of a request in a format of FORMATS for a stored event."""
+    if (message := FORMATS[style].message) is None:
         return payload.encode()
-    event = json.loads(payload)
-    message = discord(event, site) if style == "discord" else slack(event, site)
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(message(json.loads(payload), site), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def discord(event: dict[str, Any], site: Site) -> dict[str, Any]:
@@ -141,3 +151,11 @@ def _slack_link(address: str, title: str) -> str:
 def _section(text: str) -> dict[str, Any]:
     # Verbatim: Slack then makes no channel, person or link out of ordinary words.
     return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+# The settings accept these names.
+FORMATS = {
+    "standard": Format(signed=True),
+    "discord": Format(signed=False, message=discord),
+    "slack": Format(signed=False, message=slack),
+}

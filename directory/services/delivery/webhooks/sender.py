@@ -76,7 +76,7 @@ class _Exchange:
 
     def _post(self, session: requests.Session) -> requests.Response:
         body = formats.render(self._endpoint.format, self._claim.payload, self._endpoint.site)
-        secrets = self._endpoint.secrets if self._endpoint.format == "standard" else ()
+        secrets = self._endpoint.secrets if formats.FORMATS[self._endpoint.format].signed else ()
         signed = signing.headers(secrets, self._claim.webhook_id, body, at=int(time.time()))
         return session.post(
             self._endpoint.url,
