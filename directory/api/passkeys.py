@@ -76,8 +76,10 @@ def add(body: dict[str, Any]) -> Any:
     require_fresh_session(by)
     server = mail_server.notifier(accounts.get(by.id))
     accounts.release()
-    challenge = transaction(lambda: passkeys.take(credential, by.session_id))
-    return transaction(lambda: passkeys.add(credential, challenge, body.get("name"), party, by=by, server=server))
+    named = passkeys.challenge_of(credential)
+    challenge = transaction(lambda: passkeys.take(named, by.session_id))
+    made = passkeys.registered(credential, challenge, party)
+    return transaction(lambda: passkeys.add(made, body.get("name"), by=by, server=server))
 
 
 @bp.get("")
@@ -136,10 +138,12 @@ def login(body: dict[str, Any]) -> Any:
     party, credential = _party(), body["credential"]
     rate_limits.hit("sign_in")
     accounts.release()
-    challenge = transaction(lambda: passkeys.take(credential, None))
+    named = passkeys.challenge_of(credential)
+    challenge = transaction(lambda: passkeys.take(named, None))
+    proof = passkeys.proved(credential, challenge, party)
 
     def work() -> Any:
-        user, secret = passkeys.sign_in(credential, challenge, party, user_agent=user_agent())
+        user, secret = passkeys.sign_in(proof, user_agent=user_agent())
         g.account_id = user.id
         return accounts.get(user.id), secret
 

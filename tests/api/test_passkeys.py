@@ -2,10 +2,12 @@
 
 import logging
 import threading
+import time
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import webauthn
 from flask import Flask
 from sqlalchemy import select, update
 
@@ -17,7 +19,7 @@ from directory.services.accounts.identity import Caller
 from directory.services.delivery.schedule import Policy
 from directory.services.sign_in import passkeys
 from tests.conftest import ENVIRONMENT
-from tests.support.authenticator import Authenticator, raw, text
+from tests.support.authenticator import Authenticator, cbor, raw, text
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox
@@ -495,3 +497,75 @@ def test_no_answer_from_the_cache_shows_more_to_an_administrator_without_a_passk
             seen = [strict.browser.get(path).json, by_key.get(path).json]
         shown = [each["items"][0] if "items" in each else each for each in seen]
         assert ["rejection_reason" in each for each in shown] == [False, True], path
+
+
+COSTLY = b"\xd8\x23" + cbor("(?i)" + "[\u0100-\U0010ffff]" * 800)  # a tag that asks for a regular expression
+
+
+def with_member(credential: dict[str, Any], item: bytes) -> dict[str, Any]:
+    """A registration whose attestation has one more member."""
+    whole = raw(credential["response"]["attestationObject"])
+    assert whole[0] == 0xA3
+    response = {**credential["response"], "attestationObject": text(b"\xa4" + whole[1:] + b"\x61x" + item)}
+    return {**credential, "response": response}
+
+
+def with_extensions(credential: dict[str, Any], item: bytes) -> dict[str, Any]:
+    """A registration with extensions of the authenticator: the last member of its attestation is its data."""
+    whole = raw(credential["response"]["attestationObject"])
+    before, name, rest = whole.partition(b"authData")
+    data = bytearray(rest[2:] if rest[0] == 0x58 else rest[3:])
+    data[32] |= 0x80
+    made = before + name + cbor(bytes(data) + item)
+    return {**credential, "response": {**credential["response"], "attestationObject": text(made)}}
+
+
+def test_what_no_authenticator_sends_costs_next_to_nothing(app: Flask, browser: Browser) -> None:
+    add(browser, one := key())  # the library is loaded
+    signed_in(app, one)
+    before = time.process_time()
+    for spoilt in (with_member, with_extensions):
+        answer = browser.post(KEYS, {"credential": spoilt(key().create(offer(browser)), COSTLY)})
+        assert (answer.status_code, answer.json["errors"][0]["pointer"]) == (422, "#/credential")
+    signed = one.sign(offer(Browser(app), f"{KEYS}/login/options"))
+    data = bytearray(raw(signed["response"]["authenticatorData"]))
+    data[32] |= 0x80
+    signed["response"]["authenticatorData"] = text(bytes(data) + COSTLY)
+    assert Browser(app).post(f"{KEYS}/login", {"credential": signed}).status_code == 401
+    assert time.process_time() - before < 2  # some seconds for each where a decoder reads them
+
+
+def test_members_and_extensions_that_authenticators_send_are_taken(browser: Browser) -> None:
+    plain = b"\xa1\x6bcredProtect\x02"
+    for changed in (with_member, with_extensions):
+        answer = browser.post(KEYS, {"credential": changed(key().create(offer(browser)), plain)})
+        assert answer.status_code == 201, answer.json
+
+
+def test_a_credential_with_a_long_id_or_long_client_data_is_refused(app: Flask, browser: Browser) -> None:
+    assert browser.post(KEYS, {"credential": key(credential_id=b"x" * 1100).create(offer(browser))}).status_code == 422
+    long = key().create(offer(browser), more="x" * 9000)
+    assert browser.post(KEYS, {"credential": long}).status_code == 422
+    one = key(credential_id=b"x" * 1023)
+    add(browser, one)
+    signed_in(app, one)
+    assert sign_in(app, key(credential_id=b"x" * 1100))[1].status_code == 401
+
+
+def test_no_transaction_is_open_while_an_answer_is_read(
+    app: Flask, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bool] = []
+
+    def noting(function: Any) -> Any:
+        def noted(*args: Any, **facts: Any) -> Any:
+            read.append(db.session.registry.has() and db.session().in_transaction())
+            return function(*args, **facts)
+
+        return noted
+
+    for name in ("verify_registration_response", "verify_authentication_response"):
+        monkeypatch.setattr(webauthn, name, noting(getattr(webauthn, name)))
+    add(browser, one := key())
+    signed_in(app, one)
+    assert read == [False, False]

@@ -22,6 +22,7 @@ from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import digest
 from directory.services.deleting import delete_some
 from directory.services.delivery.channels import MailServer
+from directory.services.sign_in import attestation
 from directory.services.sign_in.identities import require_fresh_session
 from directory.services.sign_in.refusals import TooManyPasskeys
 
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 LIFETIME = timedelta(minutes=5)
 MOST = 20  # of an account
 NAME = "Passkey"
+ID_MAX = 1400  # characters of a credential's id; WebAuthn allows 1,023 bytes
 KEY_MAX = 2000  # characters of a public key; one of RSA with 4,096 bits has 740
 REFUSED = "This passkey could not be added. Try again."
 NOT_KNOWN = "This passkey is not known here, or its answer was refused. Sign in by your password."
@@ -41,6 +43,15 @@ class RelyingParty:
     origin: str
     host: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A passkey whose possession was proved, and the counter of that answer."""
+
+    passkey_id: int
+    user_id: int
+    counter: int
 
 
 def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
@@ -102,16 +113,23 @@ def _begin(session_id: int | None) -> bytes:
     return challenge
 
 
-def take(credential: dict[str, Any], session_id: int | None) -> bytes | None:
-    """Use up the challenge that an answer names, and return it; None if it was not given for this.
-
-    The caller commits this before the answer is checked, so that an answer that fails uses it up too.
-    """
+def challenge_of(credential: dict[str, Any]) -> bytes | None:
+    """The challenge that an answer names; None if it cannot be read."""
     try:
         from webauthn.helpers import base64url_to_bytes, parse_client_data_json
 
-        challenge = parse_client_data_json(base64url_to_bytes(credential["response"]["clientDataJSON"])).challenge
+        data = base64url_to_bytes(credential["response"]["clientDataJSON"])
+        return parse_client_data_json(data).challenge if len(data) <= attestation.SIZE_MAX else None
     except Exception:  # any text may come here
+        return None
+
+
+def take(challenge: bytes | None, session_id: int | None) -> bytes | None:
+    """Use up a challenge, and return it; None if it was not given for this.
+
+    The caller commits this before the answer is checked, so that an answer that fails uses it up too.
+    """
+    if challenge is None:
         return None
     mine = PasskeyChallenge.session_id.is_(None) if session_id is None else PasskeyChallenge.session_id == session_id
     given = delete(PasskeyChallenge).where(
@@ -122,16 +140,43 @@ def take(credential: dict[str, Any], session_id: int | None) -> bytes | None:
     return challenge if modify(given) else None
 
 
-def add(
-    credential: dict[str, Any],
-    challenge: bytes | None,
-    name: str | None,
-    party: RelyingParty,
-    *,
-    by: Caller,
-    server: MailServer | None,
-) -> dict[str, Any]:
-    """Add a passkey to the caller's account, whose address gets a notice.
+def registered(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Any:
+    """The new credential of an answer, which is read outside of any transaction. Raises Invalid."""
+    from webauthn import verify_registration_response
+
+    try:
+        if challenge is None:
+            raise ValueError("unknown challenge")
+        _require_plain_attestation(credential)
+        made = verify_registration_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.host,
+            expected_origin=party.origin,
+            require_user_verification=True,
+        )
+        if len(base64url.encode(made.credential_public_key)) > KEY_MAX:
+            raise ValueError("long key")
+        if len(base64url.encode(made.credential_id)) > ID_MAX:
+            raise ValueError("long id")
+    except Exception as error:  # it parses foreign bytes, and fails in many ways
+        log.info("passkey refused", extra={"reason": str(error)[:200]})
+        raise Invalid.field("credential", REFUSED) from None
+    return made
+
+
+def _require_plain_attestation(credential: dict[str, Any]) -> None:
+    """Raise an exception unless a general decoder of CBOR can safely read the answer of a registration."""
+    from webauthn.helpers import base64url_to_bytes
+    from webauthn.helpers.parse_cbor import parse_cbor
+
+    data = base64url_to_bytes(credential["response"]["attestationObject"])
+    attestation.require_item(data)
+    attestation.require_authenticator_data(parse_cbor(data)["authData"])
+
+
+def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -> dict[str, Any]:
+    """Add a `registered` passkey to the caller's account, whose address gets a notice.
 
     Raises Unauthenticated, SignInAgain, PasskeyRequired, TooManyPasskeys, Invalid.
     """
@@ -140,7 +185,6 @@ def add(
         raise Unauthenticated
     if len(_may_change(by)) >= MOST:
         raise TooManyPasskeys
-    made = _registered(credential, challenge, party)
     passkey = Passkey(
         user_id=by.id,
         credential_id=base64url.encode(made.credential_id),
@@ -157,56 +201,44 @@ def add(
     return _view(passkey)
 
 
-def _registered(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Any:
-    """The new credential of an answer. Raises Invalid."""
-    from webauthn import verify_registration_response
+def proved(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Proof:
+    """The passkey whose possession an answer proves. The answer is read without a database connection.
 
-    try:
-        if challenge is None:
-            raise ValueError("unknown challenge")
-        made = verify_registration_response(
-            credential=credential,
-            expected_challenge=challenge,
-            expected_rp_id=party.host,
-            expected_origin=party.origin,
-            require_user_verification=True,
-        )
-        if len(base64url.encode(made.credential_public_key)) > KEY_MAX:
-            raise ValueError("long key")
-    except Exception as error:  # it parses foreign bytes, and fails in many ways
-        log.info("passkey refused", extra={"reason": str(error)[:200]})
-        raise Invalid.field("credential", REFUSED) from None
-    return made
-
-
-def sign_in(
-    credential: dict[str, Any], challenge: bytes | None, party: RelyingParty, *, user_agent: str
-) -> tuple[User, str]:
-    """The account of a passkey, and the secret of a new session. Raises InvalidCredentials, AccountSuspended."""
+    Raises InvalidCredentials.
+    """
     credential_id = credential.get("id")
-    if challenge is None or not isinstance(credential_id, str):
+    if challenge is None or not isinstance(credential_id, str) or len(credential_id) > ID_MAX:
         raise InvalidCredentials(NOT_KNOWN)
     named = credential_id.encode("ascii", "replace").decode()  # no database takes NUL or half of a surrogate pair
-    found = select(Passkey.id, Passkey.user_id).where(Passkey.credential_id == named.replace("\0", "?"))
-    row = db.session.execute(found).one_or_none()
+    columns = select(Passkey.id, Passkey.user_id, Passkey.public_key)
+    row = db.session.execute(columns.where(Passkey.credential_id == named.replace("\0", "?"))).one_or_none()
+    accounts.release()
     if row is None:
         raise InvalidCredentials(NOT_KNOWN)
-    user = accounts.locked(row.user_id)  # before the passkey: all that change a user's passkeys lock the user first
-    passkey = db.session.scalar(select(Passkey).where(Passkey.id == row.id))
+    return Proof(row.id, row.user_id, _counter(credential, challenge, row, party))
+
+
+def sign_in(proof: Proof, *, user_agent: str) -> tuple[User, str]:
+    """The account of a passkey, and the secret of a new session. Raises InvalidCredentials, AccountSuspended."""
+    user = accounts.locked(proof.user_id)  # before the passkey: all that change a user's passkeys lock the user first
+    passkey = db.session.scalar(select(Passkey).where(Passkey.id == proof.passkey_id))
     if passkey is None:
         raise InvalidCredentials(NOT_KNOWN)
-    _count(passkey, _proved(credential, challenge, passkey, party))
+    _count(passkey, proof.counter)
     if user.status == AccountStatus.SUSPENDED:
         raise AccountSuspended
     return user, sessions.begin(user.id, user_agent=user_agent, by_passkey=True)
 
 
-def _proved(credential: dict[str, Any], challenge: bytes, passkey: Passkey, party: RelyingParty) -> int:
+def _counter(credential: dict[str, Any], challenge: bytes, passkey: Any, party: RelyingParty) -> int:
     """The counter of an answer that proves the possession of a passkey. Raises InvalidCredentials."""
     from webauthn import verify_authentication_response
+    from webauthn.helpers import base64url_to_bytes
 
     try:
-        handle = credential["response"].get("userHandle")
+        response = credential["response"]
+        attestation.require_authenticator_data(base64url_to_bytes(response["authenticatorData"]))
+        handle = response.get("userHandle")
         if handle is not None and handle.rstrip("=") != base64url.encode(_handle(passkey.user_id)):
             raise ValueError("the passkey of another account")
         verified = verify_authentication_response(
