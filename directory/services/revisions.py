@@ -22,7 +22,7 @@ from directory.services.catalog import fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.links import url_key
+from directory.services.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.
 NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
@@ -93,9 +93,9 @@ def plan(
 
 
 def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
-    """The given fields that need review. A new spelling of the same URL needs none."""
+    """The given fields that need review. An equal URL, in the narrow sense, needs none."""
     names = fields.reviewed(review_on_edit)
-    is_same = "url" in given and url_key(given["url"]) == project.url_key
+    is_same = "url" in given and needs_no_review(project.url, given["url"])
     return {name for name in given if name in names and not (name == "url" and is_same)}
 
 

@@ -17,7 +17,7 @@ from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.links import url_key
+from directory.services.equal_addresses import url_key
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:

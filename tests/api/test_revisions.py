@@ -130,6 +130,41 @@ def test_a_url_that_counts_as_the_same_needs_no_review(
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("review", ["material", "always"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://tool.example/Home", "https://tool.example/home?ref=x", "https://tool.example/x/../home",
+        "https://tool.example/home?referrer=https://evil.example", "https://tool.example/home?utm_source=x",
+        "https://tool.example/%68ome", "https://tool.example/home?", "https://tool.example/home#/x",
+        "https://tool.example/home//", "https://tool.example:8443/home", "https://\uff54ool.example/home",
+    ],
+)  # fmt: skip
+def test_no_other_spelling_of_a_url_becomes_public_without_review(
+    make_app: Any, world: World, ada: Caller, project: int, review: str, other: str
+) -> None:
+    owner = Api(make_app(REVIEW_ON_EDIT=review), world.caller(ada).token)
+    answer = owner.put(path(project), {"url": other}).json
+    assert (answer["url"], answer["revision"]["changes"]) == ("https://tool.example/home", {"url": other})
+
+
+@pytest.mark.parametrize(
+    ("live", "other"),
+    [
+        ("https://github.com/a/b", "https://github.com/A/b"), ("https://github.com/a/b", "https://github.com/a/b.git"),
+        ("https://b.example/?a=1&b=2", "https://b.example/?b=2&a=1"),
+        ("https://b\u00fccher.example", "https://xn--bcher-kva.example"),
+        ("https://app.example/#/one", "https://app.example/#/two"),
+    ],
+)  # fmt: skip
+def test_what_may_lead_elsewhere_is_reviewed_although_it_would_be_a_duplicate(
+    app: Flask, world: World, ada: Caller, live: str, other: str
+) -> None:
+    project = world.project(ada, url=live)
+    answer = Api(app, world.caller(ada).token).put(path(project), {"url": other}).json
+    assert (answer["url"], answer["revision"]["changes"]) == (live, {"url": other})
+
+
 def test_a_later_edit_is_merged_and_a_field_that_is_set_back_leaves(
     notifying: Flask, owner: Api, admin: Api, project: int
 ) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project
-from directory.services.links import key_apart, url_key
+from directory.services.equal_addresses import key_apart, url_key
 from tests.support.factories import World
 
 pytestmark = pytest.mark.direct("migrates")

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import Category, Project
-from directory.services.links import url_key
+from directory.services.equal_addresses import url_key
 from directory.services.text import slugify
 
 NO_CATEGORY = "There is no such category."

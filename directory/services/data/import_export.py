@@ -17,7 +17,7 @@ from directory.services.catalog.fields import FIELDS, OWNED, filled
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
-from directory.services.links import url_key
+from directory.services.equal_addresses import url_key
 from directory.services.text import USERNAME
 
 # The fields of a submission, in the order of an export, and the further fields of an export.

@@ -54,7 +54,7 @@ from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
 from directory.services.counted_votes import COUNTS
-from directory.services.links import key_apart, url_keys
+from directory.services.equal_addresses import key_apart, url_keys
 
 LOOKED_AT_ONCE = 2_000
 CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, text
 
 from directory.db import schema_changes
 from directory.db.schema_changes import in_short_transaction
-from directory.services.links import url_keys
+from directory.services.equal_addresses import url_keys
 
 _PROJECTS = sa.table(
     "projects",

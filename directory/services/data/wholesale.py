@@ -19,7 +19,7 @@ from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.ranking import hot
 from directory.services.data import bulk
-from directory.services.links import url_key
+from directory.services.equal_addresses import url_key
 from directory.services.text import slugify
 
 VOTE = ("user_id", "project_id", "created_at")
